@@ -1,0 +1,45 @@
+"""The one frame format: u32 length, u32 header length, JSON header, raw bytes; little-endian."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+from _struct import Struct
+
+from .lean_json import dumps, loads
+
+MAX_FRAME = 4 << 20
+MAX_HEADER = 256 << 10
+PREFIX = Struct("<II")
+
+
+class BadFrame(Exception):
+    """A length is out of bounds: the stream cannot be trusted any more."""
+
+
+def head(header, body_bytes=0):
+    """Prefix and header; the body follows as it is."""
+    text = dumps(header).encode()
+    if len(text) > MAX_HEADER or 4 + len(text) + body_bytes > MAX_FRAME:
+        raise BadFrame
+    return PREFIX.pack(4 + len(text) + body_bytes, len(text)) + text
+
+
+class Decoder:
+    """Bytes in, (header, body) out; a body is a view that holds until the next `feed`."""
+
+    def __init__(self):
+        self.buffer = b""
+
+    def feed(self, data):
+        self.buffer = self.buffer + data if self.buffer else data
+        view, at, total = memoryview(self.buffer), 0, len(self.buffer)
+        frames = []
+        while total - at >= 8:
+            length, header_length = PREFIX.unpack_from(view, at)
+            if length > MAX_FRAME or header_length > MAX_HEADER or header_length + 4 > length:
+                raise BadFrame
+            if total - at < 4 + length:
+                break
+            body_at = at + 8 + header_length
+            frames.append((loads(str(view[at + 8 : body_at], "utf-8")), view[body_at : at + 4 + length]))
+            at += 4 + length
+        if at:
+            self.buffer = self.buffer[at:]
+        return frames

@@ -1,0 +1,189 @@
+"""One Python session: its namespace, its runs, its variables. Knows no transport and no operating system."""
+from .pristine import BUILTINS as __builtins__, restored  # noqa: A001
+import builtins
+import sys
+
+from . import variables
+from .displays import MAX_TEXT, Displays, rich_parts, text_of
+from .errors import KernelError
+from .tracebacks import Sources, describe
+
+ONLY_AST = 0x400
+TOP_LEVEL_AWAIT = 0x2000
+IS_COROUTINE = 0x80
+NO_INPUT = "input() has no terminal here: pass the value as a variable or write it into the code"
+
+
+def no_input(prompt="", /):
+    raise EOFError(NO_INPUT)
+
+
+class Interpreter:
+    def __init__(self, emit, run_coroutine):
+        """emit(header, body) sends one message; run_coroutine(coroutine) gives an awaitable of its value."""
+        self.run_coroutine = run_coroutine
+        self.displays = Displays(emit)
+        self.sources = Sources()
+        self.user_code = False
+        self.interrupt_pending = False
+        self.install()
+
+    def install(self):
+        main = type(sys)("__main__")
+        sys.modules["__main__"] = main
+        builtins.display = self.displays.show
+        builtins.input = no_input
+        self.namespace = main.__dict__
+        self.namespace["__builtins__"] = builtins
+        self.hidden = frozenset(self.namespace)
+
+    def begin(self, config):
+        """Environment, import path and preloaded modules, as the host's `start` message says."""
+        import os
+
+        os.environ.clear()
+        os.environ.update(config.get("env", {}))
+        os.environ["MPLBACKEND"] = "module://codecell_kernel.figures"
+        for entry in config.get("path", ()):
+            if entry not in sys.path:
+                sys.path.append(entry)
+        for name in config.get("preload", ()):
+            __import__(name)
+
+    async def execute(self, run_id, code, language="python"):
+        """Runs code and says how it ended. A failing program is a result: nothing is raised."""
+        self.displays.begin(run_id)
+        self.interrupt_pending = False
+        try:
+            outcome = await self.run_python("<run %d>" % run_id, code)
+        except KeyboardInterrupt:
+            outcome = {"status": "interrupted"}
+        except BaseException as error:
+            outcome = {"status": "error", "exitCode": 1, "error": describe(error, self.sources)}
+        finally:
+            self.user_code = False
+        self.flush()
+        return outcome
+
+    async def run_python(self, filename, code):
+        self.sources.remember(filename, code)
+        try:
+            body, last = self.compile(filename, code)
+        except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+            error.__traceback__ = None
+            return {"status": "error", "exitCode": 1, "error": describe(error, self.sources)}
+        try:
+            self.user_code = True
+            if self.interrupt_pending:
+                raise KeyboardInterrupt
+            value = None
+            if body is not None:
+                await self.evaluate(body)
+            if last is not None:
+                value = await self.evaluate(last)
+            return self.outcome(value)
+        except SystemExit as error:
+            return self.exited(error.code)
+        except KeyboardInterrupt:
+            return {"status": "interrupted"}
+        except BaseException as error:
+            if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
+                return {"status": "interrupted"}
+            return {"status": "error", "exitCode": 1, "error": describe(error, self.sources)}
+        finally:
+            self.user_code = False
+
+    def compile(self, filename, code):
+        """Everything but the last expression, and the last expression, whose value is the run's result."""
+        import _ast
+
+        tree = compile(code, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT)
+        last = None
+        if tree.body and type(tree.body[-1]) is _ast.Expr:
+            last = compile(_ast.Expression(tree.body.pop().value), filename, "eval", TOP_LEVEL_AWAIT)
+        body = compile(tree, filename, "exec", TOP_LEVEL_AWAIT) if tree.body else None
+        return body, last
+
+    async def evaluate(self, code):
+        if code.co_flags & IS_COROUTINE:
+            return await self.run_coroutine(eval(code, self.namespace))
+        return eval(code, self.namespace)
+
+    def outcome(self, value):
+        """Runs the value's own repr, so it happens while user code may still be interrupted."""
+        done = {"status": "ok", "exitCode": 0}
+        figures = sys.modules.get("codecell_kernel.figures")
+        if figures is not None:
+            figures.send = self.displays.send
+            figures.flush()
+        if value is None:
+            return done
+        builtins._ = value
+        text = text_of(value)
+        done["result"] = text
+        if len(text) >= MAX_TEXT:
+            done["resultTruncated"] = True
+        parts = rich_parts(value)
+        if parts:
+            self.displays.send(dict({"text/plain": text.encode("utf-8", "backslashreplace")}, **parts))
+        return done
+
+    def exited(self, code):
+        """sys.exit() ends the run, not the session."""
+        if code is None or code == 0:
+            return {"status": "ok", "exitCode": 0}
+        if isinstance(code, int):
+            number = code & 0xFF
+        else:
+            number = 1
+            try:
+                sys.stderr.write(str(code) + "\n")
+            except BaseException:
+                pass
+        error = {"name": "SystemExit", "message": str(number), "traceback": "SystemExit: %d" % number}
+        return {"status": "error", "exitCode": number, "error": error}
+
+    def flush(self):
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except BaseException:
+                pass
+
+    def variables(self):
+        """JSON of what the user's namespace holds."""
+        with restored():
+            import json
+
+            return json.dumps(variables.listing(self.namespace, self.hidden)).encode()
+
+    def get(self, expression, form, max_bytes):
+        try:
+            self.user_code = True
+            value = eval(compile(expression, "<get>", "eval"), self.namespace)
+            with restored():
+                data = variables.encode(value, form)
+        except KernelError:
+            raise
+        except NameError as error:
+            raise KernelError("variable_missing", str(error))
+        except KeyboardInterrupt:
+            raise KernelError("expression_failed", "interrupted")
+        except BaseException as error:
+            raise KernelError("expression_failed", "%s: %s" % (type(error).__name__, variables.clip(str(error))))
+        finally:
+            self.user_code = False
+        if len(data) > max_bytes:
+            raise KernelError("too_large", "%d bytes are over the limit of %d" % (len(data), max_bytes))
+        return data
+
+    def set(self, name, form, data):
+        if not name.isidentifier():
+            raise KernelError("variable_missing", "%r is not a variable name" % name[:80])
+        with restored():
+            self.namespace[name] = variables.decode(data, form)
+
+    def reset(self):
+        """Forgets every variable; modules stay imported. Where a fresh worker is cheap the supervisor starts one."""
+        self.sources = Sources()
+        self.install()

@@ -1,0 +1,492 @@
+"""Pid 1 of the cell: holds the channel, never runs user code, and answers while user code is stuck."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
+import select
+import sys
+from time import monotonic
+
+import _signal
+
+from .channel import Outlet
+from .frames import BadFrame, Decoder, head
+from .link import WorkerLink
+from .processes import NewProcesses, kill_all_but, resident_bytes
+
+PROTOCOL = 1
+INTERRUPT_GRACE = 0.5
+RESUME_SECONDS = 5.0
+IDLE_BEFORE_PARK = 0.002
+PARK_COST_FACTOR = 20
+READ_BYTES = 256 << 10
+OUTLET_HIGH = 1 << 20
+WINDOW = 4 << 20
+MAX_QUEUE = 64
+RUNAWAY_BYTES = 64 << 20
+MEMORY_WATCH_SECONDS = 0.02
+NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
+
+
+class Supervisor:
+    def __init__(self, channel, notify_filter):
+        self.channel = channel
+        self.notify_filter = notify_filter
+        self.outlet = Outlet(channel)
+        self.decoder = Decoder()
+        self.link = None
+        self.config = None
+        self.queue = []
+        self.active = None  # the request that the worker has
+        self.parked = None  # (pid, run) of the frozen copy
+        self.parking = False
+        self.park_at = None
+        self.park_began = self.park_cost = self.park_ended = 0.0
+        self.dirty = False  # a run ended since the copy was made
+        self.runs = 0
+        self.interests = {}
+        self.poll = select.poll()
+
+    # ---------------------------------------------------------------- the loop
+
+    def main(self):
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        _signal.signal(_signal.SIGCHLD, lambda *_: None)
+        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
+        self.wake_read, wake_write = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
+        _signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self.new_processes = NewProcesses()
+        version = "%d.%d.%d" % sys.version_info[:3]
+        languages = ["python", "bash"] if exists("/bin/bash") else ["python"]
+        self.tell({"t": "hello", "protocol": PROTOCOL, "python": version, "languages": languages})
+        while True:
+            try:
+                self.step()
+            except (BadFrame, BrokenPipeError, ConnectionError):
+                posix._exit(3)
+
+    def step(self):
+        self.watch()
+        for fd, events in self.poll.poll(self.wait_ms()):
+            link = self.link
+            if fd == self.channel:
+                if events & select.POLLOUT:
+                    self.outlet.flush()
+                if events & ~select.POLLOUT:
+                    self.on_channel()
+            elif fd == self.wake_read:
+                drain(fd)
+                self.reap()
+            elif link is None:
+                continue
+            elif fd == link.replies:
+                self.on_replies()
+            elif fd == link.guard_fd:
+                link.guard.answer((self.parked[0],) if self.parked else ())
+            elif fd == link.outlet.fd:
+                self.on_worker_writable()
+            elif fd in link.streams:
+                self.on_output(fd)
+        if self.link is not None and self.link.dead is not None:
+            self.on_replies()
+            self.recover()
+        self.on_time()
+
+    def watch(self):
+        """Registers what may happen next. A slow host stops the reading from the worker, never the other way round."""
+        wanted = {self.wake_read: select.POLLIN, self.channel: select.POLLIN}
+        if self.outlet.size:
+            wanted[self.channel] |= select.POLLOUT
+        link = self.link
+        if link is not None:
+            if link.guard_fd >= 0:
+                wanted[link.guard_fd] = select.POLLIN
+            if link.outlet.size:
+                wanted[link.outlet.fd] = select.POLLOUT
+            if self.outlet.size < OUTLET_HIGH:
+                wanted[link.replies] = select.POLLIN
+                if self.active is not None and self.active.is_run:
+                    for fd in link.streams:
+                        wanted[fd] = select.POLLIN
+        if wanted != self.interests:
+            for fd in self.interests.keys() - wanted.keys():
+                self.poll.unregister(fd)
+            for fd, events in wanted.items():
+                if self.interests.get(fd) != events:
+                    self.poll.register(fd, events)
+            self.interests = wanted
+
+    def wait_ms(self):
+        times = [t for t in (self.park_at, self.active and self.active.deadline) if t is not None]
+        if self.active is not None and self.config.get("watchMemoryBytes"):
+            times.append(monotonic() + MEMORY_WATCH_SECONDS)
+        return None if not times else max(0, int((min(times) - monotonic()) * 1000) + 1)
+
+    def on_time(self):
+        now = monotonic()
+        if self.park_at is not None and now >= self.park_at:
+            self.park()
+        active = self.active
+        if active is None:
+            return
+        limit = self.config.get("watchMemoryBytes")
+        if limit and active.is_run and resident_bytes(self.kept(worker=False)) > limit:
+            self.end("out_of_memory", kill=True)
+        elif active.deadline is not None and now >= active.deadline:
+            self.end("timeout", kill=active.ending is not None)
+
+    # ---------------------------------------------------------------- host to cell
+
+    def on_channel(self):
+        try:
+            data = posix.read(self.channel, READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            posix._exit(0)  # the host is gone: the kernel ends everything else in this pid namespace
+        for header, body in self.decoder.feed(data):
+            self.on_message(header, body)
+
+    def on_message(self, header, body):
+        kind = header["t"]
+        if kind == "data":
+            if self.active is not None and self.active.kind == "set" and self.active.id == header["id"]:
+                self.link.outlet.write(bytes(body))
+                self.grant()
+        elif kind == "interrupt":
+            self.on_interrupt(header["id"])
+        elif kind == "start":
+            self.config = header
+            self.start_worker()
+        else:
+            if len(self.queue) >= MAX_QUEUE:
+                raise BadFrame
+            self.queue.append(Request(header, bytes(body)))
+            self.next()
+
+    def on_interrupt(self, run_id):
+        if self.active is not None and self.active.id == run_id:
+            self.end("interrupted", kill=self.active.ending is not None)
+            return
+        for request in self.queue:
+            if request.id == run_id and request.is_run:
+                self.queue.remove(request)
+                self.tell(request.done("cancelled", "kept"))
+                return
+
+    def tell(self, header, body=b""):
+        self.outlet.write(head(header, len(body)), body)
+
+    # ---------------------------------------------------------------- requests
+
+    def next(self):
+        """Hands the next request to the worker; the copy's announcement comes first."""
+        if self.active is not None or self.parking or not self.queue or self.link is None or not self.link.ready:
+            return
+        if self.must_park_first():
+            self.park()
+            return
+        request = self.queue.pop(0)
+        self.park_at = None
+        if request.kind == "reset":
+            self.reset(request)
+            return
+        self.active = request
+        if request.timeout is not None:
+            request.deadline = monotonic() + request.timeout
+        self.link.send(request.header, request.body)
+        if request.kind == "set":
+            request.granted = 0
+            self.grant()
+
+    def grant(self):
+        """Credit for a bulk transfer: what waits for the worker stays below the window."""
+        request = self.active
+        room = min(request.header["size"] - request.granted, WINDOW - self.link.outlet.size)
+        if room >= min(WINDOW // 4, request.header["size"] - request.granted) and room > 0:
+            request.granted += room
+            self.tell({"t": "credit", "id": request.id, "bytes": room})
+
+    def on_worker_writable(self):
+        try:
+            self.link.outlet.flush()
+        except OSError:
+            self.link.outlet.clear()
+        if self.active is not None and self.active.kind == "set":
+            self.grant()
+
+    def reset(self, request):
+        """A fresh worker: variables, modules, threads and children of the old one are gone."""
+        self.drop_copy()
+        self.link.dead = 0
+        self.sweep(keep_worker=False)
+        self.link.close()
+        self.dirty = False
+        self.start_worker()
+        self.tell({"t": "reply", "id": request.id, "ok": True})
+
+    def end(self, why, kill):
+        """Interrupt, a short grace, then the kill: the first reason wins."""
+        active = self.active
+        active.ending = active.ending or why
+        try:
+            posix.kill(self.link.pid, 9 if kill else _signal.SIGINT)
+        except OSError:
+            pass
+        active.deadline = None if kill else monotonic() + INTERRUPT_GRACE
+
+    # ---------------------------------------------------------------- cell to host
+
+    def on_replies(self):
+        for header, body in self.link.receive():
+            self.on_reply(header, body)
+
+    def on_reply(self, header, body):
+        kind, active = header.get("t"), self.active
+        if kind == "parked":
+            self.on_parked(header)
+        elif kind == "unparked":
+            self.parking = self.dirty = False  # no room for a copy: do not ask again before the next run
+            self.next()
+        elif kind == "resumed":
+            self.link.resumed = True
+        elif kind == "ready":
+            self.link.ready = True
+            self.tell({"t": "ready"})
+            self.next()
+        elif kind == "failed":
+            self.tell({"t": "failed", "reason": str(header.get("reason"))[:2000]})
+        elif active is None or header.get("id") != active.id:
+            return  # forged or late
+        elif kind in ("display", "data"):
+            self.tell(header, body)
+        elif kind == "done" and active.is_run:
+            self.finish_run(header)
+        elif kind == "reply" and not active.is_run:
+            if active.ending:
+                header.update(ok=False, code="timeout", message="no answer within the time limit")
+            self.finish()
+            self.tell(header)
+            self.next()
+
+    def on_output(self, fd):
+        """Forwards up to the run's limit and counts the rest; a runaway is stopped."""
+        active = self.active
+        for _ in range(8):
+            try:
+                data = posix.read(fd, 65536)
+            except BlockingIOError:
+                return False
+            if not data:
+                return False
+            if active is None or not active.is_run:
+                continue
+            name = self.link.streams[fd]
+            active.bytes[name] += len(data)
+            room = active.header["outputBytes"] - active.sent
+            if room > 0:
+                piece = data[:room]
+                active.sent += len(piece)
+                self.tell({"t": "out", "id": active.id, "stream": name}, piece)
+            elif active.ending is None and sum(active.bytes.values()) > max(RUNAWAY_BYTES, 16 * active.header["outputBytes"]):
+                self.end("output_limit", kill=False)
+        return True
+
+    def drain_output(self):
+        """What was printed before the end comes before the end; bounded, for a child may go on printing."""
+        for fd in self.link.streams:
+            for _ in range(64):
+                if not self.on_output(fd):
+                    break
+
+    def finish_run(self, header):
+        self.drain_output()
+        active = self.active
+        notes = []
+        if not self.config["background"] and self.new_processes.any():
+            ended = self.sweep()
+            if ended:
+                notes.append("%d process%s left behind by the run ended with it" % (ended, "" if ended == 1 else "es"))
+        done = active.done(active.ending or header.get("status"), "kept", notes)
+        for field in ("exitCode", "result", "resultTruncated", "error"):
+            if field in header and not (active.ending and field in ("exitCode", "result")):
+                done[field] = header[field]
+        self.finish()
+        self.runs = active.id
+        self.tell(done)
+        self.dirty = True
+        self.plan_park()
+        self.next()
+
+    def finish(self):
+        self.active = None
+
+    # ---------------------------------------------------------------- processes
+
+    def start_worker(self):
+        self.link = WorkerLink(self.config, self.notify_filter)
+
+    def kept(self, worker=True):
+        kept = {1}
+        if self.parked:
+            kept.add(self.parked[0])
+        if worker and self.link is not None:
+            kept.add(self.link.pid)
+        return kept
+
+    def sweep(self, keep_worker=True):
+        ended = kill_all_but(self.kept(keep_worker), self.reap)
+        self.new_processes.any()
+        return ended
+
+    def reap(self):
+        while True:
+            try:
+                pid, status = posix.waitpid(-1, posix.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if self.link is not None and pid == self.link.pid:
+                self.link.dead = status
+            elif self.parked and pid == self.parked[0]:
+                self.parked = None
+                self.dirty = True
+
+    # ---------------------------------------------------------------- the parked copy
+
+    def plan_park(self):
+        """A copy is made in idle time, hidden from the next run."""
+        if self.config["recovery"] and self.dirty:
+            self.park_at = monotonic() + IDLE_BEFORE_PARK
+
+    def must_park_first(self):
+        """Runs that come back to back: never without any copy, and otherwise as often as the cost allows."""
+        if not self.config["recovery"] or not self.dirty:
+            return False
+        return self.parked is None or monotonic() > self.park_ended + self.park_cost * PARK_COST_FACTOR
+
+    def park(self):
+        self.park_at = None
+        if self.active is not None or self.link is None or not self.link.ready or self.parking or not self.dirty:
+            return
+        self.parking = True
+        self.park_began = monotonic()
+        self.link.send({"t": "park", "run": self.runs})
+
+    def on_parked(self, header):
+        pid, run = header.get("pid"), header.get("run")
+        if not self.parking or not isinstance(pid, int) or pid <= 1 or pid == self.link.pid:
+            return
+        self.drop_copy()
+        self.parking = False
+        self.parked = (pid, run)
+        self.dirty = False
+        self.new_processes.any()
+        self.park_ended = monotonic()
+        self.park_cost = self.park_ended - self.park_began
+        self.next()
+
+    def drop_copy(self):
+        if self.parked:
+            try:
+                posix.kill(self.parked[0], 9)
+            except OSError:
+                pass
+            self.parked = None
+
+    def recover(self):
+        """The worker is dead: the parked copy takes its place, or a fresh interpreter does."""
+        status, active = self.link.dead, self.active
+        self.parking, self.park_at = False, None
+        if active is not None and active.is_run:
+            self.drain_output()
+        sent_ready = self.link.ready
+        self.sweep(keep_worker=False)
+        copy, self.parked = self.parked, None
+        if copy and self.link.resume(copy[0], RESUME_SECONDS):
+            state, back_to = "recovered", copy[1]
+        else:
+            if copy:
+                kill_all_but({1}, self.reap)
+            state, back_to = ("recovered", 0) if self.runs == 0 else ("lost", None)
+            self.link.close()
+            if not sent_ready:
+                posix._exit(4)  # the worker cannot even start: `failed` has said why
+            self.start_worker()
+            self.runs = 0 if state == "lost" else self.runs
+        self.dirty = bool(copy) and state == "recovered"  # the copy is in use: the next run waits for a new one
+        self.new_processes.any()
+        self.report(active, status, state, back_to)
+        self.finish()
+        self.plan_park()
+        self.next()
+
+    def report(self, active, status, state, back_to):
+        notes = [cause(status)]
+        if state == "recovered":
+            notes.append("variables are as they were after run %d" % back_to if back_to else "the interpreter is fresh")
+            if back_to:
+                notes.append(NOT_BACK)
+        else:
+            notes.append("no copy of the state was left: the interpreter is fresh")
+        extra = {} if back_to is None else {"recoveredTo": back_to}
+        if active is None:
+            self.tell(dict({"t": "lost", "state": state, "notes": notes}, **extra))
+        elif active.is_run:
+            done = dict(active.done(active.ending or "crashed", state, notes), **extra)
+            if posix.WIFSIGNALED(status):
+                done["signal"] = posix.WTERMSIG(status)
+            elif active.ending is None:
+                done["exitCode"] = posix.WEXITSTATUS(status)
+            self.tell(done)
+        else:
+            code = "timeout" if active.ending == "timeout" else "cell_lost"
+            self.tell({"t": "reply", "id": active.id, "ok": False, "code": code, "message": "; ".join(notes)})
+
+
+class Request:
+    """One request of the host, from its arrival to its end."""
+
+    def __init__(self, header, body):
+        self.header = header
+        self.body = body
+        self.id = header["id"]
+        self.kind = header["t"]
+        self.is_run = self.kind == "run"
+        self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
+        self.deadline = None
+        self.ending = None
+        self.sent = 0
+        self.bytes = {"stdout": 0, "stderr": 0}
+
+    def done(self, status, state, notes=()):
+        return {
+            "t": "done",
+            "id": self.id,
+            "status": status,
+            "state": state,
+            "stdoutBytes": self.bytes["stdout"],
+            "stderrBytes": self.bytes["stderr"],
+            "notes": list(notes),
+        }
+
+
+def cause(status):
+    if posix.WIFSIGNALED(status):
+        return "the interpreter was ended by signal %d" % posix.WTERMSIG(status)
+    return "the interpreter exited with code %d" % posix.WEXITSTATUS(status)
+
+
+def exists(path):
+    try:
+        posix.stat(path)
+    except OSError:
+        return False
+    return True
+
+
+def drain(fd):
+    try:
+        while posix.read(fd, 4096):
+            pass
+    except BlockingIOError:
+        pass

@@ -1,0 +1,186 @@
+"""The kernel on Pyodide: one thread, no processes. The supervisor is JavaScript outside the interpreter's reach."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+import asyncio
+import gc
+import io
+import os
+import random
+import signal
+import sys
+import time
+
+from pyodide.ffi import to_js
+
+from .errors import KernelError
+from .interpreter import Interpreter
+from .lean_json import dumps, loads
+
+# What nearly every run needs: imported here, they are part of the memory snapshot.
+import ast, json, linecache, traceback  # noqa: E401, F401
+
+PIECE = 256 << 10
+SLICE_SECONDS = 0.005
+kernel = None
+
+
+class WasmKernel:
+    def __init__(self, send):
+        self.send_to_host = send
+        self.running = None
+        self.awaiting = None
+        self.is_cancelled = False
+        self.interpreter = Interpreter(self.send, self.run_coroutine)
+        self.out = os.dup(1), os.dup(2)
+
+    def send(self, header, body=b""):
+        self.send_to_host(dumps(header), to_js(body) if len(body) else None)
+
+    def handle(self, header, body):
+        kind = header["t"]
+        if kind == "run":
+            run = self.run(header["id"], header["language"], body.to_bytes() if body is not None else b"")
+            # Eager: code without `await` runs here and now, without a turn of the event loop.
+            asyncio.Task(run, loop=asyncio.get_event_loop(), eager_start=True)
+        elif kind == "start":
+            self.start(header)
+        else:
+            self.request(kind, header, body)
+
+    def start(self, header):
+        try:
+            os.chdir("/workspace")
+            self.prepare()
+            self.interpreter.begin(header)
+            self.send({"t": "ready"})
+        except BaseException as error:
+            self.send({"t": "failed", "reason": ("%s: %s" % (type(error).__name__, error))[:2000]})
+
+    async def run(self, run_id, language, code):
+        self.prepare()
+        self.is_cancelled = False
+        self.running = run_id
+        try:
+            if language == "python":
+                outcome = await self.interpreter.execute(run_id, str(code, "utf-8", "replace"), language)
+            else:
+                outcome = unavailable(language)
+        except KeyboardInterrupt:
+            outcome = {"status": "interrupted"}
+        finally:
+            self.running = None
+        self.send(dict(outcome, t="done", id=run_id))
+
+    async def run_coroutine(self, coroutine):
+        """Waits on Pyodide's own loop, where an interrupt is a cancelled task."""
+        self.awaiting = asyncio.ensure_future(coroutine)
+        try:
+            return await self.awaiting
+        except asyncio.CancelledError:
+            if self.is_cancelled:
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            self.awaiting = None
+
+    def cancel(self, run_id):
+        if self.running == run_id and self.awaiting is not None:
+            self.is_cancelled = True
+            self.awaiting.cancel()
+
+    def request(self, kind, header, body):
+        reply = {"t": "reply", "id": header["id"], "ok": True}
+        self.running = header["id"]
+        try:
+            if kind == "vars":
+                reply["size"] = self.send_data(header["id"], self.interpreter.variables())
+            elif kind == "get":
+                data = self.interpreter.get(header["expression"], header["format"], header["maxBytes"])
+                reply["size"] = self.send_data(header["id"], data)
+            elif kind == "set":
+                data = body.to_bytes() if body is not None else b""
+                self.interpreter.set(header["name"], header["format"], data)
+            elif kind == "reset":
+                self.interpreter.reset()
+                gc.collect()
+        except KernelError as error:
+            reply.update(ok=False, code=error.code, message=error.message)
+        except MemoryError:
+            reply.update(ok=False, code="too_large", message="the interpreter has no memory left for it")
+        except BaseException as error:
+            reply.update(ok=False, code="expression_failed", message=type(error).__name__)
+        finally:
+            self.running = None
+        self.send(reply)
+
+    def send_data(self, request_id, data):
+        view = memoryview(data)
+        for at in range(0, len(view), PIECE):
+            self.send({"t": "data", "id": request_id}, view[at : at + PIECE])
+        return len(view)
+
+    def prepare(self):
+        """Undoes what the last run may have done to the streams and to the interrupt."""
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            os.dup2(self.out[number - 1], number)
+            stream = getattr(sys, name, None)
+            if getattr(stream, "codecell", None) is not self or stream.closed:
+                stream = self.stream(number)
+                setattr(sys, name, stream)
+                setattr(sys, "__%s__" % name, stream)
+        signal.signal(signal.SIGINT, self.interrupt)
+
+    def stream(self, number):
+        raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False), 32768)
+        stream = Stream(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        stream.codecell = self
+        return stream
+
+    def interrupt(self, _signal, _frame):
+        if self.running is not None:
+            raise KeyboardInterrupt
+
+
+class Stream(io.TextIOWrapper):
+    """A text stream that carries a mark, so that a replaced one is noticed."""
+
+
+def unavailable(language):
+    message = "%s is not available in this cell: it has no processes" % language
+    error = {"name": "LanguageUnavailable", "message": message, "traceback": message}
+    return {"status": "error", "exitCode": 1, "error": error}
+
+
+def slice_sleep():
+    """time.sleep waits in one piece, in which no interrupt is seen; in slices it is."""
+    sleep_at_once, monotonic = time.sleep, time.monotonic
+
+    def sleep(seconds, /):
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        end = monotonic() + seconds
+        while True:
+            left = end - monotonic()
+            if left <= 0:
+                return
+            sleep_at_once(left if left < SLICE_SECONDS else SLICE_SECONDS)
+
+    time.sleep = sleep
+
+
+slice_sleep()
+
+
+def attach(send):
+    """Called after every start, also from a snapshot, which holds the random state of the day it was made."""
+    global kernel
+    random.seed()
+    kernel = WasmKernel(send)
+    return "%d.%d.%d" % sys.version_info[:3]
+
+
+def dispatch(text, body):
+    kernel.handle(loads(text), body)
+
+
+def cancel(run_id):
+    kernel.cancel(run_id)

@@ -1,0 +1,264 @@
+"""The process that runs user code. Everything it says to the supervisor is checked there."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+import io
+import posix
+import sys
+
+import _signal
+
+from . import kill_guard
+from .errors import KernelError
+from .frames import PREFIX
+from .lean_json import dumps, loads
+from .interpreter import Interpreter
+from .system import close_all_but, set_dumpable, set_name, set_oom_score
+
+PIECE = 128 << 10
+TOKEN_BYTES = 16
+
+
+class Worker:
+    def __init__(self, requests, replies, token):
+        self.requests = requests
+        self.replies = replies
+        self.token = token
+        self.loop = None
+        self.shell = None
+        self.interpreter = Interpreter(self.send, self.run_coroutine)
+        self.out = posix.dup(1), posix.dup(2)
+
+    def send(self, header, body=b""):
+        """One packet per message: stray writes of user code cannot shift the framing, and lack the token."""
+        text = dumps(header).encode()
+        posix.writev(self.replies, [self.token, len(text).to_bytes(4, "little"), text, body])
+
+    def read(self, size):
+        data = posix.read(self.requests, size)
+        while len(data) < size:
+            more = posix.read(self.requests, size - len(data))
+            if not more:
+                posix._exit(0)
+            data += more
+        return data
+
+    def serve(self):
+        while True:
+            try:
+                length, header_length = PREFIX.unpack(self.read(8))
+                header = loads(self.read(header_length).decode())
+                self.handle(header, self.read(length - 4 - header_length) if length - 4 > header_length else b"")
+            except KeyboardInterrupt:
+                continue
+
+    def handle(self, header, body):
+        kind = header["t"]
+        if kind == "park":
+            self.park(header["run"])
+        elif kind == "run":
+            self.prepare()
+            self.send(dict(self.run(header, body), t="done", id=header["id"]))
+        else:
+            self.request(kind, header)
+
+    def request(self, kind, header):
+        reply = {"t": "reply", "id": header["id"], "ok": True}
+        try:
+            if kind == "vars":
+                self.send_data(header["id"], self.interpreter.variables())
+            elif kind == "get":
+                data = self.interpreter.get(header["expression"], header["format"], header["maxBytes"])
+                self.send_data(header["id"], data)
+            elif kind == "set":
+                self.interpreter.set(header["name"], header["format"], self.receive(header["size"]))
+        except KernelError as error:
+            reply.update(ok=False, code=error.code, message=error.message)
+        except BaseException as error:
+            reply.update(ok=False, code="expression_failed", message=type(error).__name__)
+        self.send(reply)
+
+    def send_data(self, request_id, data):
+        view = memoryview(data)
+        for at in range(0, len(view), PIECE):
+            self.send({"t": "data", "id": request_id}, view[at : at + PIECE])
+
+    def receive(self, size):
+        """`size` raw bytes, read in place: getvalue() hands the buffer out without a copy."""
+        if size == 0:
+            return b""
+        store = io.BytesIO()
+        store.seek(size - 1)
+        store.write(b"\0")
+        with store.getbuffer() as view:
+            at = 0
+            while at < size:
+                count = posix.readv(self.requests, [view[at:]])
+                if count == 0:
+                    posix._exit(0)
+                at += count
+        return store.getvalue()
+
+    def run(self, header, body):
+        if header["language"] == "bash":
+            return self.run_shell(header, body)
+        coroutine = self.interpreter.execute(header["id"], str(body, "utf-8", "replace"))
+        try:
+            coroutine.send(None)
+        except StopIteration as end:
+            return end.value
+        return {"status": "error", "exitCode": 1}
+
+    def run_shell(self, header, body):
+        from .shell import Shell
+
+        if self.shell is None:
+            self.shell = Shell()
+        self.interpreter.user_code = True
+        try:
+            return self.shell.run(body)
+        except KeyboardInterrupt:
+            return {"status": "interrupted"}
+        finally:
+            self.interpreter.user_code = False
+
+    async def run_coroutine(self, coroutine):
+        """Top-level await: the session's own event loop goes on where the last run left it."""
+        import asyncio
+
+        if self.loop is None or self.loop.is_closed():
+            self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        task = self.loop.create_task(coroutine)
+        try:
+            return self.loop.run_until_complete(task)
+        except KeyboardInterrupt:
+            task.cancel()
+            try:
+                self.loop.run_until_complete(task)
+            except BaseException:
+                pass
+            raise
+
+    def prepare(self):
+        """Undoes what the last run may have done to the streams, the interrupt and its children."""
+        posix.dup2(self.out[0], 1)
+        posix.dup2(self.out[1], 2)
+        if getattr(sys.stdout, "codecell", None) is not self or sys.stdout.closed:
+            sys.stdout = sys.__stdout__ = self.stream(1)
+        if getattr(sys.stderr, "codecell", None) is not self or sys.stderr.closed:
+            sys.stderr = sys.__stderr__ = self.stream(2)
+        _signal.signal(_signal.SIGINT, self.interrupt)
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGINT])
+
+    def stream(self, fd):
+        raw = io.BufferedWriter(io.FileIO(fd, "w", closefd=False), 32768)
+        stream = Stream(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        stream.codecell = self
+        return stream
+
+    def interrupt(self, _signal_number, _frame):
+        if self.interpreter.user_code:
+            raise KeyboardInterrupt
+        self.interpreter.interrupt_pending = True  # it came while the run was being compiled
+
+    def park(self, run_id):
+        """Leaves a frozen copy behind. The copy returns from here only when pid 1 wakes it in the worker's place.
+
+        It is forked twice, so that it is a child of pid 1: a loop over os.wait() in user code never meets it.
+        """
+        self.interpreter.flush()
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGUSR2])
+        try:
+            middle = quiet_fork()
+            if middle == 0:
+                try:
+                    copy = quiet_fork()
+                except OSError:
+                    self.send({"t": "unparked"})
+                    posix._exit(0)
+                if copy != 0:
+                    posix._exit(0)
+                self.sleep(run_id)
+                return
+            posix.waitpid(middle, 0)
+        except OSError:
+            self.send({"t": "unparked"})
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+
+    def sleep(self, run_id):
+        posix.setpgid(0, 0)  # out of the reach of kill(0) and killpg before the copy counts as parked
+        set_oom_score(0)
+        set_dumpable(0)
+        set_name(b"parked")
+        self.send({"t": "parked", "pid": posix.getpid(), "run": run_id})
+        while _signal.sigwaitinfo([_signal.SIGUSR2]).si_pid != 1:
+            pass
+        set_oom_score(1000)
+        set_name(b"python3")
+        self.drain()
+        self.send({"t": "resumed"})
+
+    def drain(self):
+        """What the dead worker did not read is not for this one."""
+        posix.set_blocking(self.requests, False)
+        try:
+            while posix.read(self.requests, 65536):
+                pass
+        except BlockingIOError:
+            pass
+        posix.set_blocking(self.requests, True)
+
+
+class Stream(io.TextIOWrapper):
+    """A text stream that carries a mark, so that a replaced one is noticed."""
+
+
+def quiet_fork():
+    """fork() without the warning that newer Pythons print when user code has threads."""
+    import _warnings
+
+    quiet = ("ignore", None, Warning, None, 0)
+    _warnings.filters.insert(0, quiet)
+    try:
+        return posix.fork()
+    finally:
+        if quiet in _warnings.filters:
+            _warnings.filters.remove(quiet)
+
+
+def main(requests, replies, out, err, token, config, notify_filter, hand_out):
+    """Runs in the forked child; never returns. `hand_out(fd)` gives the kill guard's listener to the supervisor."""
+    try:
+        _signal.set_wakeup_fd(-1)
+        null = posix.open("/dev/null", posix.O_RDWR)
+        posix.dup2(null, 0)
+        posix.dup2(out, 1)
+        posix.dup2(err, 2)
+        posix.setsid()
+        for signal in (_signal.SIGCHLD, _signal.SIGPIPE):
+            _signal.signal(signal, _signal.SIG_DFL)
+        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
+        set_oom_score(1000)
+        listener = kill_guard.install(notify_filter) if notify_filter else -1
+        hand_out(listener)
+        close_all_but((0, 1, 2, requests, replies))
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+        sys.argv[:] = [""]
+        sys.path.insert(0, "")
+        worker = Worker(requests, replies, token)
+        worker.prepare()
+        worker.interpreter.begin(config)
+        set_name(b"python3")
+        worker.send({"t": "ready"})
+    except BaseException as error:
+        text = "%s: %s" % (type(error).__name__, error)
+        packet = dumps({"t": "failed", "reason": text[:2000]}).encode()
+        posix.writev(replies, [token, len(packet).to_bytes(4, "little"), packet])
+        posix._exit(1)
+    while True:
+        try:
+            worker.serve()
+        except KeyboardInterrupt:
+            continue
+        except BaseException:
+            posix._exit(70)

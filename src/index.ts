@@ -1,0 +1,14 @@
+export type { Language, RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
+export { CodecellError, type CodecellErrorCode } from "./lib/errors.ts";
+export type { Logger } from "./lib/logger.ts";
+export { loadPolicy } from "./policy/load-policy.ts";
+export { mergePolicy } from "./policy/merge.ts";
+export { parsePolicy } from "./policy/parse-policy.ts";
+export type { Policy, PolicyInput, RunnerName } from "./policy/schema.ts";
+export type { EnforcedRule, EnforcementPlan, EnforcementReceipt, RefusedRule } from "./runners/receipt.ts";
+export type { Cell, CellSpec, Guarantee, Probe, SandboxRunner } from "./runners/runner.ts";
+export { Codecell } from "./sessions/codecell.ts";
+export { builtInRunners, type OpenOptions, openCodecell } from "./sessions/open.ts";
+export type { DisplayEvent, RunEvent, RunOptions, RunResult } from "./sessions/run.ts";
+export { Run } from "./sessions/run.ts";
+export { Session } from "./sessions/session.ts";

@@ -1,0 +1,75 @@
+import { CodecellError } from "../lib/errors.ts";
+
+/**
+ * One frame: `u32 length · u32 header length · JSON header · raw bytes`, little-endian. `length` counts everything
+ * after itself. The bounds are checked before any memory is taken for a frame.
+ */
+export const maxFrameBytes = 4 * 1024 * 1024;
+export const maxHeaderBytes = 256 * 1024;
+/** How much of a bulk transfer one frame carries. */
+export const chunkBytes = 256 * 1024;
+
+export interface Frame {
+  /** parsed JSON, not yet validated */
+  readonly header: unknown;
+  /** a view of the received bytes, valid until the handler returns; copy what is kept */
+  readonly body: Uint8Array;
+}
+
+const emptyBody = new Uint8Array(0);
+
+/** Prefix and header of a frame; the body follows as its own write, so that bulk is never copied. */
+export function encodeFrameHead(header: object, bodyBytes = 0): Buffer {
+  const json = Buffer.from(JSON.stringify(header));
+  if (json.length > maxHeaderBytes || 4 + json.length + bodyBytes > maxFrameBytes) {
+    throw new CodecellError("too_large", `a frame of ${json.length + bodyBytes} bytes is over the protocol's limit`);
+  }
+  const head = Buffer.allocUnsafe(8 + json.length);
+  head.writeUInt32LE(4 + json.length + bodyBytes, 0);
+  head.writeUInt32LE(json.length, 4);
+  json.copy(head, 8);
+  return head;
+}
+
+/** Turns a byte stream into frames. Bytes from a cell are untrusted: a frame out of bounds ends the stream. */
+export class FrameDecoder {
+  #chunks: Buffer[] = [];
+  #buffered = 0;
+  #needed = 8;
+
+  /** Feeds received bytes; calls `onFrame` for each complete frame, in order. */
+  push(bytes: Uint8Array, onFrame: (frame: Frame) => void): void {
+    this.#chunks.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    this.#buffered += bytes.byteLength;
+    if (this.#buffered < this.#needed) return;
+    let data = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#buffered);
+    for (;;) {
+      this.#needed = frameBytes(data);
+      if (data.length < this.#needed || data.length < 8) break;
+      onFrame(decode(data, this.#needed));
+      data = data.subarray(this.#needed);
+    }
+    this.#chunks = data.length > 0 ? [data] : [];
+    this.#buffered = data.length;
+  }
+}
+
+function frameBytes(data: Buffer): number {
+  if (data.length < 8) return 8;
+  const length = data.readUInt32LE(0);
+  const headerLength = data.readUInt32LE(4);
+  if (length > maxFrameBytes || headerLength > maxHeaderBytes || headerLength + 4 > length) {
+    throw new CodecellError("cell_lost", "the cell sent a frame out of bounds");
+  }
+  return 4 + length;
+}
+
+function decode(data: Buffer, end: number): Frame {
+  const bodyAt = 8 + data.readUInt32LE(4);
+  try {
+    const header: unknown = JSON.parse(data.toString("utf8", 8, bodyAt));
+    return { header, body: bodyAt === end ? emptyBody : data.subarray(bodyAt, end) };
+  } catch (error) {
+    throw new CodecellError("cell_lost", "the cell sent a frame whose header is not JSON", { cause: error });
+  }
+}

@@ -1,0 +1,118 @@
+import { z } from "zod";
+
+export const protocolVersion = 1;
+
+export type Language = "python" | "bash";
+
+/** How a run ended. */
+export type RunStatus =
+  | "ok"
+  | "error"
+  | "timeout"
+  | "interrupted"
+  | "out_of_memory"
+  | "output_limit"
+  | "crashed"
+  | "cancelled";
+
+/** What is left of the interpreter's state after a run. */
+export type RunState = "kept" | "recovered" | "lost";
+
+/** Host to cell. Every request has an id; its replies carry it. Bulk follows as `data` frames. */
+export type HostMessage =
+  /** first message: how the worker is to be set up */
+  | {
+      t: "start";
+      env: Record<string, string>;
+      /** directories for imports, in order */
+      path: string[];
+      preload: string[];
+      background: boolean;
+      recovery: boolean;
+      /** watch the sum of resident memory, where no kernel limit does */
+      watchMemoryBytes?: number;
+    }
+  /** body: the code, UTF-8 */
+  | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number }
+  /** stop the run with this id, keeping the state */
+  | { t: "interrupt"; id: number }
+  | { t: "vars"; id: number; timeoutMs: number }
+  /** value of a variable, or of an expression, as JSON or raw bytes */
+  | { t: "get"; id: number; expression: string; format: "json" | "bytes" | "repr"; maxBytes: number; timeoutMs: number }
+  /** followed by `data` frames with `size` bytes in all */
+  | { t: "set"; id: number; name: string; format: "json" | "bytes"; size: number }
+  | { t: "data"; id: number }
+  | { t: "reset"; id: number }
+  /** the receiver of a bulk transfer has taken this many bytes */
+  | { t: "credit"; id: number; bytes: number };
+
+const id = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const text = z.string();
+
+const variable = z.object({ name: text, type: text, size: count.optional(), summary: text });
+export type Variable = z.output<typeof variable>;
+
+const runError = z.object({ name: text, message: text, traceback: text });
+export type RunError = z.output<typeof runError>;
+
+const done = z.object({
+  t: z.literal("done"),
+  id,
+  status: z.enum(["ok", "error", "timeout", "interrupted", "out_of_memory", "output_limit", "crashed", "cancelled"]),
+  state: z.enum(["kept", "recovered", "lost"]),
+  /** exit code of the program: 0, the one it chose, or 1 */
+  exitCode: z.int().min(0).max(255).optional(),
+  /** repr of the last expression's value */
+  result: text.optional(),
+  /** the repr was longer than what is sent */
+  resultTruncated: z.boolean().optional(),
+  error: runError.optional(),
+  /** true sizes, of which the stream may have carried less */
+  stdoutBytes: count,
+  stderrBytes: count,
+  /** what was lost or ended, one sentence each */
+  notes: z.array(text).max(32),
+  /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
+  recoveredTo: count.optional(),
+  signal: count.optional(),
+});
+
+/** Cell to host. Untrusted: a forged message can only lie about its own session. */
+export const cellMessage = z.discriminatedUnion("t", [
+  z.object({ t: z.literal("hello"), protocol: z.literal(protocolVersion), python: text, languages: z.array(text) }),
+  z.object({ t: z.literal("ready") }),
+  /** the cell could not be set up; `reason` is for the log */
+  z.object({ t: z.literal("failed"), reason: text }),
+  /** body: bytes that the program printed */
+  z.object({ t: z.literal("out"), id, stream: z.enum(["stdout", "stderr"]) }),
+  /** body: one representation of a displayed value, possibly in pieces */
+  z.object({ t: z.literal("display"), id, display: count, mime: text, more: z.boolean() }),
+  done,
+  /** end of a request that is not a run */
+  z.object({
+    t: z.literal("reply"),
+    id,
+    ok: z.boolean(),
+    code: z
+      .enum(["variable_missing", "variable_unserializable", "expression_failed", "too_large", "timeout", "cell_lost"])
+      .optional(),
+    message: text.optional(),
+    /** size in bytes of the `data` frames that came before */
+    size: count.optional(),
+  }),
+  z.object({ t: z.literal("data"), id }),
+  z.object({ t: z.literal("credit"), id, bytes: count }),
+  /** the interpreter died between two runs */
+  z.object({
+    t: z.literal("lost"),
+    state: z.enum(["recovered", "lost"]),
+    recoveredTo: count.optional(),
+    notes: z.array(text).max(32),
+  }),
+]);
+export type CellMessage = z.output<typeof cellMessage>;
+export type DoneMessage = z.output<typeof done>;
+
+/** body of the `vars` reply */
+export const variableList = z.array(variable).max(10_000);

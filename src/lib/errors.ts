@@ -1,0 +1,54 @@
+/** Why codecell could not do what it was asked. A failing user program is a result, never one of these. */
+export type CodecellErrorCode =
+  /** the call itself is wrong: an argument, an option, a file that is not there */
+  | "usage"
+  /** the policy file or object does not parse */
+  | "policy_invalid"
+  /** the policy asks for more than the runner can hold */
+  | "policy_refused"
+  /** an override asks for more than its ceiling, or a model tried to widen */
+  | "override_refused"
+  | "runner_unavailable"
+  /** the isolation could not be set up although the probe said it can */
+  | "cell_start_failed"
+  /** the cell died outside a run, or broke the protocol */
+  | "cell_lost"
+  | "session_closed"
+  | "session_busy"
+  | "language_unavailable"
+  | "variable_missing"
+  | "variable_unserializable"
+  /** an expression asked for by `get` raised, or took too long */
+  | "expression_failed"
+  /** code, a value or a file is over its limit */
+  | "too_large"
+  | "aborted"
+  | "internal";
+
+export interface CodecellErrorOptions {
+  /** what to do about it, in one sentence */
+  readonly hint?: string;
+  readonly cause?: unknown;
+  /** machine-readable facts, such as the rule's path */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** The one error of this project: a code to branch on, a message to read, a hint to act on. */
+export class CodecellError extends Error {
+  override readonly name = "CodecellError";
+  readonly code: CodecellErrorCode;
+  readonly hint: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: CodecellErrorCode, message: string, options: CodecellErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.details = options.details ?? {};
+  }
+}
+
+/** The text of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,9 @@
+/** Operational messages; silent unless a host passes one in. Auditing is another thing. */
+export interface Logger {
+  debug(message: string, facts?: Record<string, unknown>): void;
+  info(message: string, facts?: Record<string, unknown>): void;
+  warn(message: string, facts?: Record<string, unknown>): void;
+  error(message: string, facts?: Record<string, unknown>): void;
+}
+
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };

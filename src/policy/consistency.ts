@@ -1,0 +1,72 @@
+import { builtinDeny } from "./builtin-deny.ts";
+import { denyMatcher } from "./deny.ts";
+import { isBelow } from "./host-path.ts";
+import { deniedSource } from "./host-source.ts";
+import type { FoundProblem } from "./plain-copy.ts";
+import type { PolicyPath } from "./problem.ts";
+import { type Policy, runnerNames } from "./schema.ts";
+import { nearest } from "./suggest.ts";
+
+/** What is wrong between rules that are each right by themselves. */
+export function inconsistencies(policy: Policy): FoundProblem[] {
+  return [...isolationProblems(policy), ...liftProblems(policy), ...sourceProblems(policy), ...pythonProblems(policy)];
+}
+
+function* isolationProblems({ isolation: { runner, minimum } }: Policy): Iterable<FoundProblem> {
+  if (runner === "auto" || runnerNames.indexOf(runner) >= runnerNames.indexOf(minimum)) return;
+  yield { path: ["isolation", "runner"], message: `${runner} is below isolation.minimum, which is ${minimum}` };
+}
+
+/** A lift that names no entry would do nothing, and its author would believe that it did. */
+function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
+  const lists: [PolicyPath, readonly string[]][] = [
+    [["fs", "deny"], fs.deny],
+    [["overrides", "ceiling", "fs", "deny"], overrides.ceiling.fs?.deny ?? []],
+  ];
+  for (const [path, globs] of lists) {
+    for (const [index, glob] of globs.entries()) {
+      const lifted = glob.startsWith("!") ? glob.slice(1) : undefined;
+      if (lifted === undefined || builtinDeny.includes(lifted)) continue;
+      const near = nearest(lifted, builtinDeny);
+      const message = "! lifts an entry of the built-in list, and this is none";
+      yield { path: [...path, index], message, suggestion: near && `!${near}` };
+    }
+  }
+}
+
+function* sourceProblems({ fs }: Policy): Iterable<FoundProblem> {
+  const matcher = denyMatcher(fs.deny);
+  for (const { path, source } of sources(fs)) {
+    const glob = source === undefined ? undefined : deniedSource(source, matcher);
+    if (glob !== undefined) yield { path, message: `${source} is denied by ${glob}` };
+  }
+}
+
+/** The attack: a program rewrites the interpreter that starts the next session. */
+function* pythonProblems({ fs, kernel: { python } }: Policy): Iterable<FoundProblem> {
+  if (python === undefined) return;
+  for (const { path, source, writable } of sources(fs)) {
+    if (!writable || source === undefined || !(python === source || isBelow(python, source))) continue;
+    yield {
+      path: ["kernel", "python"],
+      message: `${python} can be rewritten from inside the cell, through ${path[1]}`,
+    };
+  }
+}
+
+interface Source {
+  readonly path: PolicyPath;
+  readonly source: string | undefined;
+  readonly writable: boolean;
+}
+
+/** Every host path that a policy gives to a cell. */
+export function sources(fs: Policy["fs"]): Source[] {
+  return [
+    { path: ["fs", "workspace"], source: fs.workspace, writable: true },
+    { path: ["fs", "deps"], source: fs.deps, writable: false },
+    ...fs.mounts.map(({ source, mode }, index) => {
+      return { path: ["fs", "mounts", index, "source"], source, writable: mode === "rw" };
+    }),
+  ];
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { builtinDeny } from "./builtin-deny.ts";
+import { denyMatcher } from "./deny.ts";
+import { globProblem } from "./glob.ts";
+
+describe("denied paths", () => {
+  const denied = denyMatcher([]);
+
+  test.each([
+    ...[".env", ".env.production", "app/.ENV", ".git/config", "x/.git/hooks/pre-commit", ".ssh/id_ed25519", "id_rsa"],
+    ...[".aws/credentials", ".config/gcloud/application_default_credentials.json", ".azure/msal_token_cache.json"],
+    ...[".gnupg/secring.gpg", ".kube/config", ".docker/config.json", ".npmrc", ".pypirc", ".netrc", ".git-credentials"],
+    ...[
+      ".mozilla/firefox/x/logins.json",
+      ".config/google-chrome/Default/Cookies",
+      "Library/Keychains/login.keychain-db",
+    ],
+    ...["/home/someone/.aws", "/home/someone/.ssh/known_hosts", "a/../.env", ".bash_history", "sandbox.policy.yaml"],
+  ])("%s is denied by the built-in list", (path) => expect(denied(path)).toBeTypeOf("string"));
+
+  test.each([
+    "main.py",
+    "data/environment.csv",
+    ".github/workflows/ci.yml",
+    "src/config",
+    "git/config",
+    "/srv/project",
+  ])("%s is not", (path) => expect(denied(path)).toBeUndefined());
+
+  test("answers with the glob that matched, also for a denied parent", () => {
+    expect(denied(".aws/sso/cache/token.json")).toBe(".aws/**");
+    expect(denyMatcher(["secrets"])("a/secrets/b/c")).toBe("secrets");
+  });
+
+  test("a lift takes back exactly one entry", () => {
+    const lifted = denyMatcher(["!.npmrc", "!.env*"]);
+    expect(lifted(".npmrc")).toBeUndefined();
+    expect(lifted(".env")).toBeUndefined();
+    expect(lifted(".pypirc")).toBe(".pypirc");
+  });
+
+  test("the built-in list has no glob that the parser would refuse, and no entry twice", () => {
+    for (const glob of builtinDeny) expect([glob, globProblem(glob)]).toEqual([glob, undefined]);
+    expect(new Set(builtinDeny).size).toBe(builtinDeny.length);
+  });
+});

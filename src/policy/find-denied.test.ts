@@ -1,0 +1,75 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { denyMatcher } from "./deny.ts";
+import { findDenied } from "./find-denied.ts";
+
+describe("finding denied files in a mount", () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), "codecell-deny-"));
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  async function put(...paths: string[]): Promise<void> {
+    for (const path of paths) {
+      await mkdir(join(root, path, ".."), { recursive: true });
+      await writeFile(join(root, path), "");
+    }
+  }
+
+  test("names the topmost denied entries only", async () => {
+    await put(
+      "main.py",
+      ".env",
+      "app/.ENV.local",
+      "home/.aws/credentials",
+      "home/.aws/sso/token",
+      ".git/config",
+      ".git/HEAD",
+    );
+    expect(await findDenied(root, denyMatcher([]))).toEqual([".env", ".git/config", "app/.ENV.local", "home/.aws"]);
+  });
+
+  test("applies the policy's own globs and lifts", async () => {
+    await put("a.csv", "sub/b.csv", ".env");
+    expect(await findDenied(root, denyMatcher(["*.csv", "!.env*"]))).toEqual(["a.csv", "sub/b.csv"]);
+  });
+
+  test("does not follow links, and hides a link with a denied name", async () => {
+    await put("real/.env");
+    await symlink(join(root, "real"), join(root, "again"));
+    await symlink("/", join(root, ".ssh"));
+    expect(await findDenied(root, denyMatcher([]))).toEqual([".ssh", "real/.env"]);
+  });
+
+  test("looks behind a root that is itself a link", async () => {
+    await put("real/.env");
+    await symlink(join(root, "real"), join(root, "link"));
+    expect(await findDenied(join(root, "link"), denyMatcher([]))).toEqual([".env"]);
+  });
+
+  test("refuses a mount with more entries than it may look at", async () => {
+    await put("a", "b", "c", "d");
+    await expect(findDenied(root, denyMatcher([]), { maxEntries: 3 })).rejects.toMatchObject({
+      code: "policy_refused",
+      details: { rule: "fs.deny" },
+    });
+    expect(await findDenied(root, denyMatcher([]), { maxEntries: 4 })).toEqual([]);
+  });
+
+  test("refuses a name that is not UTF-8 where it matters", async () => {
+    await mkdir(Buffer.concat([Buffer.from(`${root}/d`), Buffer.from([0xff])]));
+    await expect(findDenied(root, denyMatcher([]))).rejects.toMatchObject({ code: "policy_refused" });
+  });
+
+  test("refuses a source that is not there", async () => {
+    await expect(findDenied(join(root, "none"), denyMatcher([]))).rejects.toMatchObject({ code: "policy_refused" });
+  });
+
+  test("has nothing to hide in a single file", async () => {
+    await put("one.csv");
+    expect(await findDenied(join(root, "one.csv"), denyMatcher([]))).toEqual([]);
+  });
+});

@@ -1,0 +1,185 @@
+import { canonicalJson } from "./hash.ts";
+import { isBelow } from "./host-path.ts";
+import { hostPatternCovers } from "./host-pattern.ts";
+import type { PolicyFieldName } from "./rules.ts";
+import { type Policy, type PolicyPatch, type RunnerName, runnerNames } from "./schema.ts";
+
+/** How one rule is changed by an override, and when a new value permits no more than an old one. */
+export interface MergeRule {
+  /** whether the patch says anything about this rule */
+  isIn(patch: PolicyPatch): boolean;
+  /** the policy with this rule, and no other, taken from the patch */
+  apply(policy: Policy, patch: PolicyPatch): Policy;
+  /** whether the rule in `to` permits nothing that it does not permit in `from` */
+  narrows(to: Policy, from: Policy): boolean;
+  /** whether a host program may go from `from` to `to` below this ceiling */
+  allowsHost(to: Policy, from: Policy, ceiling: PolicyPatch): boolean;
+}
+
+interface Order<Value> {
+  readonly narrows: (to: Value, from: Value) => boolean;
+  /** the widest value between the policy's own and the ceiling's; absent: each of the two is a limit by itself */
+  readonly join?: (from: Value, ceiling: Value) => Value;
+  /** compares with the ceiling where that means more than the order says, such as a directory below another */
+  readonly under?: (to: Value, ceiling: Value, own: Value) => boolean;
+  /** what a host program may choose without any ceiling */
+  readonly free?: (to: Value, from: Value) => boolean;
+}
+
+type SectionName = Exclude<keyof Policy, "version" | "env" | "overrides">;
+type Runner = RunnerName | "auto";
+
+const atMost: Order<number> = { narrows: (to, from) => to <= from };
+const onlyOff: Order<boolean> = { narrows: (to, from) => !to || from };
+/** Lists that permit: fewer is narrower. */
+const fewer: Order<string[]> = { narrows: (to, from) => to.every((item) => from.includes(item)), join: union };
+/** Lists that forbid: more is narrower. */
+const more: Order<string[]> = { narrows: (to, from) => from.every((item) => to.includes(item)), join: common };
+
+/** Paths come from the host only: below a path there may be a link, made by a program, that leads out of it. */
+const samePathOrNone: Order<string | undefined> = { narrows: (to, from) => to === undefined || to === from };
+const directory: Order<string | undefined> = {
+  ...samePathOrNone,
+  under: (to, ceiling) => to !== undefined && ceiling !== undefined && (to === ceiling || isBelow(to, ceiling)),
+};
+
+const atLeastThisRunner: Order<RunnerName> = { narrows: (to, from) => rank(to) >= rank(from) };
+const runnerChoice: Order<Runner> = {
+  // `auto` may take something stronger than any runner one can name, so leaving it narrows nothing
+  narrows: (to, from) => to === from || (from !== "auto" && to !== "auto" && rank(to) >= rank(from)),
+  under: (to, ceiling) => ceiling === "auto" || (to !== "auto" && rank(to) >= rank(ceiling)),
+  // the policy's promise is the minimum, which is checked apart
+  free: (_to, from) => from === "auto",
+};
+
+const mounts: Order<Policy["fs"]["mounts"]> = {
+  narrows: (to, from) => to.every((mount) => from.some((other) => isMountWithin(mount, other, false))),
+  under: (to, ceiling, own) =>
+    to.every(
+      (mount) =>
+        own.some((other) => isMountWithin(mount, other, false)) ||
+        ceiling.some((other) => isMountWithin(mount, other, true)),
+    ),
+};
+
+const denyGlobs: Order<string[]> = {
+  narrows: (to, from) =>
+    more.narrows(to.filter(isPlain), from.filter(isPlain)) && fewer.narrows(to.filter(isLift), from.filter(isLift)),
+  join: (from, ceiling) => [
+    ...common(from.filter(isPlain), ceiling),
+    ...union(from.filter(isLift), ceiling.filter(isLift)),
+  ],
+};
+
+const hosts: Order<string[]> = {
+  narrows: (to, from) => to.every((host) => from.some((other) => hostPatternCovers(other, host))),
+  join: union,
+};
+
+const environment: Order<Policy["env"]> = {
+  narrows: (to, from) => Object.entries(to).every(([name, value]) => Object.hasOwn(from, name) && from[name] === value),
+  // a ceiling names the variables that may be set; their values are the host program's
+  under: (to, ceiling, own) =>
+    Object.entries(to).every(([name, value]) => {
+      return Object.hasOwn(ceiling, name) || (Object.hasOwn(own, name) && own[name] === value);
+    }),
+};
+
+/** Without `auto` a session either promises recovery or does without; neither promise may be taken back. */
+const recovery: Order<Policy["session"]["recovery"]> = { narrows: (to, from) => to === from || from === "auto" };
+
+/** What "wider" means, a row per rule. */
+export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
+  "isolation.runner": rule("isolation", "runner", runnerChoice),
+  "isolation.minimum": rule("isolation", "minimum", atLeastThisRunner),
+  "fs.workspace": rule("fs", "workspace", directory),
+  "fs.deps": rule("fs", "deps", directory),
+  "fs.mounts": rule("fs", "mounts", mounts),
+  "fs.deny": rule("fs", "deny", denyGlobs),
+  "net.enabled": rule("net", "enabled", onlyOff),
+  "net.allowlist": rule("net", "allowlist", hosts),
+  "net.deny": rule("net", "deny", more),
+  "proc.timeout": rule("proc", "timeoutMs", atMost),
+  "proc.cpus": rule("proc", "cpus", atMost),
+  "proc.memory": rule("proc", "memoryBytes", atMost),
+  "proc.pids": rule("proc", "pids", atMost),
+  "proc.files": rule("proc", "files", atMost),
+  "proc.disk": rule("proc", "diskBytes", atMost),
+  "proc.output": rule("proc", "outputBytes", atMost),
+  "proc.background": rule("proc", "background", onlyOff),
+  env: field<Policy["env"]>({
+    patched: (patch) => patch.env,
+    read: (policy) => policy.env,
+    write: (policy, env) => ({ ...policy, env }),
+    order: environment,
+  }),
+  "session.recovery": rule("session", "recovery", recovery),
+  "kernel.preload": rule("kernel", "preload", fewer),
+  "kernel.python": rule("kernel", "python", samePathOrNone),
+};
+
+function rule<Section extends SectionName, Key extends keyof Policy[Section]>(
+  section: Section,
+  key: Key,
+  order: Order<Policy[Section][Key]>,
+): MergeRule {
+  type Value = Policy[Section][Key];
+  return field<Value>({
+    patched: (patch) => (patch[section] as Partial<Record<Key, Value | null>> | undefined)?.[key],
+    read: (policy) => policy[section][key],
+    write: (policy, value) => ({ ...policy, [section]: { ...policy[section], [key]: value } }),
+    order,
+  });
+}
+
+function field<Value>(options: {
+  /** undefined: the patch says nothing; null: it takes the value away */
+  patched(patch: PolicyPatch): Value | null | undefined;
+  read(policy: Policy): Value;
+  write(policy: Policy, value: Value): Policy;
+  order: Order<Value>;
+}): MergeRule {
+  const { patched, read, write, order } = options;
+  return {
+    isIn: (patch) => patched(patch) !== undefined,
+    apply: (policy, patch) => write(policy, (patched(patch) ?? undefined) as Value),
+    narrows: (to, from) => isSame(read(to), read(from)) || order.narrows(read(to), read(from)),
+    allowsHost: (to, from, patch) => {
+      const [wanted, own, ceiling] = [read(to), read(from), patched(patch)];
+      if (order.narrows(wanted, own) || order.free?.(wanted, own)) return true;
+      if (ceiling === undefined || ceiling === null) return false;
+      const limit = order.join?.(own, ceiling) ?? ceiling;
+      return order.narrows(wanted, limit) || (order.under?.(wanted, ceiling, own) ?? false);
+    },
+  };
+}
+
+function isMountWithin(mount: Policy["fs"]["mounts"][number], limit: typeof mount, mayLieBelow: boolean): boolean {
+  const isSource = mount.source === limit.source || (mayLieBelow && isBelow(mount.source, limit.source));
+  const isTarget = mount.target === limit.target || mayLieBelow;
+  return isSource && isTarget && (mount.mode === "ro" || limit.mode === "rw");
+}
+
+function rank(runner: RunnerName | "auto"): number {
+  return runner === "auto" ? -1 : runnerNames.indexOf(runner);
+}
+
+function union(a: string[], b: string[]): string[] {
+  return [...new Set([...a, ...b])];
+}
+
+function common(a: string[], b: string[]): string[] {
+  return a.filter((item) => b.includes(item));
+}
+
+function isLift(glob: string): boolean {
+  return glob.startsWith("!");
+}
+
+function isPlain(glob: string): boolean {
+  return !glob.startsWith("!");
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return canonicalJson({ a }) === canonicalJson({ a: b });
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { parsePolicy } from "./parse-policy.ts";
+import { policyRules } from "./rules.ts";
+
+test("every rule is listed once, in the order of the file", () => {
+  expect(policyRules(parsePolicy({})).map(({ rule }) => rule)).toEqual([
+    ...[
+      "isolation.minimum",
+      "fs.workspace",
+      "fs.deps",
+      "fs.mounts",
+      "fs.deny",
+      "net.enabled",
+      "net.allowlist",
+      "net.deny",
+    ],
+    ...[
+      "proc.timeout",
+      "proc.cpus",
+      "proc.memory",
+      "proc.pids",
+      "proc.files",
+      "proc.disk",
+      "proc.output",
+      "proc.background",
+    ],
+    ...["env", "session.recovery", "kernel.preload", "kernel.python"],
+  ]);
+});
+
+test("values read as people write them, and secrets are not among them", () => {
+  const policy = parsePolicy({
+    fs: { mounts: [{ source: "/srv/data", target: "/data" }], deny: ["*.csv"] },
+    proc: { timeout: "5m", memory: "2GiB" },
+    env: { API_KEY: "hunter2" },
+  });
+  const values = Object.fromEntries(policyRules(policy).map(({ rule, value }) => [rule, value]));
+  expect(values).toMatchObject({
+    "proc.timeout": "5m",
+    "proc.memory": "2GiB",
+    env: "API_KEY",
+    "fs.mounts": "/srv/data → /data (ro)",
+  });
+  expect(values["fs.deny"]).toMatch(/^built-in \(\d+\), \*\.csv$/);
+  expect(JSON.stringify(values)).not.toContain("hunter2");
+});

@@ -1,0 +1,61 @@
+import { builtinDeny } from "./builtin-deny.ts";
+import type { Policy, PolicyInput } from "./schema.ts";
+import { formatDuration, formatSize } from "./units.ts";
+
+type Sections = Required<Omit<PolicyInput, "version" | "env" | "overrides">>;
+type Keys<Section> = Section extends object ? Extract<keyof Section, string> : never;
+
+/** Every rule as the file names it. Derived from the schema: a table over it does not compile until it is complete. */
+export type PolicyFieldName =
+  | { [Section in keyof Sections]: `${Section}.${Keys<Sections[Section]>}` }[keyof Sections]
+  | "env";
+
+/** The rules that a runner answers for. `isolation.runner` chooses the runner and is nothing to enforce. */
+export type RuleName = Exclude<PolicyFieldName, "isolation.runner">;
+
+/** Why every runner refuses `net.enabled: true`. */
+export const networkRefusal = "the egress proxy is not part of this version";
+
+const show: Record<PolicyFieldName, (policy: Policy) => string> = {
+  "isolation.runner": ({ isolation }) => isolation.runner,
+  "isolation.minimum": ({ isolation }) => isolation.minimum,
+  "fs.workspace": ({ fs }) => fs.workspace ?? "private",
+  "fs.deps": ({ fs }) => fs.deps ?? "none",
+  "fs.mounts": ({ fs }) => list(fs.mounts.map(({ source, target, mode }) => `${source} → ${target} (${mode})`)),
+  "fs.deny": ({ fs }) => [`built-in (${builtinDeny.length})`, ...fs.deny].join(", "),
+  "net.enabled": ({ net }) => String(net.enabled),
+  "net.allowlist": ({ net }) => list(net.allowlist),
+  "net.deny": ({ net }) => list(net.deny),
+  "proc.timeout": ({ proc }) => formatDuration(proc.timeoutMs),
+  "proc.cpus": ({ proc }) => String(proc.cpus),
+  "proc.memory": ({ proc }) => formatSize(proc.memoryBytes),
+  "proc.pids": ({ proc }) => String(proc.pids),
+  "proc.files": ({ proc }) => String(proc.files),
+  "proc.disk": ({ proc }) => formatSize(proc.diskBytes),
+  "proc.output": ({ proc }) => formatSize(proc.outputBytes),
+  "proc.background": ({ proc }) => String(proc.background),
+  // names only: a value may be a secret, and receipts are printed and stored
+  env: ({ env }) => list(Object.keys(env)),
+  "session.recovery": ({ session }) => session.recovery,
+  "kernel.preload": ({ kernel }) => list(kernel.preload),
+  "kernel.python": ({ kernel }) => kernel.python ?? "best found",
+};
+
+const fieldNames = Object.keys(show) as PolicyFieldName[];
+
+/** Every rule that a runner answers for, in the order of the file. */
+export const ruleNames: readonly RuleName[] = fieldNames.filter((name) => name !== "isolation.runner");
+
+/** Every rule of a policy with its value as people write it. Runners build their plans from this list. */
+export function policyRules(policy: Policy): { rule: RuleName; value: string }[] {
+  return ruleNames.map((rule) => ({ rule, value: show[rule](policy) }));
+}
+
+/** One value as people write it. */
+export function showRule(policy: Policy, rule: PolicyFieldName): string {
+  return show[rule](policy);
+}
+
+function list(items: readonly string[]): string {
+  return items.length === 0 ? "none" : items.join(", ");
+}

@@ -1,0 +1,219 @@
+import { z } from "zod";
+import { globProblem } from "./glob.ts";
+import { hostPattern } from "./host-pattern.ts";
+import { duration, size } from "./units.ts";
+
+/** Isolation kinds, weakest first; `auto` walks this list from its end. */
+export const runnerNames = ["wasm", "srt", "process", "container", "kata", "gvisor", "microvm"] as const;
+export type RunnerName = (typeof runnerNames)[number];
+
+/** setTimeout fires at once beyond 2^31 ms, which would turn a huge limit into none or into zero. */
+const longestTimeoutMs = 24 * 3_600_000;
+/** below this no interpreter starts, and every run would look like the program's own fault */
+const smallestMemoryBytes = 16 * 2 ** 20;
+
+const path = z.string("expected a path").min(1, "expected a path").max(4096, "at most 4096 characters");
+const moduleName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, "expected a module name such as numpy");
+const environmentName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected a variable name such as TZ")
+  // These steer the loader and the interpreters that hold the cell, before any limit is in force.
+  .refine((name) => !/^(?:LD_|DYLD_|GLIBC_|CODECELL_|GCONV_PATH$|NODE_OPTIONS$|BASH_ENV$)/.test(name), {
+    message: "this variable steers the programs that hold the cell and cannot be set",
+  });
+const environmentValue = z
+  .string()
+  .max(32_768, "at most 32768 characters")
+  .refine((text) => !text.includes("\0"), "a NUL character ends a variable");
+const denyGlob = z.string().superRefine((glob, context) => {
+  const problem = globProblem(glob.replace(/^!/, ""));
+  if (problem) context.addIssue({ code: "custom", message: problem });
+});
+
+const mount = z.strictObject({
+  source: path.describe("Host directory or file; relative to the policy file's directory."),
+  target: path.describe("Absolute path inside the cell, such as /data."),
+  mode: z.enum(["ro", "rw"]).default("ro").describe("ro or rw."),
+});
+
+/** Each rule without its default: the policy adds defaults, overrides leave them out. */
+const rules = {
+  isolation: {
+    runner: z
+      .enum(["auto", ...runnerNames])
+      .describe("Which isolation to use; auto takes the strongest one available that is not below the minimum."),
+    minimum: z.enum(runnerNames).describe(`The weakest isolation accepted. Weakest first: ${runnerNames.join(", ")}.`),
+  },
+  fs: {
+    workspace: path.meta({
+      description: "Host directory at /workspace, read-write. Absent: a fresh private one that ends with the session.",
+      examples: ["./work"],
+    }),
+    deps: path.meta({ description: "Host directory at /deps, read-only. Absent: none.", examples: ["./deps"] }),
+    mounts: z
+      .array(mount)
+      .max(64, "at most 64 mounts")
+      .describe("More host directories or files, each with source, target and mode (ro or rw)."),
+    deny: z
+      .array(denyGlob)
+      .max(256, "at most 256 globs")
+      .describe("Globs hidden in every mount, besides the built-in list; !glob lifts an entry of that list."),
+  },
+  net: {
+    enabled: z.boolean().describe("Whether the cell reaches any network at all."),
+    allowlist: z.array(hostPattern).max(1024, "at most 1024 hosts").describe("Hosts that may be reached. Empty: none."),
+    deny: z
+      .array(hostPattern)
+      .max(1024, "at most 1024 hosts")
+      .describe("Hosts refused even when the allowlist names them."),
+  },
+  proc: {
+    timeout: duration.refine((ms) => ms <= longestTimeoutMs, "at most 24h").describe("Wall-clock limit of one run."),
+    cpus: z
+      .number("expected a number of processors such as 1 or 0.5")
+      .min(0.1, "at least 0.1")
+      .max(256, "at most 256")
+      .describe("Processors the cell may use; a fraction is a share of one."),
+    memory: size
+      .refine((bytes) => bytes >= smallestMemoryBytes, "at least 16MiB")
+      .describe("Memory of the whole cell, all processes together."),
+    pids: z
+      .int("expected a whole number")
+      .min(8, "at least 8")
+      .max(32_768, "at most 32768")
+      .describe("Processes and threads alive at once."),
+    files: z
+      .int("expected a whole number")
+      .min(32, "at least 32")
+      .max(1_048_576, "at most 1048576")
+      .describe("Open files per process."),
+    disk: size.describe("Bytes the cell may write to the private workspace and to /tmp."),
+    output: size.describe("Output kept per run; the rest is cut and counted."),
+    background: z.boolean().describe("Whether processes that a run left behind live on until the session ends."),
+  },
+  session: {
+    recovery: z
+      .enum(["auto", "required", "off"])
+      .describe(
+        "After a crash of the interpreter: auto recovers where the runner can, required refuses runners that cannot.",
+      ),
+  },
+  kernel: {
+    preload: z
+      .array(moduleName)
+      .max(64, "at most 64 modules")
+      .describe("Modules imported before the session's first run."),
+    python: path.meta({
+      description: "Host path of the Python used on tiers that use the host's. Absent: the best one found.",
+      examples: ["/usr/bin/python3"],
+    }),
+  },
+} as const;
+
+const env = z
+  .record(environmentName, environmentValue)
+  .describe("Variables inside the cell. Nothing else of the host's environment enters.");
+
+const patchedProc = z
+  .strictObject(rules.proc)
+  .partial()
+  .transform(({ timeout, memory, disk, output, ...rest }) => ({
+    ...rest,
+    timeoutMs: timeout,
+    memoryBytes: memory,
+    diskBytes: disk,
+    outputBytes: output,
+  }));
+
+/** A part of a policy, without defaults: an override, or the ceiling of overrides. `null` takes a path away. */
+export const overrideSchema = z.strictObject({
+  isolation: z.strictObject(rules.isolation).partial().optional(),
+  fs: z
+    .strictObject({ ...rules.fs, workspace: rules.fs.workspace.nullable(), deps: rules.fs.deps.nullable() })
+    .partial()
+    .optional(),
+  net: z.strictObject(rules.net).partial().optional(),
+  proc: patchedProc.optional(),
+  env: env.optional(),
+  session: z.strictObject(rules.session).partial().optional(),
+  kernel: z
+    .strictObject({ ...rules.kernel, python: rules.kernel.python.nullable() })
+    .partial()
+    .optional(),
+});
+
+const isolation = z.strictObject({
+  runner: rules.isolation.runner.default("auto"),
+  minimum: rules.isolation.minimum.default("wasm"),
+});
+
+const fs = z.strictObject({
+  workspace: rules.fs.workspace.optional(),
+  deps: rules.fs.deps.optional(),
+  mounts: rules.fs.mounts.default([]),
+  deny: rules.fs.deny.default([]),
+});
+
+const net = z.strictObject({
+  enabled: rules.net.enabled.default(false),
+  allowlist: rules.net.allowlist.default([]),
+  deny: rules.net.deny.default([]),
+});
+
+/** People write `timeout: 30s`; code reads `timeoutMs`. */
+const proc = z
+  .strictObject({
+    timeout: rules.proc.timeout.prefault("30s"),
+    cpus: rules.proc.cpus.default(1),
+    memory: rules.proc.memory.prefault("512MiB"),
+    pids: rules.proc.pids.default(64),
+    files: rules.proc.files.default(1024),
+    disk: rules.proc.disk.prefault("256MiB"),
+    output: rules.proc.output.prefault("1MiB"),
+    background: rules.proc.background.default(false),
+  })
+  .transform(({ timeout, memory, disk, output, ...rest }) => ({
+    ...rest,
+    timeoutMs: timeout,
+    memoryBytes: memory,
+    diskBytes: disk,
+    outputBytes: output,
+  }));
+
+const session = z.strictObject({ recovery: rules.session.recovery.default("auto") });
+
+const kernel = z.strictObject({
+  preload: rules.kernel.preload.default([]),
+  python: rules.kernel.python.optional(),
+});
+
+const overrides = z.strictObject({
+  ceiling: overrideSchema
+    .describe("The most that a host program may ask for, rule by rule. A rule absent here cannot be widened.")
+    .prefault({}),
+});
+
+export const policySchema = z.strictObject({
+  version: z.literal(1, "expected 1, the only version there is").default(1).describe("Version of this format."),
+  isolation: isolation.describe("Which kind of isolation may hold the code.").prefault({}),
+  fs: fs.describe("What of the host's files the code sees. Nothing, unless named here.").prefault({}),
+  net: net.describe("What the code reaches over the network.").prefault({}),
+  proc: proc
+    .describe("How much the code may use. Sizes are written 512MiB or 2GB, durations 250ms, 30s, 5m or 1h.")
+    .prefault({}),
+  env: env.default({}),
+  session: session.describe("How a session lives.").prefault({}),
+  kernel: kernel.describe("The Python inside the cell.").prefault({}),
+  overrides: overrides
+    .describe("How far a host program may change this policy. A model may only narrow it.")
+    .prefault({}),
+});
+
+/** What code reads. */
+export type Policy = z.output<typeof policySchema>;
+/** What people write. */
+export type PolicyInput = z.input<typeof policySchema>;
+/** What a host program or a model asks to change, as people write it. */
+export type PolicyOverride = z.input<typeof overrideSchema>;
+/** An override or a ceiling after parsing, with the names that `Policy` has. */
+export type PolicyPatch = z.output<typeof overrideSchema>;

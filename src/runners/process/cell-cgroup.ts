@@ -1,0 +1,222 @@
+import { join } from "node:path";
+import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import type { CellUsage } from "../runner.ts";
+import type { CgroupSupport } from "./cgroup.ts";
+import { type CgroupFiles, errorCode, readOptional, realCgroupFiles } from "./cgroup-files.ts";
+import { killMembers, removeCgroup } from "./cgroup-removal.ts";
+
+export interface CgroupLimits {
+  /** heap and tmpfs together: pages of a tmpfs are charged to the cell too */
+  readonly memoryBytes: number;
+  readonly pids: number;
+  readonly cpus: number;
+}
+
+/** One file that the cell's first process writes "0" to, which moves itself without the kernel's global lock (v1). */
+export interface CgroupPlacement {
+  readonly controller: string;
+  /** host directory of the cell's group */
+  readonly path: string;
+  readonly file: "tasks" | "cgroup.procs";
+}
+
+/** The control groups of one cell. Disposing kills what is left in them and removes them. */
+export interface CellCgroup extends AsyncDisposable {
+  /** empty where a process of another uid may not move itself (v2): then `place` has to be called */
+  readonly placement: readonly CgroupPlacement[];
+  /** Moves a process of the host's pid namespace in; slower than its moving itself. */
+  place(pid: number): Promise<void>;
+  usage(): Promise<CellUsage>;
+  kill(): Promise<void>;
+}
+
+export interface CellCgroupOptions {
+  /** the uid that writes the placement files, when it is not ours */
+  readonly ownerUid?: number;
+  readonly files?: CgroupFiles;
+}
+
+const periodUs = 100_000;
+
+/** Makes the groups of a cell and sets its limits; throws, leaving nothing behind, when one of them cannot be set. */
+export async function createCellCgroup(
+  support: Exclude<CgroupSupport, { kind: "none" }>,
+  name: string,
+  limits: CgroupLimits,
+  options: CellCgroupOptions = {},
+): Promise<CellCgroup> {
+  // the name becomes a path under a root-owned tree
+  if (!/^[a-z0-9][a-z0-9-]{0,100}$/.test(name)) throw new CodecellError("internal", `not a cgroup name: ${name}`);
+  const { files = realCgroupFiles, ownerUid } = options;
+  await using cleanup = new Cleanup();
+  const make = async (parent: string) => {
+    const directory = join(parent, name);
+    await files.mkdir(directory);
+    cleanup.defer(() => removeCgroup(directory, files));
+    return directory;
+  };
+
+  if (support.kind === "v2") {
+    const directory = await make(support.dir);
+    await limitUnified(directory, limits, support.controllers, files);
+    // moving across groups needs rights over their common ancestor, which a foreign uid does not get
+    const placement: CgroupPlacement[] =
+      ownerUid === undefined ? [{ controller: "unified", path: directory, file: "cgroup.procs" }] : [];
+    return new UnifiedCgroup(directory, placement, files, cleanup.move());
+  }
+
+  const directories = new Map<string, string>();
+  for (const [controller, parent] of Object.entries(support.dirs)) directories.set(controller, await make(parent));
+  await limitSeparate(directories, limits, files);
+  const placement: CgroupPlacement[] = [];
+  for (const [controller, path] of directories) {
+    if (ownerUid !== undefined) await files.chown(join(path, "tasks"), ownerUid);
+    placement.push({ controller, path, file: "tasks" });
+  }
+  return new SeparateCgroup(directories, placement, files, cleanup.move());
+}
+
+async function limitUnified(
+  directory: string,
+  limits: CgroupLimits,
+  controllers: ReadonlySet<string>,
+  files: CgroupFiles,
+): Promise<void> {
+  const set = (file: string, value: string | number) => files.write(join(directory, file), String(value));
+  await set("memory.max", limits.memoryBytes);
+  // a kernel without swap accounting has no such file and no swap to bound
+  await set("memory.swap.max", 0).catch(ignoreAbsent);
+  // the killer takes the one process it chose (the worker), not the supervisor with it
+  await set("memory.oom.group", 0).catch(ignoreAbsent);
+  await set("pids.max", limits.pids);
+  if (controllers.has("cpu")) await set("cpu.max", `${quotaUs(limits)} ${periodUs}`);
+}
+
+async function limitSeparate(
+  directories: ReadonlyMap<string, string>,
+  limits: CgroupLimits,
+  files: CgroupFiles,
+): Promise<void> {
+  const set = async (controller: string, file: string, value: number) => {
+    const directory = directories.get(controller);
+    if (directory !== undefined) await files.write(join(directory, file), String(value));
+  };
+  // in this order: the kernel refuses a memory limit above memory + swap
+  await set("memory", "memory.limit_in_bytes", limits.memoryBytes);
+  await set("memory", "memory.memsw.limit_in_bytes", limits.memoryBytes).catch(ignoreAbsent);
+  await set("memory", "memory.swappiness", 0).catch(ignoreAbsent);
+  await set("pids", "pids.max", limits.pids);
+  await set("cpu", "cpu.cfs_period_us", periodUs);
+  await set("cpu", "cpu.cfs_quota_us", quotaUs(limits));
+}
+
+class UnifiedCgroup implements CellCgroup {
+  readonly placement: readonly CgroupPlacement[];
+  readonly #directory: string;
+  readonly #files: CgroupFiles;
+  readonly #cleanup: Cleanup;
+
+  constructor(directory: string, placement: readonly CgroupPlacement[], files: CgroupFiles, cleanup: Cleanup) {
+    this.#directory = directory;
+    this.placement = placement;
+    this.#files = files;
+    this.#cleanup = cleanup;
+  }
+
+  async place(pid: number): Promise<void> {
+    await this.#files.write(join(this.#directory, "cgroup.procs"), String(pid));
+  }
+
+  async usage(): Promise<CellUsage> {
+    const read = (file: string) => readOptional(join(this.#directory, file), this.#files);
+    const cpuUs = numberAfter("usage_usec", await read("cpu.stat"));
+    return {
+      memoryBytes: wholeNumber(await read("memory.current")),
+      peakMemoryBytes: wholeNumber(await read("memory.peak")),
+      cpuMs: cpuUs === undefined ? undefined : cpuUs / 1000,
+      oomKills: numberAfter("oom_kill", await read("memory.events")) ?? 0,
+    };
+  }
+
+  async kill(): Promise<void> {
+    try {
+      await this.#files.write(join(this.#directory, "cgroup.kill"), "1");
+    } catch {
+      await killMembers([this.#directory], this.#files); // kernels before 5.14 have no such file
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await this.#cleanup[Symbol.asyncDispose]();
+  }
+}
+
+class SeparateCgroup implements CellCgroup {
+  readonly placement: readonly CgroupPlacement[];
+  readonly #directories: ReadonlyMap<string, string>;
+  readonly #files: CgroupFiles;
+  readonly #cleanup: Cleanup;
+
+  constructor(
+    directories: ReadonlyMap<string, string>,
+    placement: readonly CgroupPlacement[],
+    files: CgroupFiles,
+    cleanup: Cleanup,
+  ) {
+    this.#directories = directories;
+    this.placement = placement;
+    this.#files = files;
+    this.#cleanup = cleanup;
+  }
+
+  async place(pid: number): Promise<void> {
+    await Promise.all(
+      [...this.#directories.values()].map((path) => this.#files.write(join(path, "cgroup.procs"), String(pid))),
+    );
+  }
+
+  async usage(): Promise<CellUsage> {
+    const read = async (controller: string, file: string) => {
+      const directory = this.#directories.get(controller);
+      return directory === undefined ? "" : readOptional(join(directory, file), this.#files);
+    };
+    const timeController = this.#directories.has("cpuacct") ? "cpuacct" : "cpu";
+    const cpuNs = wholeNumber(await read(timeController, "cpuacct.usage"));
+    return {
+      memoryBytes: wholeNumber(await read("memory", "memory.usage_in_bytes")),
+      peakMemoryBytes: wholeNumber(await read("memory", "memory.max_usage_in_bytes")),
+      cpuMs: cpuNs === undefined ? undefined : cpuNs / 1e6,
+      oomKills: numberAfter("oom_kill", await read("memory", "memory.oom_control")) ?? 0,
+    };
+  }
+
+  kill(): Promise<void> {
+    return killMembers([...this.#directories.values()], this.#files);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await this.#cleanup[Symbol.asyncDispose]();
+  }
+}
+
+function quotaUs(limits: CgroupLimits): number {
+  return Math.max(1000, Math.round(limits.cpus * periodUs)); // the kernel refuses less than a millisecond
+}
+
+/** A limit that exists and cannot be set is a failure; one that this kernel does not have is not. */
+function ignoreAbsent(error: unknown): void {
+  const code = errorCode(error);
+  if (code !== "ENOENT" && code !== "EOPNOTSUPP") throw error;
+}
+
+function wholeNumber(text: string): number | undefined {
+  return /^\d+\s*$/.test(text) ? Number(text) : undefined;
+}
+
+function numberAfter(key: string, text: string): number | undefined {
+  const match = new RegExp(`^${key} (\\d+)$`, "m").exec(text);
+  return match?.[1] === undefined ? undefined : Number(match[1]);
+}

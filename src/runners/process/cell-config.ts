@@ -1,0 +1,83 @@
+import type { Policy } from "../../policy/schema.ts";
+import type { KernelSetup } from "../runner.ts";
+import { cgroupHolds } from "./cgroup.ts";
+import type { CellMount } from "./mounts.ts";
+import type { ProcMasks } from "./proc-masks.ts";
+import type { ProcessFacts } from "./process-facts.ts";
+import type { PythonInstallation } from "./python.ts";
+
+const tmpBytes = 64 * 1024 * 1024;
+const shmBytes = 64 * 1024 * 1024;
+
+/** What the cell's first process sets up, as the Python side reads it. */
+export interface CellConfig {
+  readonly tmpBytes: number;
+  readonly shmBytes: number;
+  readonly diskBytes: number;
+  readonly files: number;
+  readonly maskFiles: readonly string[];
+  readonly maskDirs: readonly string[];
+  readonly mounts: readonly Pick<CellMount, "stage" | "target" | "readOnly" | "deny">[];
+  /** limits by rlimit, where no cgroup holds them */
+  readonly nprocLimit?: number;
+  readonly dataLimit?: number;
+  readonly affinity?: readonly number[];
+}
+
+/** Pure: the cell that a policy asks for on this host. */
+export function cellConfig(
+  policy: Policy,
+  facts: ProcessFacts,
+  masks: ProcMasks,
+  mounts: readonly CellMount[],
+): CellConfig {
+  const { proc } = policy;
+  return {
+    tmpBytes,
+    shmBytes,
+    diskBytes: proc.diskBytes,
+    files: proc.files,
+    maskFiles: masks.files,
+    maskDirs: masks.directories,
+    mounts: mounts.map(({ stage, target, readOnly, deny }) => ({ stage, target, readOnly, deny })),
+    ...(cgroupHolds(facts.cgroups, "pids") ? {} : { nprocLimit: proc.pids }),
+    ...(cgroupHolds(facts.cgroups, "memory") ? {} : { dataLimit: proc.memoryBytes }),
+    ...(cgroupHolds(facts.cgroups, "cpu") ? {} : { affinity: someCores(proc.cpus, facts.cpus) }),
+  };
+}
+
+/** Pages of a tmpfs are charged to the cell and outlive a kill: a full /tmp must not make every later run die. */
+export function groupLimits(policy: Policy) {
+  const { memoryBytes, pids, cpus, diskBytes } = policy.proc;
+  const tmpfs = tmpBytes + shmBytes + (policy.fs.workspace ? 0 : diskBytes);
+  return { memoryBytes: memoryBytes + tmpfs, pids: pids + kernelProcesses, cpus };
+}
+
+/** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
+const kernelProcesses = 3;
+
+/** A random run of cores, so that cells do not all sit on the first ones. */
+function someCores(asked: number, available: number): number[] {
+  const count = Math.min(Math.ceil(asked), available);
+  const first = Math.floor(Math.random() * available);
+  return Array.from({ length: count }, (_, index) => (first + index) % available);
+}
+
+/** What the kernel is told before it runs code. */
+export function kernelSetup(policy: Policy, facts: ProcessFacts, python: PythonInstallation): KernelSetup {
+  return {
+    env: {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      HOME: "/workspace",
+      LANG: "C.UTF-8",
+      MPLCONFIGDIR: "/tmp/matplotlib",
+      OPENBLAS_NUM_THREADS: "1",
+      ...policy.env,
+    },
+    path: [...python.path],
+    preload: [...policy.kernel.preload],
+    background: policy.proc.background,
+    recovery: policy.session.recovery !== "off",
+    ...(cgroupHolds(facts.cgroups, "memory") ? {} : { watchMemoryBytes: policy.proc.memoryBytes }),
+  };
+}

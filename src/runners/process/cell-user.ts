@@ -1,0 +1,32 @@
+import { randomInt } from "node:crypto";
+import { CodecellError } from "../../lib/errors.ts";
+import type { CellMount } from "./mounts.ts";
+import type { UidRange } from "./private-uid.ts";
+
+/**
+ * The uid that a jail runs under: our own, or, when we are root, one that nobody else has, so that an escape is not
+ * root's. A writable host directory decides it: only its owner can write there.
+ */
+export function chooseCellUid(range: UidRange | undefined, mounts: readonly CellMount[]): number | undefined {
+  if (!range) return undefined;
+  const owners = new Set(mounts.filter((mount) => !mount.readOnly).map((mount) => mount.ownerUid));
+  const rootOwned = mounts.find((mount) => !mount.readOnly && mount.ownerUid === 0);
+  if (rootOwned) {
+    throw new CodecellError(
+      "policy_refused",
+      `${rootOwned.rule}: ${rootOwned.source} belongs to root, and no cell runs as root`,
+      {
+        hint: "give the directory to an ordinary user (chown), or run codecell as one",
+        details: { rule: rootOwned.rule },
+      },
+    );
+  }
+  if (owners.size > 1) {
+    throw new CodecellError("policy_refused", "fs.mounts: the writable directories belong to different users", {
+      hint: "give them one owner, or mount all but one read-only",
+      details: { rule: "fs.mounts" },
+    });
+  }
+  const [owner] = owners;
+  return owner ?? range.first + randomInt(range.count);
+}

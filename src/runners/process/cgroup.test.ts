@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { FakeCgroups } from "../../../test/support/fake-cgroups.ts";
+import { cgroupHolds, detectCgroups } from "./cgroup.ts";
+
+const pid = 4321;
+const options = (files: FakeCgroups) => ({ files, pid, procSelf: "/p", trialName: "trial" });
+const unifiedFiles = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "cgroup.kill"];
+
+test("uses v2 when the controllers are on already, and leaves nothing of the trial", async () => {
+  const files = unifiedTree({ enabled: "memory pids cpu", members: "" });
+  const support = await detectCgroups(options(files));
+  expect(support).toEqual({ kind: "v2", dir: "/cg/own", controllers: new Set(["memory", "pids", "cpu"]) });
+  expect(files.log.at(0)).toBe("mkdir /cg/own/trial");
+  expect(files.log.at(-1)).toBe("rmdir /cg/own/trial");
+});
+
+test("moves itself into a leaf when it alone keeps a delegated group from having sub-groups", async () => {
+  const files = unifiedTree({ enabled: "", members: `${pid}\n` });
+  expect(await detectCgroups(options(files))).toMatchObject({ kind: "v2", dir: "/cg/own" });
+  expect(files.contents.get("/cg/own/codecell-host/cgroup.procs")).toBe(`${pid}\n`);
+  expect(files.contents.get("/cg/own/cgroup.subtree_control")).toBe("memory pids cpu");
+});
+
+test("names the remedy and moves nobody when other processes share the group", async () => {
+  const files = unifiedTree({ enabled: "", members: `1\n${pid}\n` });
+  const support = await detectCgroups(options(files));
+  expect(support).toMatchObject({
+    kind: "none",
+    reason: expect.stringContaining("systemd-run --user --scope -p Delegate=yes"),
+  });
+  expect(files.log).toEqual([]);
+});
+
+test("names the remedy when the own group belongs to somebody else", async () => {
+  const files = unifiedTree({ enabled: "", members: "" });
+  files.fail("/cg/own/cgroup.subtree_control", "EACCES");
+  expect(await detectCgroups(options(files))).toMatchObject({
+    kind: "none",
+    reason: expect.stringContaining("delegated"),
+  });
+});
+
+test("uses the parent when it was started inside the leaf of another codecell", async () => {
+  const files = unifiedTree({ enabled: "memory pids", members: "" });
+  files.contents.set("/p/cgroup", "0::/own/codecell-host\n");
+  expect(await detectCgroups(options(files))).toMatchObject({ kind: "v2", dir: "/cg/own" });
+});
+
+test("goes without the cpu controller and says so when only memory and pids are delegated", async () => {
+  const files = unifiedTree({ enabled: "", members: "" });
+  files.contents.set("/cg/own/cgroup.controllers", "memory pids\n");
+  const support = await detectCgroups(options(files));
+  expect([cgroupHolds(support, "memory"), cgroupHolds(support, "cpu")]).toEqual([true, false]);
+});
+
+test("uses v1 when the unified tree has no controllers", async () => {
+  const files = separateTree();
+  files.contents.set("/p/cgroup", `${await files.read("/p/cgroup")}0::/\n`);
+  files.contents.set(
+    "/p/mountinfo",
+    `${await files.read("/p/mountinfo")}1 2 0:9 / /cg/unified rw - cgroup2 cgroup2 rw\n`,
+  );
+  files.contents.set("/cg/unified/cgroup.controllers", "\n");
+  expect(await detectCgroups(options(files))).toEqual({
+    kind: "v1",
+    dirs: { memory: "/cg/memory/m", pids: "/cg/pids", cpu: "/cg/cpu", cpuacct: "/cg/cpuacct" },
+  });
+});
+
+test("gives the kernel's reason when the tree is read-only", async () => {
+  const files = separateTree();
+  files.fail("/cg/pids/trial", "EROFS");
+  expect(await detectCgroups(options(files))).toMatchObject({ kind: "none", reason: expect.stringContaining("EROFS") });
+  expect(files.log.at(-1)).toBe("rmdir /cg/memory/m/trial");
+});
+
+test("gives the reason when a limit is refused, and removes the trial", async () => {
+  const files = separateTree();
+  files.fail("/cg/memory/m/trial/memory.limit_in_bytes", "EINVAL");
+  expect(await detectCgroups(options(files))).toMatchObject({
+    kind: "none",
+    reason: expect.stringContaining("EINVAL"),
+  });
+  expect([...files.contents.keys()].filter((path) => path.includes("trial"))).toEqual([]);
+});
+
+test("answers none where no controller is mounted", async () => {
+  const files = new FakeCgroups([]);
+  files.contents.set("/p/cgroup", "0::/\n");
+  files.contents.set("/p/mountinfo", "\n");
+  expect(await detectCgroups(options(files))).toMatchObject({
+    kind: "none",
+    reason: expect.stringContaining("not mounted"),
+  });
+});
+
+function unifiedTree(own: { enabled: string; members: string }): FakeCgroups {
+  const files = new FakeCgroups(unifiedFiles);
+  files.contents.set("/p/cgroup", "0::/own\n");
+  files.contents.set("/p/mountinfo", "1 2 0:9 / /cg rw - cgroup2 cgroup2 rw,nsdelegate\n");
+  files.contents.set("/cg/own/cgroup.controllers", "cpuset cpu io memory pids\n");
+  files.contents.set("/cg/own/cgroup.subtree_control", own.enabled);
+  files.contents.set("/cg/own/cgroup.procs", own.members);
+  return files;
+}
+
+function separateTree(): FakeCgroups {
+  const files = new FakeCgroups(["memory.limit_in_bytes", "pids.max", "cpu.cfs_period_us", "cpu.cfs_quota_us"]);
+  const controllers = ["memory", "pids", "cpu", "cpuacct"];
+  const path = (controller: string) => (controller === "memory" ? "/m" : "/");
+  files.contents.set("/p/cgroup", controllers.map((name, index) => `${index}:${name}:${path(name)}\n`).join(""));
+  files.contents.set(
+    "/p/mountinfo",
+    controllers.map((name) => `1 2 0:9 / /cg/${name} rw - cgroup cgroup rw,${name}\n`).join(""),
+  );
+  return files;
+}

@@ -1,0 +1,14 @@
+import type { Readable } from "node:stream";
+
+const maxCharacters = 4000;
+
+/** Gathers what a helper process prints, bounded; the returned function gives what came so far. */
+export function collectText(stream: Readable | null): () => string {
+  let text = "";
+  stream?.setEncoding("utf8");
+  stream?.on("data", (piece: string) => {
+    if (text.length < maxCharacters) text = (text + piece).slice(0, maxCharacters);
+  });
+  stream?.on("error", () => {});
+  return () => text;
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import type { Policy } from "../../policy/schema.ts";
+import type { CellExit } from "../runner.ts";
+import { directArguments, type JailMount } from "./bubblewrap.ts";
+import type { CellCgroup } from "./cell-cgroup.ts";
+import { cellConfig } from "./cell-config.ts";
+import { cgroupHolds } from "./cgroup.ts";
+import { collectText } from "./collect-text.ts";
+import type { Host } from "./host.ts";
+import type { CellMount } from "./mounts.ts";
+import type { PythonInstallation } from "./python.ts";
+import { seccompFilter } from "./seccomp.ts";
+import type { FilterArch } from "./syscalls.ts";
+
+const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.direct import main; main()";
+/** The shell enters the cell's cgroups before bubblewrap exists; paths are arguments, never part of the script. */
+const enterGroups = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 71; shift; done; shift; exec "$@"';
+
+export interface DirectParts {
+  readonly host: Host;
+  readonly python: PythonInstallation;
+  readonly kernelDirectory: string;
+  readonly policy: Policy;
+  readonly mounts: readonly CellMount[];
+  readonly uid: number | undefined;
+  readonly arch: FilterArch;
+  readonly cgroup: CellCgroup | undefined;
+}
+
+export interface DirectJail {
+  readonly channel: Socket;
+  readonly exited: Promise<CellExit>;
+  readonly kill: () => void;
+}
+
+/** One bubblewrap for one cell, for hosts that forbid user namespaces inside user namespaces. */
+export function startDirect(parts: DirectParts): DirectJail {
+  const { host, uid, arch, cgroup } = parts;
+  const groups = (cgroup?.placement ?? []).map(({ path, file }) => `${path}/${file}`);
+  const jail = [host.bubblewrap, ...directArguments(directPaths(parts))];
+  const command = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--", ...jail] : jail;
+  const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
+    env: {}, // the jail's first process would keep what bubblewrap was started with
+    cwd: "/",
+    // 3 info, 4 filter, 5 unused, 6 the channel: a pipe above 2 is a socket pair, open in both directions
+    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", "ignore", "pipe"],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  const diagnostics = collectText(child.stderr);
+  const filterPipe = child.stdio[4] as Socket;
+  filterPipe.on("error", () => {}); // its exit says why
+  const { cgroups } = host.facts;
+  const limits = { allowMemfd: cgroupHolds(cgroups, "memory"), allowAffinity: cgroupHolds(cgroups, "cpu") };
+  filterPipe.end(seccompFilter({ arch, phase: "cell", ...limits }));
+  const exited = once(child, "exit").then(
+    ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
+    (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
+  );
+  return { channel: (child.stdio as unknown as Socket[])[6] as Socket, exited, kill: () => child.kill("SIGKILL") };
+}
+
+function directPaths(parts: DirectParts) {
+  const { host, python, policy } = parts;
+  const config = cellConfig(policy, host.facts, host.masks, parts.mounts);
+  const { maskFiles: _, maskDirs: __, mounts: ___, ...limits } = config;
+  const workspace = parts.mounts.find((mount) => mount.target === "/workspace");
+  return {
+    tag: host.tag,
+    hostRoot: host.root,
+    python,
+    identityDirectory: host.identityDirectory,
+    kernelDirectory: parts.kernelDirectory,
+    emptyFile: host.emptyFile,
+    emptyDirectory: host.emptyDirectory,
+    command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap, JSON.stringify(limits)],
+    workspace: workspace
+      ? { kind: "host" as const, source: workspace.source }
+      : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },
+    mounts: parts.mounts
+      .filter((mount) => mount !== workspace)
+      .map(({ source, target, readOnly, kind }): JailMount => ({ source, target, kind, mode: readOnly ? "ro" : "rw" })),
+    denied: parts.mounts.flatMap((mount) =>
+      mount.deny.map(({ path, kind }) => ({ path: `${mount.target}/${path}`, kind })),
+    ),
+    masks: host.masks,
+    tmpBytes: config.tmpBytes,
+    sharedMemoryBytes: config.shmBytes,
+    waitsForPlacement: false,
+  };
+}

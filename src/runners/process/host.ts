@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Cleanup } from "../../lib/cleanup.ts";
+import { detectCgroups } from "./cgroup.ts";
+import { findHostRoot, type HostRoot } from "./host-root.ts";
+import { identityFiles } from "./identity-files.ts";
+import { startJanitor } from "./janitor.ts";
+import { privateUids, type UidRange } from "./private-uid.ts";
+import type { BubblewrapProbe } from "./probe.ts";
+import { findProcMasks, type ProcMasks } from "./proc-masks.ts";
+import type { Layout, ProcessFacts } from "./process-facts.ts";
+import { hostCpus } from "./process-facts.ts";
+import { openRuntimeDir } from "./runtime-dir.ts";
+
+/** What one host process sets up once for all its cells. */
+export interface Host {
+  /** names everything this process owns outside of itself */
+  readonly tag: string;
+  readonly facts: ProcessFacts;
+  /** path of bubblewrap */
+  readonly bubblewrap: string;
+  /** uids for cells, when we are root */
+  readonly uids: UidRange | undefined;
+  readonly root: HostRoot;
+  readonly masks: ProcMasks;
+  readonly runtimeDir: string;
+  /** removed with this process, however it ends */
+  readonly ownDir: string;
+  readonly identityDirectory: string;
+  readonly emptyFile: string;
+  readonly emptyDirectory: string;
+}
+
+export interface HostOptions {
+  readonly runtimeDir?: string;
+  readonly layout?: Layout;
+  /** false: as on hosts where control groups are out of reach */
+  readonly cgroups?: boolean;
+}
+
+export type WorkingBubblewrap = Extract<BubblewrapProbe, { available: true }>;
+
+/** Prepares directories, cgroups and the janitor. `cleanup` undoes all of it. */
+export async function openHost(probe: WorkingBubblewrap, options: HostOptions, cleanup: Cleanup): Promise<Host> {
+  const tag = `cc${randomBytes(6).toString("hex")}`;
+  const runtimeDir = await openRuntimeDir(options.runtimeDir);
+  const [root, masks, cgroups] = await Promise.all([
+    findHostRoot(),
+    findProcMasks(),
+    options.cgroups === false
+      ? ({ kind: "none", reason: "switched off" } as const)
+      : detectCgroups({ trialName: `${tag}-trial` }),
+  ]);
+  const ownDir = join(runtimeDir, tag);
+  const cgroupDirs = cgroups.kind === "v1" ? Object.values(cgroups.dirs) : cgroups.kind === "v2" ? [cgroups.dir] : [];
+  const janitor = startJanitor({ tag, cgroupDirs, directories: [ownDir] });
+  cleanup.defer(() => janitor[Symbol.asyncDispose]());
+  await mkdir(ownDir, { mode: 0o711 });
+  const identityDirectory = join(ownDir, "etc");
+  const emptyDirectory = join(ownDir, "empty");
+  const emptyFile = join(ownDir, "empty-file");
+  await mkdir(identityDirectory, { mode: 0o755 });
+  await mkdir(emptyDirectory, { mode: 0o755 });
+  await writeFile(emptyFile, "", { mode: 0o444 });
+  for (const [name, text] of Object.entries(identityFiles))
+    await writeFile(join(identityDirectory, name), text, { mode: 0o444 });
+  return {
+    ...{ tag, root, masks, runtimeDir, ownDir, identityDirectory, emptyFile, emptyDirectory },
+    bubblewrap: probe.path,
+    uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
+    facts: {
+      bubblewrap: probe.version,
+      layout: options.layout ?? (probe.layouts.template ? "template" : "direct"),
+      cgroups,
+      cpus: hostCpus(),
+    },
+  };
+}
+
+/** A directory that another uid may use, and nobody else. */
+export async function makeDirectoryFor(uid: number | undefined, path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 });
+  await chmod(path, 0o700);
+  if (uid !== undefined) await chown(path, uid, uid);
+}

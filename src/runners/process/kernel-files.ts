@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { PythonInstallation } from "./python.ts";
+
+const run = promisify(execFile);
+const compileMs = 30_000;
+
+/** What a cell sees at /.kernel: the Python kernel, compiled for its interpreter, and the filter for its signals. */
+export async function prepareKernelFiles(
+  runtimeDir: string,
+  python: PythonInstallation,
+  notifyFilter: Buffer,
+): Promise<string> {
+  const source = join(packageRoot(), "python", "codecell_kernel");
+  const names = (await readdir(source)).filter((name) => name.endsWith(".py")).sort();
+  const files = await Promise.all(names.map(async (name) => ({ name, data: await readFile(join(source, name)) })));
+  const hash = createHash("sha256")
+    .update(`${python.executable} ${python.version.join(".")}`)
+    .update(notifyFilter);
+  for (const { name, data } of files) hash.update(`\0${name}\0`).update(data);
+  const target = join(runtimeDir, `kernel-${hash.digest("hex").slice(0, 16)}`);
+  if (await exists(target)) return target;
+  const draft = await mkdtemp(join(runtimeDir, "draft-"));
+  const kernel = join(draft, "files");
+  await mkdir(join(kernel, "codecell_kernel"), { recursive: true, mode: 0o755 });
+  for (const { name, data } of files) await writeFile(join(kernel, "codecell_kernel", name), data, { mode: 0o644 });
+  await writeFile(join(kernel, "notify.bpf"), notifyFilter, { mode: 0o644 });
+  // Bytecode that is not checked against its source saves a cold cell several milliseconds.
+  const compile = ["-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", kernel];
+  await run(python.executable, compile, { env: {}, cwd: "/", timeout: compileMs });
+  // Two hosts may prepare the same files at once: the second rename fails and finds the first one's.
+  await rename(kernel, target).catch(async (error: unknown) => {
+    if (!(await exists(target))) throw error;
+  });
+  await rm(draft, { recursive: true, force: true });
+  return target;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** dist/runners/process and src/runners/process are both three levels below the package's root. */
+function packageRoot(): string {
+  return dirname(fileURLToPath(new URL("../../../package.json", import.meta.url)));
+}

@@ -1,0 +1,85 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { messageOf } from "../../lib/errors.ts";
+import { explainBubblewrapFailure } from "./explain-failure.ts";
+import { type HostFacts, readHostFacts } from "./host-facts.ts";
+import { findHostRoot } from "./host-root.ts";
+import { privateUids } from "./private-uid.ts";
+
+export type BubblewrapProbe =
+  | {
+      readonly available: true;
+      readonly path: string;
+      readonly version: string;
+      /** which layouts work here; at least one */
+      readonly layouts: { readonly template: boolean; readonly direct: boolean };
+    }
+  | { readonly available: false; readonly reason: string; readonly hint: string };
+
+const limitMs = 1800;
+
+/** Really starts a jail, as the uid that cells will have, because settings and versions promise nothing. */
+export async function probeBubblewrap(): Promise<BubblewrapProbe> {
+  const facts = await readHostFacts();
+  const path = facts.bubblewrap;
+  if (facts.platform !== "linux" || path === undefined) return unavailable("", facts);
+  const uid = facts.isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8"))?.first : undefined;
+  if (facts.isRoot && uid === undefined) {
+    const reason = "root of this user namespace has no other uid to run cells under";
+    return { available: false, reason, hint: "start codecell as an ordinary user, or map a range of uids" };
+  }
+
+  const { links, directories, etc } = await findHostRoot();
+  const jail = [
+    ...["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"],
+    ...["--uid", "1000", "--gid", "1000", "--hostname", "cell", "--die-with-parent", "--new-session", "--as-pid-1"],
+    ...["--clearenv", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr"],
+    ...links.flatMap(({ path, target }) => ["--symlink", target, path]),
+    ...[...directories, ...etc].flatMap((path) => ["--ro-bind", path, path]),
+    ...["--ro-bind", path, "/.bwrap", "--proc", "/proc", "--dev", "/dev", "--dir", "/tmp"],
+  ];
+  // what a template does: namespaces and a proc of its own inside the jail
+  const inner = [
+    "/.bwrap",
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-net",
+    "--ro-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+  ];
+  const [version, nested, plain] = await Promise.all([
+    attempt(path, ["--version"], uid),
+    attempt(path, [...jail, "--", ...inner, "--", "/usr/bin/env"], uid),
+    attempt(path, [...jail, "--disable-userns", "--", "/usr/bin/env"], uid),
+  ]);
+  const layouts = { template: nested.ok, direct: plain.ok };
+  if (!layouts.template && !layouts.direct) {
+    // bubblewrap before 0.8 has no --disable-userns: the other attempt tells more
+    return unavailable(/unknown option --disable-userns/i.test(plain.stderr) ? nested.stderr : plain.stderr, facts);
+  }
+  return { available: true, path, version: /\d+\.\d+(\.\d+)?/.exec(version.stdout)?.[0] ?? "unknown", layouts };
+}
+
+function unavailable(stderr: string, facts: HostFacts): BubblewrapProbe {
+  return { available: false, ...explainBubblewrapFailure(stderr, facts) };
+}
+
+interface Attempt {
+  readonly ok: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function attempt(path: string, args: readonly string[], uid: number | undefined): Promise<Attempt> {
+  const identity = uid === undefined ? {} : { uid, gid: uid };
+  const options = { env: {}, cwd: "/", timeout: limitMs, killSignal: "SIGKILL", ...identity } as const;
+  return new Promise((resolve) => {
+    execFile(path, args, options, (error, stdout, stderr) => {
+      const complaint = error && stderr === "" ? messageOf(error) : stderr;
+      resolve({ ok: error === null, stdout, stderr: complaint });
+    });
+  });
+}

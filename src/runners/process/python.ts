@@ -1,0 +1,158 @@
+import { execFile } from "node:child_process";
+import { open, realpath, stat } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { z } from "zod";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+
+export interface PythonInstallation {
+  /** on the host, links resolved */
+  readonly executable: string;
+  /** as seen in a cell */
+  readonly executableInside: string;
+  readonly version: readonly [major: number, minor: number, micro: number];
+  /** what a cell needs besides /usr, read-only; sources are host paths */
+  readonly mounts: readonly { readonly source: string; readonly target: string }[];
+  /** import directories as seen in a cell: the standard library, then packages */
+  readonly path: readonly string[];
+}
+
+export interface FindPythonOptions {
+  /** directories to look in after the usual places, as in PATH */
+  readonly searchPath?: readonly string[];
+  /** the cell runs under another uid than ours, so every directory on the way must be open to others */
+  readonly forOtherUid?: boolean;
+  /** answers by executable, kept by the caller */
+  readonly cache?: Map<string, Promise<PythonInstallation>>;
+}
+
+const oldestMinor = 9;
+const questionMs = 2000;
+const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
+const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or name one in kernel.python";
+
+const question = `import sys, json
+print(json.dumps({"executable": getattr(sys, "_base_executable", None) or sys.executable, "version": list(sys.version_info[:3]),
+  "prefix": sys.prefix, "base": sys.base_prefix, "path": sys.path}))`;
+const answerSchema = z.object({
+  executable: z.string().startsWith("/"),
+  version: z.tuple([z.int(), z.int(), z.int()]),
+  prefix: z.string().startsWith("/"),
+  base: z.string().startsWith("/"),
+  path: z.array(z.string()),
+});
+
+/** The interpreter for cells: the requested one or an error that says why not; else the first that will do. */
+export async function findPython(requested?: string, options: FindPythonOptions = {}): Promise<PythonInstallation> {
+  if (requested !== undefined) return examined(requested, options);
+  const places = ["/usr/bin", "/usr/local/bin", ...(options.searchPath ?? [])].filter((place) => place.startsWith("/"));
+  const reasons: string[] = [];
+  for (const candidate of [...new Set(places)].map((place) => join(place, "python3"))) {
+    if (!(await isProgram(candidate))) continue;
+    try {
+      return await examined(candidate, options);
+    } catch (error) {
+      reasons.push(messageOf(error));
+    }
+  }
+  throw new CodecellError("runner_unavailable", ["no Python 3.9 or newer was found", ...reasons].join("; "), { hint });
+}
+
+function examined(executable: string, options: FindPythonOptions): Promise<PythonInstallation> {
+  const key = `${options.forOtherUid ? "other" : "own"}:${executable}`;
+  const known = options.cache?.get(key);
+  if (known) return known;
+  const answer = examine(executable, options.forOtherUid ?? false);
+  options.cache?.set(key, answer);
+  answer.catch(() => options.cache?.delete(key)); // a Python installed later is found later
+  return answer;
+}
+
+async function examine(candidate: string, forOtherUid: boolean): Promise<PythonInstallation> {
+  const facts = await ask(candidate);
+  const [major, minor] = facts.version;
+  if (major !== 3 || minor < oldestMinor) {
+    const message = `${candidate} is Python ${facts.version.join(".")}; 3.${oldestMinor} or newer is needed`;
+    throw new CodecellError("runner_unavailable", message, { hint });
+  }
+  const executable = await realpath(facts.executable);
+  const base = await realpath(facts.base);
+  const prefix = await realpath(facts.prefix);
+  const mounts = [
+    ...(isWithin(base, "/usr") ? [] : [{ source: base, target: inside.base }]),
+    // a virtual environment: packages from it, interpreter and standard library from its base
+    ...(prefix === base || isWithin(prefix, "/usr") ? [] : [{ source: prefix, target: inside.environment }]),
+  ];
+  if (!isWithin(executable, "/usr") && !isWithin(executable, base)) {
+    throw new CodecellError("runner_unavailable", `${candidate} lies outside its own prefix ${base}`, { hint });
+  }
+  for (const { source } of mounts) {
+    if (source === "/") throw new CodecellError("runner_unavailable", `${candidate} has / as its prefix`, { hint });
+    const closed = forOtherUid ? await firstClosed(source) : undefined;
+    if (closed !== undefined) {
+      throw new CodecellError(
+        "runner_unavailable",
+        `${candidate} cannot be used by the cell's uid: ${closed} is private`,
+        {
+          hint: `use a Python under /usr, or open the way: chmod o+rx ${closed}`,
+        },
+      );
+    }
+  }
+  const place = (path: string) => placed(path, mounts);
+  const executableInside = place(executable);
+  if (executableInside === undefined) throw new CodecellError("internal", `${executable} has no place in a cell`);
+  const resolved = await Promise.all(facts.path.map((path) => realpath(path).catch(() => undefined)));
+  const path = resolved.map((entry) => (entry === undefined ? undefined : place(entry)));
+  return {
+    executable,
+    executableInside,
+    version: facts.version,
+    mounts,
+    path: [...new Set(path.filter((entry) => entry !== undefined))],
+  };
+}
+
+async function ask(candidate: string): Promise<z.output<typeof answerSchema>> {
+  try {
+    const limits = { env: {}, cwd: "/", timeout: questionMs, killSignal: "SIGKILL", maxBuffer: 2 ** 20 } as const;
+    const { stdout } = await promisify(execFile)(candidate, ["-I", "-c", question], limits);
+    return answerSchema.parse(JSON.parse(stdout));
+  } catch (error) {
+    throw new CodecellError("runner_unavailable", `${candidate} does not run as Python`, { hint, cause: error });
+  }
+}
+
+/** A shim is a script that looks for another Python by the caller's environment; a cell has none. */
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    await using file = await open(path, "r");
+    const start = Buffer.alloc(2);
+    await file.read(start, 0, 2, 0);
+    return start.toString("latin1") !== "#!";
+  } catch {
+    return false;
+  }
+}
+
+/** Undefined for what a cell does not see, such as an editable install in somebody's home. */
+function placed(path: string, mounts: PythonInstallation["mounts"]): string | undefined {
+  const mount = mounts.find(({ source }) => isWithin(path, source));
+  if (mount) return join(mount.target, relative(mount.source, path));
+  return isWithin(path, "/usr") ? path : undefined;
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
+}
+
+/** The first directory on the way that others may not pass, or the last one if they may not list it. */
+async function firstClosed(directory: string): Promise<string | undefined> {
+  const way: string[] = [];
+  for (let step = directory; step !== "/"; step = dirname(step)) way.unshift(step);
+  for (const step of way) {
+    const needed = step === directory ? 0o005 : 0o001;
+    if (((await stat(step)).mode & needed) !== needed) return step;
+  }
+  return undefined;
+}

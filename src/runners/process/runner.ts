@@ -1,0 +1,203 @@
+import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { type Logger, silentLogger } from "../../lib/logger.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
+import { policyRefused } from "../registry.ts";
+import type { Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
+import { groupLimits, kernelSetup } from "./cell-config.ts";
+import { chooseCellUid } from "./cell-user.ts";
+import { type DirectJail, startDirect } from "./direct.ts";
+import { watchDisk } from "./disk-watch.ts";
+import { type Host, type HostOptions, openHost } from "./host.ts";
+import { prepareKernelFiles } from "./kernel-files.ts";
+import { resolveMounts } from "./mounts.ts";
+import { planProcess } from "./plan.ts";
+import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
+import { channelClosed, ProcessCell } from "./process-cell.ts";
+import { findPython, type PythonInstallation } from "./python.ts";
+import { killNotifyFilter } from "./seccomp.ts";
+import type { FilterArch } from "./syscalls.ts";
+import { Template } from "./template.ts";
+
+export interface ProcessRunnerOptions extends HostOptions {
+  readonly logger?: Logger;
+}
+
+const guarantees: readonly Guarantee[] = [
+  "no-network",
+  "private-filesystem",
+  "private-processes",
+  "empty-environment",
+  "syscall-filter",
+  "crash-recovery",
+];
+
+/** Linux namespaces through bubblewrap, with a system call filter and control groups. Making it starts nothing. */
+export function processRunner(options: ProcessRunnerOptions = {}): SandboxRunner {
+  return new ProcessRunner(options);
+}
+
+class ProcessRunner implements SandboxRunner {
+  readonly name = "process";
+  readonly #options: ProcessRunnerOptions;
+  readonly #logger: Logger;
+  readonly #cleanup = new Cleanup();
+  readonly #templates = new Map<string, Promise<Template>>();
+  readonly #pythons = new Map<string, Promise<PythonInstallation>>();
+  #probe: Promise<BubblewrapProbe> | undefined;
+  #host: Promise<Host> | undefined;
+  #cells = 0;
+
+  constructor(options: ProcessRunnerOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  async probe(): Promise<Probe> {
+    if (process.arch !== "x64" && process.arch !== "arm64") {
+      return {
+        available: false,
+        reason: `there is no system call filter for ${process.arch}`,
+        hint: "use the wasm runner",
+      };
+    }
+    const found = await this.#bubblewrap();
+    if (!found.available) return found;
+    try {
+      await this.#python(undefined);
+    } catch (error) {
+      if (!(error instanceof CodecellError)) throw error;
+      return { available: false, reason: error.message, hint: error.hint ?? "" };
+    }
+    const { facts } = await this.#openHost();
+    const limited = facts.cgroups.kind === "none" ? [] : (["kernel-memory-limit"] as const);
+    return { available: true, version: `bubblewrap ${found.version}`, guarantees: [...guarantees, ...limited] };
+  }
+
+  async plan(policy: Policy): Promise<EnforcementPlan> {
+    return planProcess(policy, (await this.#openHost()).facts);
+  }
+
+  async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
+    const host = await this.#openHost();
+    const plan = planProcess(spec.policy, host.facts);
+    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
+    const receipt: EnforcementReceipt = {
+      runner: this.name,
+      runnerVersion: `bubblewrap ${host.facts.bubblewrap}`,
+      policyHash: spec.policyHash,
+      rules: plan.rules,
+      notes: plan.notes,
+    };
+    const python = await this.#python(spec.policy.kernel.python);
+    const setup = kernelSetup(spec.policy, host.facts, python);
+    await using cleanup = new Cleanup();
+    const jail =
+      host.facts.layout === "template"
+        ? await this.#forkFromTemplate(spec, host, python, cleanup, options)
+        : await this.#startDirect(spec, host, python, cleanup);
+    const cell = new ProcessCell({ id: spec.id, setup, receipt, ...jail, cleanup: cleanup.move() });
+    if (spec.policy.fs.workspace) watchDisk(cell, spec.policy.fs.workspace, spec.policy.proc.diskBytes, this.#logger);
+    return cell;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#cleanup[Symbol.asyncDispose]();
+  }
+
+  async #forkFromTemplate(
+    spec: CellSpec,
+    host: Host,
+    python: PythonInstallation,
+    cleanup: Cleanup,
+    options: StartOptions,
+  ) {
+    const template = await this.#template(spec, host, python, options.signal);
+    const cgroup = await this.#cgroup(host, spec.policy, template.uid, cleanup);
+    const channel = await template.connect(cgroup);
+    cleanup.defer(() => channel.destroy());
+    const exited = Promise.race([channelClosed(channel), template.exited]).then(() => {
+      return { code: null, signal: null, diagnostics: "" };
+    });
+    return { channel, cgroup, exited, kill: () => channel.destroy() };
+  }
+
+  async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup) {
+    const mounts = await resolveMounts(spec.policy);
+    const uid = chooseCellUid(host.uids, mounts);
+    const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(arch()));
+    const cgroup = await this.#cgroup(host, spec.policy, uid, cleanup);
+    const jail: DirectJail = startDirect({
+      ...{ host, python, kernelDirectory, policy: spec.policy, mounts, uid, arch: arch(), cgroup },
+    });
+    cleanup.defer(jail.kill);
+    return { ...jail, cgroup };
+  }
+
+  async #cgroup(
+    host: Host,
+    policy: Policy,
+    uid: number | undefined,
+    cleanup: Cleanup,
+  ): Promise<CellCgroup | undefined> {
+    const { cgroups } = host.facts;
+    if (cgroups.kind === "none") return undefined;
+    const name = `${host.tag}-${++this.#cells}`;
+    const owner = uid === undefined ? {} : { ownerUid: uid };
+    const cgroup = await createCellCgroup(cgroups, name, groupLimits(policy), owner);
+    cleanup.defer(() => cgroup[Symbol.asyncDispose]());
+    return cgroup;
+  }
+
+  /** One template per policy; one that died is replaced. */
+  async #template(spec: CellSpec, host: Host, python: PythonInstallation, signal?: AbortSignal): Promise<Template> {
+    const known = await this.#templates.get(spec.policyHash)?.catch(() => undefined);
+    if (known?.isAlive) return known;
+    const starting = this.#startTemplate(spec.policy, host, python, signal);
+    this.#templates.set(spec.policyHash, starting);
+    starting.catch(() => this.#templates.delete(spec.policyHash));
+    return starting;
+  }
+
+  async #startTemplate(
+    policy: Policy,
+    host: Host,
+    python: PythonInstallation,
+    signal?: AbortSignal,
+  ): Promise<Template> {
+    const mounts = await resolveMounts(policy);
+    const uid = chooseCellUid(host.uids, mounts);
+    const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(arch()));
+    const name = `t${++this.#cells}`;
+    if (policy.kernel.preload.length > 0) this.#logger.info("preloading modules", { modules: policy.kernel.preload });
+    const template = await Template.start(
+      { host, python, kernelDirectory, policy, mounts, uid, arch: arch(), name },
+      signal,
+    );
+    this.#cleanup.defer(() => template[Symbol.asyncDispose]());
+    return template;
+  }
+
+  #bubblewrap(): Promise<BubblewrapProbe> {
+    this.#probe ??= probeBubblewrap();
+    return this.#probe;
+  }
+
+  #openHost(): Promise<Host> {
+    this.#host ??= this.#bubblewrap().then((found) => {
+      if (found.available) return openHost(found, this.#options, this.#cleanup);
+      throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });
+    });
+    return this.#host;
+  }
+
+  #python(requested: string | undefined): Promise<PythonInstallation> {
+    return findPython(requested, { forOtherUid: process.getuid?.() === 0, cache: this.#pythons });
+  }
+}
+
+function arch(): FilterArch {
+  return process.arch === "arm64" ? "arm64" : "x64";
+}

@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { encodeFrameHead } from "../../kernel/frames.ts";
+import { Cleanup } from "../../lib/cleanup.ts";
+import { deadline } from "../../lib/deadline.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { JailMount } from "./bubblewrap.ts";
+import { templateArguments } from "./bubblewrap.ts";
+import type { CellCgroup } from "./cell-cgroup.ts";
+import { cellConfig } from "./cell-config.ts";
+import { cgroupHolds } from "./cgroup.ts";
+import { collectText } from "./collect-text.ts";
+import { type Host, makeDirectoryFor } from "./host.ts";
+import type { CellMount } from "./mounts.ts";
+import type { ProcessFacts } from "./process-facts.ts";
+import type { PythonInstallation } from "./python.ts";
+import { killNotifyFilter, seccompFilter } from "./seccomp.ts";
+import type { FilterArch } from "./syscalls.ts";
+
+const startMs = 60_000;
+const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.template import main; main()";
+
+export interface TemplateParts {
+  readonly host: Host;
+  readonly python: PythonInstallation;
+  readonly kernelDirectory: string;
+  readonly policy: Policy;
+  readonly mounts: readonly CellMount[];
+  readonly uid: number | undefined;
+  readonly arch: FilterArch;
+  /** tells the templates of one host apart */
+  readonly name: string;
+}
+
+/** A warm process per policy that forks a cell for each connection. */
+export class Template implements AsyncDisposable {
+  readonly uid: number | undefined;
+  readonly exited: Promise<unknown>;
+  readonly #socketPath: string;
+  readonly #cleanup: Cleanup;
+  #isAlive = true;
+
+  private constructor(uid: number | undefined, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
+    this.uid = uid;
+    this.#socketPath = socketPath;
+    this.#cleanup = cleanup;
+    this.exited = once(child, "exit").then(() => {
+      this.#isAlive = false;
+    });
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  static async start(parts: TemplateParts, signal?: AbortSignal): Promise<Template> {
+    await using cleanup = new Cleanup();
+    const directory = join(parts.host.ownDir, parts.name);
+    await makeDirectoryFor(parts.uid, directory);
+    cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+    const child = spawnTemplate(parts, directory);
+    const exit = once(child, "exit");
+    cleanup.defer(async () => {
+      child.kill("SIGKILL");
+      await exit.catch(() => {});
+    });
+    const diagnostics = collectText(child.stderr);
+    const template = new Template(parts.uid, join(directory, "cells"), child, cleanup);
+    using limit = deadline(startMs, signal);
+    const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
+    const gone = exit.then(() => {
+      throw new CodecellError("cell_start_failed", `the template ended: ${diagnostics().trim() || "no reason given"}`, {
+        hint: "check kernel.preload and kernel.python; run `codecell doctor`",
+      });
+    });
+    gone.catch(() => {});
+    await Promise.race([up, gone]).catch((error: unknown) => {
+      if (error instanceof CodecellError) throw error;
+      throw new CodecellError("cell_start_failed", `the template did not start: ${messageOf(error)} ${diagnostics()}`);
+    });
+    const owned = cleanup.move();
+    return new Template(parts.uid, template.#socketPath, child, owned);
+  }
+
+  /** Forks a cell. The connection closes when the cell is gone, and closing it ends the cell. */
+  async connect(cgroup: CellCgroup | undefined): Promise<Socket> {
+    const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
+    await once(socket, "connect").catch((error: unknown) => {
+      throw new CodecellError("cell_start_failed", "the template does not accept cells", { cause: error });
+    });
+    const cgroups = (cgroup?.placement ?? []).map(({ controller, path, file }) => {
+      const name = path.slice(path.lastIndexOf("/") + 1);
+      return `${controller}/${name}/${file}`;
+    });
+    socket.write(encodeFrameHead({ t: "cell", cgroups }));
+    return socket;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#cleanup[Symbol.asyncDispose]();
+  }
+}
+
+function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
+  const { host, python, uid, arch, policy } = parts;
+  const { facts } = host;
+  const mounts: JailMount[] = parts.mounts.map(({ source, target, readOnly, kind }) => {
+    return { source, target, kind, mode: readOnly ? "ro" : "rw" };
+  });
+  const args = templateArguments({
+    tag: host.tag,
+    hostRoot: host.root,
+    python,
+    identityDirectory: host.identityDirectory,
+    kernelDirectory: parts.kernelDirectory,
+    emptyFile: host.emptyFile,
+    emptyDirectory: host.emptyDirectory,
+    command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap],
+    socketDirectory: directory,
+    mounts,
+    cgroups: cgroupDirectories(facts),
+  });
+  const child = spawn(host.bubblewrap, args, {
+    env: {}, // the jail's first process would keep what bubblewrap was started with
+    cwd: "/",
+    stdio: ["pipe", "pipe", "pipe", "pipe", "pipe"],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  const limits = { allowMemfd: cgroupHolds(facts.cgroups, "memory"), allowAffinity: cgroupHolds(facts.cgroups, "cpu") };
+  const cellFilter = seccompFilter({ arch, phase: "cell", ...limits });
+  const filters = Buffer.concat([cellFilter, killNotifyFilter(arch)]);
+  const filterPipe = child.stdio[4] as Socket;
+  for (const stream of [filterPipe, child.stdin]) stream?.on("error", () => {}); // its exit says why
+  filterPipe.end(seccompFilter({ arch, phase: "template", ...limits }));
+  const config = {
+    t: "template",
+    path: python.path,
+    preload: policy.kernel.preload,
+    cellFilterBytes: cellFilter.length,
+    cell: cellConfig(policy, facts, host.masks, parts.mounts),
+  };
+  child.stdin?.write(encodeFrameHead(config, filters.length));
+  child.stdin?.write(filters);
+  return child;
+}
+
+function cgroupDirectories({ cgroups }: ProcessFacts): { controller: string; directory: string }[] {
+  if (cgroups.kind === "v1") {
+    return Object.entries(cgroups.dirs).map(([controller, directory]) => ({ controller, directory }));
+  }
+  return cgroups.kind === "v2" ? [{ controller: "unified", directory: cgroups.dir }] : [];
+}

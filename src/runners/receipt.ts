@@ -1,0 +1,40 @@
+/** Who holds a rule: the operating system's kernel, the language runtime around the code, the egress proxy, or a watcher. */
+export type EnforcedBy = "kernel" | "runtime" | "proxy" | "supervisor watchdog" | "host watchdog";
+
+/** One rule of the policy and what holds it. */
+export interface EnforcedRule {
+  /** path as written in the policy file, such as `proc.memory` */
+  readonly rule: string;
+  /** the value in force, as a person writes it */
+  readonly value: string;
+  readonly by: EnforcedBy;
+  /** the mechanism, such as `cgroup v1 memory.limit_in_bytes` */
+  readonly how: string;
+}
+
+/** One rule that this runner cannot hold on this machine. */
+export interface RefusedRule {
+  readonly rule: string;
+  readonly value: string;
+  /** why, and what would hold it */
+  readonly reason: string;
+  readonly hint: string;
+}
+
+/** What a runner would do with a policy: every rule is in exactly one of the two lists. */
+export interface EnforcementPlan {
+  readonly rules: readonly EnforcedRule[];
+  readonly refused: readonly RefusedRule[];
+  /** what a reader should know beyond the rules, such as what stays possible on this tier */
+  readonly notes: readonly string[];
+}
+
+/** What was enforced in a cell that started. */
+export interface EnforcementReceipt {
+  readonly runner: string;
+  readonly runnerVersion: string;
+  /** sha256 of the policy in force */
+  readonly policyHash: string;
+  readonly rules: readonly EnforcedRule[];
+  readonly notes: readonly string[];
+}

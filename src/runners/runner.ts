@@ -1,0 +1,79 @@
+import type { Duplex } from "node:stream";
+import type { Policy, RunnerName } from "../policy/schema.ts";
+import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
+
+/** A property of the isolation itself, beyond single rules. */
+export type Guarantee =
+  | "no-network"
+  | "private-filesystem"
+  | "private-processes"
+  | "empty-environment"
+  | "kernel-memory-limit"
+  | "syscall-filter"
+  | "crash-recovery"
+  | "no-native-code"
+  | "own-kernel";
+
+export type Probe =
+  | { readonly available: true; readonly version: string; readonly guarantees: readonly Guarantee[] }
+  | { readonly available: false; readonly reason: string; readonly hint: string };
+
+export interface CellSpec {
+  /** unique among the living cells of this host process */
+  readonly id: string;
+  readonly policy: Policy;
+  readonly policyHash: string;
+}
+
+export interface CellExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** what the isolation printed about its own failure, cut; never shown to the program inside */
+  readonly diagnostics: string;
+}
+
+export interface CellUsage {
+  readonly memoryBytes: number | undefined;
+  readonly peakMemoryBytes: number | undefined;
+  readonly cpuMs: number | undefined;
+  /** how often the kernel's memory killer struck in this cell so far */
+  readonly oomKills: number;
+}
+
+/** What the kernel is told before it runs code; the session sends it as the first message. */
+export interface KernelSetup {
+  readonly env: Record<string, string>;
+  /** directories for imports as the cell sees them, in order */
+  readonly path: string[];
+  readonly preload: string[];
+  readonly background: boolean;
+  readonly recovery: boolean;
+  /** watch the sum of resident memory, where no kernel limit does */
+  readonly watchMemoryBytes?: number;
+}
+
+/** One isolated place where code runs. Disposing ends everything inside and returns when it is gone. */
+export interface Cell extends AsyncDisposable {
+  readonly id: string;
+  /** the kernel's frames; everything that comes out of it is untrusted */
+  readonly channel: Duplex;
+  readonly setup: KernelSetup;
+  readonly receipt: EnforcementReceipt;
+  readonly exited: Promise<CellExit>;
+  usage(): Promise<CellUsage>;
+}
+
+export interface StartOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** Starts cells of one kind of isolation. Disposing ends what the runner keeps between cells (templates, snapshots). */
+export interface SandboxRunner extends AsyncDisposable {
+  readonly name: RunnerName;
+  /** Answers within two seconds whatever the host does: available, or the reason and the exact fix. */
+  probe(): Promise<Probe>;
+  /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */
+  plan(policy: Policy): Promise<EnforcementPlan>;
+  /** Refuses with `policy_refused` when the plan refuses a rule; never weakens a policy. */
+  start(spec: CellSpec, options?: StartOptions): Promise<Cell>;
+}

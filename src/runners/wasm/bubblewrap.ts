@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+import type { ChildIdentity } from "./child-identity.ts";
+import { type BubblewrapSupport, bubblewrapArguments, insideNode } from "./command.ts";
+
+const probeTimeoutMs = 1500;
+
+/** Proves bubblewrap by running Node in it: a binary alone says nothing where user namespaces are closed. */
+export async function probeBubblewrap(
+  node: string,
+  identity: ChildIdentity,
+  searchPath: string,
+): Promise<BubblewrapSupport | undefined> {
+  if (process.platform !== "linux") return undefined;
+  const program = searchPath
+    .split(delimiter)
+    .filter((directory) => directory.startsWith("/"))
+    .map((directory) => join(directory, "bwrap"))
+    .find((path) => existsSync(path));
+  if (program === undefined) return undefined;
+  const libraries = nodeLibraries();
+  for (const disablesNamespaces of [true, false]) {
+    const support = { program, libraries, disablesNamespaces };
+    if (await startsNode(support, node, identity)) return support;
+  }
+  return undefined;
+}
+
+function nodeLibraries(): string[] {
+  const report = process.report.getReport() as unknown as { sharedObjects: string[] };
+  return report.sharedObjects.filter((path) => path.startsWith("/") && !path.endsWith(".node"));
+}
+
+function startsNode(support: BubblewrapSupport, node: string, identity: ChildIdentity): Promise<boolean> {
+  const [program = "", ...flags] = bubblewrapArguments(support, { node });
+  const child = spawn(program, [...flags, "--", insideNode, "--version"], {
+    ...identity.spawn,
+    env: {},
+    cwd: "/",
+    stdio: ["ignore", "ignore", "ignore"],
+    timeout: probeTimeoutMs,
+    killSignal: "SIGKILL",
+  });
+  return new Promise((resolve) => {
+    child.on("error", () => resolve(false));
+    child.on("close", (code) => resolve(code === 0));
+  });
+}

@@ -1,0 +1,81 @@
+import process from "node:process";
+
+/** The neutral path of the runtime directory where bubblewrap can give it one. */
+const insideRuntime = "/runtime";
+export const insideNode = "/node";
+
+export interface BubblewrapSupport {
+  readonly program: string;
+  /** shared objects of Node, under the names it loads them by */
+  readonly libraries: readonly string[];
+  /** whether user namespaces inside can be switched off (bubblewrap 0.8) */
+  readonly disablesNamespaces: boolean;
+}
+
+export interface CellCommand {
+  readonly program: string;
+  readonly arguments: readonly string[];
+}
+
+export interface CommandParts {
+  readonly node: string;
+  readonly runtime: string;
+  /** file in guest/ */
+  readonly entry: string;
+  readonly entryArguments: readonly string[];
+  readonly bubblewrap: BubblewrapSupport | undefined;
+  /** bytes of writable private memory; undefined where no shell can set it */
+  readonly dataBytes: number | undefined;
+}
+
+/** Pure: the whole command line of a cell. */
+export function cellCommand(parts: CommandParts): CellCommand {
+  const { bubblewrap, runtime, node } = parts;
+  const inside = bubblewrap === undefined ? runtime : insideRuntime;
+  const program = [
+    bubblewrap === undefined ? node : insideNode,
+    ...nodeFlags(inside),
+    `${inside}/guest/${parts.entry}`,
+    ...parts.entryArguments,
+  ];
+  const wrapped =
+    bubblewrap === undefined ? program : [...bubblewrapArguments(bubblewrap, { node, runtime }), "--", ...program];
+  const limited =
+    parts.dataBytes === undefined
+      ? wrapped
+      : ["/bin/sh", "-c", `ulimit -c 0; ulimit -d ${Math.floor(parts.dataBytes / 1024)}; exec "$@"`, "sh", ...wrapped];
+  const [first = node, ...rest] = limited;
+  return { program: first, arguments: rest };
+}
+
+/** Flags of every process that evaluates Pyodide. V8 refuses a code cache that was made under other flags. */
+export function nodeFlags(runtime: string): string[] {
+  const permission = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
+  return [
+    permission, // no files, processes or addons through Node's own functions, but for the two lines below
+    `--allow-fs-read=${runtime}/*`,
+    "--allow-worker",
+    "--no-addons",
+    "--disallow-code-generation-from-strings", // an outer `Function` that leaks cannot make code
+    "--frozen-intrinsics", // an outer prototype that leaks cannot be changed
+    "--disable-proto=delete",
+    "--max-old-space-size=256",
+    "--stack-size=4000",
+    "--no-warnings",
+  ];
+}
+
+/** A root with nothing in it but Node, its libraries and the runtime files; no network, no other processes. */
+export function bubblewrapArguments(support: BubblewrapSupport, paths: { node: string; runtime?: string }): string[] {
+  return [
+    support.program,
+    ...["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...(support.disablesNamespaces ? ["--disable-userns"] : []),
+    ...["--uid", "1000", "--gid", "1000", "--hostname", "cell"],
+    ...["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"],
+    ...["--ro-bind", paths.node, insideNode],
+    ...support.libraries.flatMap((path) => ["--ro-bind", path, path]),
+    ...(paths.runtime === undefined ? [] : ["--ro-bind", paths.runtime, insideRuntime]),
+    ...["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/", "--chdir", "/"],
+  ];
+}

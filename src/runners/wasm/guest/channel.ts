@@ -1,0 +1,67 @@
+import process from "node:process";
+
+/** Frames as in the kernel's protocol: `u32 length · u32 header length · JSON header · raw bytes`, little-endian. */
+export interface IncomingFrame {
+  readonly header: Readonly<Record<string, unknown>>;
+  /** a view of the received bytes; copy what is kept */
+  readonly body: Uint8Array;
+}
+
+export const maxHeaderBytes = 256 * 1024;
+const maxFrameBytes = 4 * 1024 * 1024;
+
+/** Cuts the host's byte stream into frames. The host is trusted; the bounds catch a program that is not one. */
+export class FrameReader {
+  #chunks: Buffer[] = [];
+  #buffered = 0;
+  #needed = 8;
+
+  push(chunk: Buffer, onFrame: (frame: IncomingFrame) => void): void {
+    this.#chunks.push(chunk);
+    this.#buffered += chunk.length;
+    if (this.#buffered < this.#needed) return;
+    let data = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#buffered);
+    for (;;) {
+      this.#needed = data.length < 8 ? 8 : 4 + data.readUInt32LE(0);
+      if (this.#needed > 4 + maxFrameBytes) throw new Error("a frame is out of bounds");
+      if (data.length < this.#needed) break;
+      const bodyAt = 8 + data.readUInt32LE(4);
+      onFrame({ header: JSON.parse(data.toString("utf8", 8, bodyAt)), body: data.subarray(bodyAt, this.#needed) });
+      data = data.subarray(this.#needed);
+    }
+    this.#chunks = data.length > 0 ? [data] : [];
+    this.#buffered = data.length;
+  }
+}
+
+/** The cell's channel, which is this process's standard input and output. */
+export class Channel {
+  isOpen = true;
+  readonly #onDrain: () => void;
+
+  constructor(onFrame: (frame: IncomingFrame) => void, onDrain: () => void) {
+    this.#onDrain = onDrain;
+    const reader = new FrameReader();
+    process.stdin.on("data", (chunk: Buffer) => reader.push(chunk, onFrame));
+    process.stdin.on("end", () => process.exit(0));
+    process.stdin.on("error", () => process.exit(0));
+    process.stdout.on("error", () => process.exit(0));
+    process.stdout.on("drain", () => {
+      this.isOpen = true;
+      this.#onDrain();
+    });
+  }
+
+  send(header: object, body?: Uint8Array): void {
+    const json = Buffer.from(JSON.stringify(header));
+    const bodyBytes = body?.length ?? 0;
+    const head = Buffer.allocUnsafe(8 + json.length);
+    head.writeUInt32LE(4 + json.length + bodyBytes, 0);
+    head.writeUInt32LE(json.length, 4);
+    json.copy(head, 8);
+    process.stdout.cork();
+    this.isOpen = process.stdout.write(head);
+    if (body !== undefined && bodyBytes > 0) this.isOpen = process.stdout.write(body);
+    process.stdout.uncork();
+  }
+}

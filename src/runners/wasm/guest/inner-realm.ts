@@ -1,0 +1,287 @@
+/**
+ * What the empty context calls. Every function takes and returns primitives or byte views; none hands out an object
+ * of the outer realm, because one such object would lead to everything that the outer realm can do.
+ */
+export interface HostFunctions {
+  write(descriptor: number, bytes: Uint8Array): void;
+  send(header: string, body: Uint8Array | undefined): void;
+  died(reason: string): void;
+  now(): number;
+  fillRandom(bytes: Uint8Array): void;
+  /** 0 when there are too many */
+  setTimer(callback: () => void, ms: number): number;
+  clearTimer(id: number): void;
+  /** undefined when the bytes are not valid in that encoding */
+  decode(bytes: Uint8Array, encoding: string, isFatal: boolean): string | undefined;
+  /** bytes written */
+  encode(text: string, into: Uint8Array): number;
+}
+
+/** Bytes are arrays of the inner realm; structured values come as JSON text. */
+export interface InnerFiles {
+  wasm: Uint8Array;
+  stdlib: Uint8Array;
+  snapshot: Uint8Array | undefined;
+  lockJson: string;
+  /** file name to text, of the Python kernel */
+  kernelJson: string;
+  heapMax: number;
+  diskBytes: number;
+  openFiles: number;
+  makesSnapshot: boolean;
+}
+
+/** How the outer realm drives the inner one. Failures come back as text: an error object is never inspected. */
+export interface InnerRealm {
+  /** "" or what went wrong */
+  load(): Promise<string>;
+  snapshot(): Uint8Array;
+  /** Connects the kernel to the host; gives Python's version. */
+  attach(): string;
+  interruptBuffer(): SharedArrayBuffer;
+  dispatch(id: number, header: string, body: Uint8Array | undefined): void;
+  cancel(id: number): void;
+}
+
+type Factory = (...globals: readonly unknown[]) => unknown;
+type LimitFiles = (fs: unknown, limitBytes: number, openFiles: number) => void;
+
+/** The part of Pyodide that is used here. */
+interface Pyodide {
+  readonly _api: { on_fatal: (error: unknown) => void };
+  readonly _module: { _dump_traceback: () => void };
+  readonly FS: { mkdirTree(path: string): void; writeFile(path: string, text: string): void };
+  runPython(code: string): unknown;
+  pyimport(name: string): Record<string, unknown>;
+  makeMemorySnapshot(): Uint8Array;
+  setInterruptBuffer(buffer: Uint8Array): void;
+  setStdin(options: object): void;
+  setStdout(options: object): void;
+  setStderr(options: object): void;
+}
+
+/**
+ * Runs INSIDE the empty context: realm.ts evaluates this function's own text there, so it names nothing but its
+ * parameters and the context's globals. It keeps the intrinsics it needs before anything else runs.
+ */
+export function bootInnerRealm(
+  host: HostFunctions,
+  engine: Factory,
+  loader: Factory,
+  limitFiles: LimitFiles,
+  input: InnerFiles,
+): InnerRealm {
+  let files = input;
+  const realm = globalThis as unknown as Record<string, unknown>;
+  const Bytes = Uint8Array;
+  const InnerError = Error;
+  const InnerTypeError = TypeError;
+  const InnerPromise = Promise;
+  const text = String;
+  const isView = ArrayBuffer.isView;
+  const parse = JSON.parse;
+  const kernelRoot = "/usr/lib/codecell";
+
+  // `catch` without a name: an error of the outer realm passes here and is dropped, so it cannot leak its constructor.
+  const guarded =
+    <A, B, C, R>(call: (a: A, b: B, c: C) => R) =>
+    (a: A, b: B, c: C): R => {
+      try {
+        return call(a, b, c);
+      } catch {
+        throw new InnerError("host call failed");
+      }
+    };
+  const write = guarded(host.write);
+  const send = guarded(host.send);
+  const died = guarded(host.died);
+  const now = guarded(host.now);
+  const fillRandom = guarded(host.fillRandom);
+  const setTimer = guarded(host.setTimer);
+  const clearTimer = guarded(host.clearTimer);
+  const decode = guarded(host.decode);
+  const encode = guarded(host.encode);
+
+  const bytesOf = (value: unknown): Uint8Array => {
+    if (value === undefined) return new Bytes(0);
+    if (isView(value)) return new Bytes(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
+    return new Bytes(value as ArrayBuffer);
+  };
+  const noImport = () => InnerPromise.reject(new InnerError("import() is not available"));
+  const noEval = () => undefined;
+  const noFiles = () => {
+    throw new InnerError("there are no files");
+  };
+  const nothing = () => {};
+
+  realm.TextDecoder = class TextDecoder {
+    #encoding: string;
+    #isFatal: boolean;
+    constructor(encoding: unknown = "utf-8", options?: { fatal?: unknown }) {
+      this.#encoding = text(encoding).toLowerCase();
+      this.#isFatal = !!options?.fatal;
+    }
+    get encoding() {
+      return this.#encoding;
+    }
+    decode(value?: unknown) {
+      const decoded = decode(bytesOf(value), this.#encoding, this.#isFatal);
+      if (typeof decoded !== "string") throw new InnerTypeError("The encoded data was not valid");
+      return decoded;
+    }
+  };
+  realm.TextEncoder = class TextEncoder {
+    get encoding() {
+      return "utf-8";
+    }
+    encode(value: unknown = "") {
+      const string = text(value);
+      const bytes = new Bytes(string.length * 3);
+      return bytes.slice(0, encode(string, bytes, undefined));
+    }
+    encodeInto(value: unknown, into: unknown) {
+      const string = text(value);
+      return { read: string.length, written: encode(string, bytesOf(into), undefined) };
+    }
+  };
+  realm.performance = { now: () => now(undefined, undefined, undefined) };
+  realm.crypto = {
+    getRandomValues(view: unknown) {
+      fillRandom(bytesOf(view), undefined, undefined);
+      return view;
+    },
+  };
+  realm.setTimeout = (callback: (...values: unknown[]) => void, ms: unknown, ...values: unknown[]) =>
+    setTimer(
+      () => {
+        try {
+          callback(...values);
+        } catch {}
+      },
+      Number(ms) || 0,
+      undefined,
+    );
+  realm.clearTimeout = (id: unknown) => clearTimer(Number(id) || 0, undefined, undefined);
+  realm.queueMicrotask = (callback: () => void) => void InnerPromise.resolve().then(callback);
+  realm.console = { log: nothing, warn: nothing, error: nothing, info: nothing, debug: nothing };
+  // Emscripten takes its worker path (random numbers from `crypto`), Pyodide its shell path (files by `readbuffer`).
+  realm.WorkerGlobalScope = function WorkerGlobalScope() {};
+  realm.read = noFiles;
+  realm.load = noFiles;
+  realm.readbuffer = (path: unknown) => {
+    if (path === "/pyodide.asm.wasm") return files.wasm;
+    if (path === "/python_stdlib.zip") return files.stdlib;
+    return noFiles();
+  };
+  // A stack-trace hook would be called with call sites of the outer realm.
+  Object.defineProperty(InnerError, "prepareStackTrace", { value: undefined, writable: false, configurable: false });
+
+  let python: Pyodide;
+  let dispatchToKernel: (header: string, body: Uint8Array | undefined) => void;
+  let cancelRun: (id: number) => void;
+  let interrupt = new Bytes(0);
+  let activeId = 0;
+
+  const reasonOf = (error: unknown): string => {
+    try {
+      return text((error as { message?: unknown })?.message ?? error).slice(0, 2000);
+    } catch {
+      return "unknown";
+    }
+  };
+
+  async function loadPython(): Promise<void> {
+    const jsGlobals = Object.create(null) as Record<string, unknown>;
+    for (const name of ["Object", "Array", "Promise", "Error", "Map", "Set", "Uint8Array", "JSON", "Math", "Date"]) {
+      jsGlobals[name] = realm[name];
+    }
+    jsGlobals.setTimeout = realm.setTimeout;
+    jsGlobals.clearTimeout = realm.clearTimeout;
+    const loadPyodide = loader(noImport, noEval) as (options: object) => Promise<Pyodide>;
+    python = await loadPyodide({
+      indexURL: "/",
+      packageBaseUrl: "/",
+      createPyodideModule: engine(files.heapMax, noImport, noEval),
+      lockFileContents: parse(files.lockJson),
+      jsglobals: jsGlobals,
+      env: { HOME: "/workspace", PYTHONINSPECT: "", PYTHONDONTWRITEBYTECODE: "1", TZ: "UTC", LANG: "C.UTF-8" },
+      stdin: () => null,
+      args: [],
+      ...(files.snapshot === undefined ? {} : { _loadSnapshot: files.snapshot }),
+      ...(files.makesSnapshot ? { _makeSnapshot: true } : {}),
+    });
+    python._api.on_fatal = (error) => {
+      try {
+        died(reasonOf(error), undefined, undefined);
+      } catch {}
+    };
+    // The result says that the interpreter died; a dump of its stack would be printed as if the program had.
+    python._module._dump_traceback = nothing;
+    for (const name of ["read", "load", "readbuffer"]) delete realm[name];
+    const output = (descriptor: number) => ({
+      isatty: false,
+      write: (bytes: Uint8Array) => {
+        write(descriptor, bytesOf(bytes), undefined);
+        return bytes.length;
+      },
+    });
+    python.setStdin({ stdin: () => null, isatty: false });
+    python.setStdout(output(1));
+    python.setStderr(output(2));
+    // A snapshot holds memory only: files are written after every start, so that lazy imports find them.
+    python.FS.mkdirTree(`${kernelRoot}/codecell_kernel`);
+    const sources = parse(files.kernelJson) as Record<string, string>;
+    for (const name in sources) python.FS.writeFile(`${kernelRoot}/codecell_kernel/${name}`, sources[name] ?? "");
+    for (const directory of ["/workspace", "/tmp", "/deps"]) python.FS.mkdirTree(directory);
+    if (files.snapshot === undefined) {
+      python.runPython(`import sys; sys.path.append("${kernelRoot}"); import codecell_kernel.wasm; del sys`);
+    }
+  }
+
+  return {
+    async load() {
+      try {
+        await loadPython();
+        return "";
+      } catch (error) {
+        return reasonOf(error) || "unknown";
+      }
+    },
+    snapshot: () => python.makeMemorySnapshot(),
+    attach() {
+      const kernel = python.pyimport("codecell_kernel.wasm");
+      const version = (kernel.attach as (send: unknown) => unknown)((header: unknown, body: unknown) => {
+        send(text(header), body === undefined || body === null ? undefined : bytesOf(body), undefined);
+      });
+      dispatchToKernel = kernel.dispatch as typeof dispatchToKernel;
+      cancelRun = kernel.cancel as typeof cancelRun;
+      limitFiles(python.FS, files.diskBytes, files.openFiles);
+      files = { ...files, wasm: new Bytes(0), stdlib: new Bytes(0), snapshot: undefined };
+      return text(version);
+    },
+    interruptBuffer() {
+      const buffer = new SharedArrayBuffer(4);
+      interrupt = new Bytes(buffer as unknown as ArrayBuffer);
+      python.setInterruptBuffer(interrupt);
+      return buffer;
+    },
+    dispatch(id, header, body) {
+      activeId = id;
+      try {
+        dispatchToKernel(header, body);
+      } catch (error) {
+        try {
+          died(reasonOf(error), undefined, undefined);
+        } catch {}
+      }
+    },
+    cancel(id) {
+      if (id !== activeId) return;
+      try {
+        // Here nothing runs: what was not read yet would strike this very call, and not the code that awaits.
+        interrupt[0] = 0;
+        cancelRun(id);
+      } catch {}
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import { Worker } from "node:worker_threads";
+import { createRing, OutputCounters, type RecordKind, RingReader, recordKinds } from "./ring.ts";
+import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
+
+export type ThreadEnd = { readonly why: "crashed" | "out_of_memory"; readonly reason: string };
+
+export interface ThreadEvents {
+  loaded(python: string): void;
+  /** before `loaded`: the interpreter could not be set up */
+  failed(reason: string): void;
+  output(stream: "stdout" | "stderr", bytes: Uint8Array): void;
+  /** header: JSON text that Python made */
+  message(header: string, body: Uint8Array): void;
+  /** the interpreter ended by itself; what is left of its thread waits for `kill` */
+  ended(end: ThreadEnd): void;
+  /** whether the channel takes more just now */
+  isOpen(): boolean;
+}
+
+const heapMegabytes = 256;
+const interruptSignal = 2;
+const joinBytes = 256 * 1024;
+
+/** One interpreter in its thread. Never looks at an object that the thread made: text, bytes and numbers only. */
+export class InterpreterThread {
+  readonly counters: OutputCounters;
+  readonly #events: ThreadEvents;
+  readonly #reader: RingReader;
+  readonly #worker: Worker;
+  #interrupt: Uint8Array | undefined;
+  #isOver = false;
+
+  constructor(input: Omit<ThreadInput, "ring">, events: ThreadEvents) {
+    const ring = createRing();
+    this.#events = events;
+    this.#reader = new RingReader(ring);
+    this.counters = new OutputCounters(ring);
+    this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
+      workerData: { ...input, ring } satisfies ThreadInput,
+      env: {},
+      execArgv: [],
+      trackUnmanagedFds: false,
+      resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+    });
+    this.#worker.on("message", (message: FromInterpreter) => this.#onMessage(message));
+    this.#worker.on("error", (error: NodeJS.ErrnoException) => {
+      const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      this.#end({ why: isMemory ? "out_of_memory" : "crashed", reason: "the interpreter's thread failed" });
+    });
+    this.#worker.on("exit", () => this.#end({ why: "crashed", reason: "the interpreter's thread ended" }));
+  }
+
+  post(message: ToInterpreter): void {
+    const body = message.kind === "dispatch" ? message.body : undefined;
+    this.#worker.postMessage(message, body === undefined ? [] : [body.buffer as ArrayBuffer]);
+  }
+
+  /** Raises KeyboardInterrupt in running code and cancels what awaits. */
+  interrupt(runId: number): void {
+    if (this.#interrupt) this.#interrupt[0] = interruptSignal;
+    this.post({ kind: "cancel", id: runId });
+  }
+
+  clearInterrupt(): void {
+    if (this.#interrupt) this.#interrupt[0] = 0;
+  }
+
+  /** Ends the thread; what it had written is still delivered. No event follows. */
+  async kill(): Promise<void> {
+    this.#isOver = true;
+    await this.#worker.terminate();
+    this.drain({ isLast: true });
+  }
+
+  /** Delivers what the ring holds, as far as the channel takes it; the last time, all of it. */
+  drain({ isLast = false } = {}): void {
+    let stream: RecordKind | undefined;
+    let parts: Uint8Array[] = [];
+    let size = 0;
+    // Programs print line by line; joined, a flood of small writes becomes few frames.
+    const flush = () => {
+      if (stream !== undefined && size > 0) {
+        const only = parts.length === 1 ? parts[0] : undefined;
+        this.#events.output(stream === recordKinds.stderr ? "stderr" : "stdout", only ?? Buffer.concat(parts, size));
+      }
+      stream = undefined;
+      parts = [];
+      size = 0;
+    };
+    this.#reader.drain((kind, payload) => {
+      if (kind === recordKinds.message) {
+        flush();
+        const bodyAt = 4 + new DataView(payload.buffer).getUint32(0, true);
+        this.#events.message(Buffer.from(payload.buffer, 4, bodyAt - 4).toString(), payload.subarray(bodyAt));
+        return isLast || this.#events.isOpen();
+      }
+      if (kind !== stream || size + payload.length > joinBytes) flush();
+      stream = kind;
+      parts.push(payload);
+      size += payload.length;
+      return isLast || this.#events.isOpen();
+    });
+    flush();
+  }
+
+  #onMessage(message: FromInterpreter): void {
+    if (this.#isOver) return;
+    switch (message.kind) {
+      case "wake":
+        if (this.#events.isOpen()) this.drain();
+        return;
+      case "loaded":
+        this.#interrupt = new Uint8Array(message.interrupt);
+        this.#events.loaded(message.python);
+        return;
+      case "failed":
+        this.#isOver = true;
+        this.#events.failed(message.reason);
+        return;
+      case "died":
+        this.#end({ why: "crashed", reason: message.reason });
+        return;
+    }
+  }
+
+  #end(end: ThreadEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.drain({ isLast: true });
+    this.#events.ended(end);
+  }
+}

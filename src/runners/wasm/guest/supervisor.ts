@@ -1,0 +1,300 @@
+import process from "node:process";
+import { Channel, type IncomingFrame, maxHeaderBytes } from "./channel.ts";
+import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
+import { IncomingValue, type Request, requestOf, sizeOf } from "./requests.ts";
+import { answeredRun, lostRun, type OutputSizes, type StopReason } from "./run-end.ts";
+import { pageBytes } from "./wasm-memory.ts";
+
+export interface SupervisorOptions {
+  readonly runtime: string;
+  readonly memoryPages: number;
+  readonly diskBytes: number;
+  readonly openFiles: number;
+  /** how much this process may grow, beyond what it has with a fresh interpreter, before the interpreter is ended */
+  readonly growthBytes: number;
+  readonly usesSnapshot: boolean;
+  /** says something to whoever reads the log; the program inside never sees it */
+  log(line: string): void;
+}
+
+interface Active {
+  readonly request: Request;
+  readonly timer: NodeJS.Timeout | undefined;
+  /** printed bytes past which the run is stopped */
+  readonly floodBytes: number;
+  stop: StopReason | undefined;
+}
+
+const graceMs = 500;
+const watchMs = 50;
+const floodBytes = 64 * 1024 * 1024;
+const unheard = "The code did not react to the interrupt.";
+const lostNote = "The interpreter was ended and started anew: its variables, modules and files are gone.";
+
+/** The host side of a cell without processes: holds the channel, never runs user code, answers while user code is stuck. */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #channel: Channel;
+  readonly #values = new Map<number, IncomingValue>();
+  readonly #queue: Request[] = [];
+  #thread: InterpreterThread;
+  #usesSnapshot: boolean;
+  #start: Request | undefined;
+  #active: Active | undefined;
+  #phase: "loading" | "greeted" | "serving" = "loading";
+  #hasGreeted = false;
+  /** resident memory above which the interpreter is ended */
+  #residentLimit = Number.POSITIVE_INFINITY;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#usesSnapshot = options.usesSnapshot;
+    this.#channel = new Channel(
+      (frame) => this.#onFrame(frame),
+      () => this.#thread.drain(),
+    );
+    this.#thread = this.#startThread();
+    setInterval(() => this.#watch(), watchMs);
+  }
+
+  #startThread(): InterpreterThread {
+    this.#phase = "loading";
+    const { runtime, memoryPages, diskBytes, openFiles } = this.#options;
+    const input = { runtime, memoryPages, diskBytes, openFiles, usesSnapshot: this.#usesSnapshot };
+    return new InterpreterThread(input, {
+      loaded: (python) => this.#onLoaded(python),
+      failed: (reason) => this.#onFailed(reason),
+      output: (stream, bytes) => {
+        const run = this.#active?.request;
+        if (run?.kind === "run") this.#channel.send({ t: "out", id: run.id, stream }, bytes);
+      },
+      message: (header, body) => this.#onMessage(header, body),
+      ended: (end) => this.#onEnded(end),
+      isOpen: () => this.#channel.isOpen,
+    });
+  }
+
+  #onLoaded(python: string): void {
+    this.#phase = "greeted";
+    this.#residentLimit = process.memoryUsage.rss() + this.#options.growthBytes;
+    if (!this.#hasGreeted) this.#channel.send({ t: "hello", protocol: 1, python, languages: ["python"] });
+    this.#hasGreeted = true;
+    if (this.#start !== undefined) this.#begin(this.#start);
+  }
+
+  #onFailed(reason: string): void {
+    if (!this.#usesSnapshot) {
+      this.#options.log(`the interpreter did not load: ${reason}`);
+      process.exit(72);
+    }
+    this.#options.log(`snapshot refused: ${reason}`);
+    this.#usesSnapshot = false;
+    void this.#replaceThread();
+  }
+
+  #onFrame({ header, body }: IncomingFrame): void {
+    const id = typeof header.id === "number" ? header.id : 0;
+    if (header.t === "interrupt") this.#interrupt(id);
+    else if (header.t === "set") this.#onSet(id, header);
+    else if (header.t === "data") this.#onData(id, body);
+    else {
+      const request = requestOf(header, body);
+      if (request?.kind === "start") this.#onStart(request);
+      else if (request !== undefined) this.#enqueue(request);
+    }
+  }
+
+  #onStart(request: Request): void {
+    this.#start = request;
+    if (this.#phase === "greeted") this.#begin(request);
+  }
+
+  #onSet(id: number, header: IncomingFrame["header"]): void {
+    if (sizeOf(header) > this.#options.memoryPages * pageBytes) {
+      const message = "the value is larger than the memory of the cell";
+      this.#channel.send({ t: "reply", id, ok: false, code: "too_large", message });
+      return;
+    }
+    const value = new IncomingValue(header);
+    this.#values.set(id, value);
+    if (value.isComplete) this.#onData(id, new Uint8Array(0));
+    else this.#channel.send({ t: "credit", id, bytes: value.firstCredit });
+  }
+
+  #onData(id: number, body: Uint8Array): void {
+    const value = this.#values.get(id);
+    if (value === undefined) return;
+    value.add(body);
+    if (value.isComplete) {
+      this.#values.delete(id);
+      this.#enqueue(value.request());
+    } else this.#channel.send({ t: "credit", id, bytes: body.length });
+  }
+
+  #enqueue(request: Request): void {
+    this.#queue.push(request);
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#active !== undefined || this.#phase !== "serving") return;
+    const request = this.#queue.shift();
+    if (request !== undefined) this.#begin(request);
+  }
+
+  #begin(request: Request): void {
+    const outputBytes = Number(request.header.outputBytes) || 0;
+    // Preloads have no limit of their own: the host gives up on a cell that is not ready in time.
+    const timer =
+      request.kind === "start" ? undefined : setTimeout(() => this.#stop("timeout"), Math.max(1, request.timeoutMs));
+    this.#active = { request, timer, floodBytes: Math.max(floodBytes, 16 * outputBytes), stop: undefined };
+    this.#thread.clearInterrupt();
+    this.#thread.counters.begin(request.kind === "run" ? outputBytes : 0);
+    this.#thread.post({ kind: "dispatch", id: request.id, header: JSON.stringify(request.header), body: copyOf(request) });
+  }
+
+  /** The first interrupt keeps the state; the second ends what ignored the first. */
+  #interrupt(id: number): void {
+    if (this.#active?.request.id === id) {
+      if (this.#active.stop === "interrupted") void this.#killThread("interrupted", unheard);
+      this.#active.stop ??= "interrupted";
+      this.#thread.interrupt(id);
+      return;
+    }
+    const at = this.#queue.findIndex((request) => request.id === id && request.kind === "run");
+    if (at < 0) return;
+    this.#queue.splice(at, 1);
+    const fields = { status: "interrupted", notes: ["The run was interrupted before it began."] };
+    this.#channel.send(answeredRun(id, fields, undefined, { stdoutBytes: 0, stderrBytes: 0 }));
+  }
+
+  /** Interrupt, a short grace in which the state survives, then the end of the thread. */
+  #stop(reason: "timeout" | "output_limit"): void {
+    const active = this.#active;
+    if (active === undefined || active.stop === "timeout" || active.stop === "output_limit") return;
+    active.stop = reason;
+    this.#thread.interrupt(active.request.id);
+    setTimeout(() => {
+      if (this.#active !== active) return;
+      void this.#killThread(reason, unheard);
+    }, graceMs);
+  }
+
+  async #killThread(status: string, note: string): Promise<void> {
+    if (this.#phase === "loading") return;
+    this.#phase = "loading";
+    await this.#thread.kill();
+    this.#lose(status, note);
+    await this.#replaceThread();
+  }
+
+  #onMessage(text: string, body: Uint8Array): void {
+    const active = this.#active;
+    const header = parseHeader(text);
+    if (active === undefined || header === undefined) return;
+    const { request } = active;
+    if (request.kind === "start") this.#onStarted(header);
+    else if (header.id !== request.id) return;
+    else if (header.t === "display" && request.kind === "run") this.#channel.send(header, body);
+    else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
+    else if (header.t === "done" && request.kind === "run") {
+      this.#finish(answeredRun(request.id, header, active.stop, this.#sizes()));
+    } else if (header.t === "reply" && request.kind !== "run") this.#finish(header);
+  }
+
+  #onStarted(header: Readonly<Record<string, unknown>>): void {
+    const isFirst = this.#start !== undefined && this.#start.header.restarted !== true;
+    if (header.t === "failed") {
+      if (isFirst) this.#finish(header);
+      else process.exit(73);
+      return;
+    }
+    if (header.t !== "ready") return;
+    this.#phase = "serving";
+    if (isFirst && this.#start !== undefined) {
+      this.#start = { ...this.#start, header: { ...this.#start.header, restarted: true } };
+      this.#finish({ t: "ready" });
+    } else this.#finish(undefined);
+  }
+
+  #finish(message: Readonly<Record<string, unknown>> | undefined): void {
+    clearTimeout(this.#active?.timer);
+    this.#active = undefined;
+    this.#thread.counters.end();
+    this.#thread.clearInterrupt();
+    if (message !== undefined) this.#channel.send(message);
+    this.#next();
+  }
+
+  /** The interpreter ended by itself: `os._exit`, a crash, a recursion too deep for its stack, its memory. */
+  #onEnded(end: ThreadEnd): void {
+    if (this.#phase === "loading") {
+      this.#onFailed(end.reason);
+      return;
+    }
+    this.#phase = "loading";
+    this.#lose(end.why, end.why === "out_of_memory" ? "The interpreter ran out of memory." : "The interpreter died.");
+    void this.#replaceThread();
+  }
+
+  /** One after the other: two interpreters at once would need the memory of two. */
+  async #replaceThread(): Promise<void> {
+    await this.#thread.kill();
+    this.#thread = this.#startThread();
+  }
+
+  /** Says what was lost, whatever was under way. */
+  #lose(status: string, note: string): void {
+    const active = this.#active;
+    this.#active = undefined;
+    clearTimeout(active?.timer);
+    const notes = [note, lostNote];
+    if (active?.request.kind === "run") {
+      this.#channel.send(lostRun(active.request.id, status, notes, this.#sizes()));
+      return;
+    }
+    if (active?.request.kind === "start") {
+      if (active.request.header.restarted === true) process.exit(73);
+      this.#start = undefined;
+      this.#channel.send({ t: "failed", reason: note });
+      return;
+    }
+    if (active !== undefined) {
+      const code = status === "timeout" ? "timeout" : "cell_lost";
+      this.#channel.send({ t: "reply", id: active.request.id, ok: false, code, message: note });
+    }
+    this.#channel.send({ t: "lost", state: "lost", notes });
+  }
+
+  #sizes(): OutputSizes {
+    return { stdoutBytes: this.#thread.counters.stdout, stderrBytes: this.#thread.counters.stderr };
+  }
+
+  /** Memory outside the WebAssembly heap (files, JavaScript arrays) has no ceiling of its own: this is it. */
+  #watch(): void {
+    if (this.#phase === "loading") return;
+    if (process.memoryUsage.rss() > this.#residentLimit) {
+      void this.#killThread("out_of_memory", "The interpreter passed its memory limit.");
+      return;
+    }
+    const { counters } = this.#thread;
+    if (this.#active !== undefined && counters.stdout + counters.stderr > this.#active.floodBytes) {
+      this.#stop("output_limit");
+    }
+  }
+}
+
+/** A body is transferred to the thread; the start message is kept for the next thread, so it has none to lose. */
+function copyOf(request: Request): Uint8Array | undefined {
+  return request.kind === "start" ? undefined : request.body;
+}
+
+function parseHeader(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (text.length > maxHeaderBytes) return undefined;
+  try {
+    const header: unknown = JSON.parse(text);
+    return typeof header === "object" && header !== null ? (header as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,39 @@
+/** Entry of the interpreter's thread: the outer realm with the host functions, and in it the empty context. */
+import { parentPort, workerData } from "node:worker_threads";
+import { hostFunctions } from "./host-functions.ts";
+import { ignoreWhatSurfaces, lockDownOuterRealm } from "./lock-down.ts";
+import { type OpenRealm, openRealm } from "./realm.ts";
+import { OutputCounters, RingWriter } from "./ring.ts";
+import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("this file is the entry of a worker thread");
+const input = workerData as ThreadInput;
+const say = (message: FromInterpreter) => port.postMessage(message);
+
+ignoreWhatSurfaces();
+try {
+  const host = hostFunctions({
+    ring: new RingWriter(input.ring, () => say({ kind: "wake" })),
+    counters: new OutputCounters(input.ring),
+    died: (reason) => say({ kind: "died", reason }),
+  });
+  const realm = openRealm(host, { ...input, makesSnapshot: false });
+  const problem = await realm.inner.load();
+  if (problem !== "") throw new Error(problem);
+  const python = realm.inner.attach();
+  const interrupt = realm.inner.interruptBuffer();
+  lockDownOuterRealm();
+  serve(realm);
+  say({ kind: "loaded", python, interrupt });
+} catch (error) {
+  // No user code has run yet, so this error is ours or Pyodide's own.
+  say({ kind: "failed", reason: error instanceof Error ? error.message : "the interpreter did not load" });
+}
+
+function serve({ inner, toInner }: OpenRealm): void {
+  port?.on("message", (message: ToInterpreter) => {
+    if (message.kind === "cancel") inner.cancel(message.id);
+    else inner.dispatch(message.id, message.header, message.body && toInner(message.body));
+  });
+}

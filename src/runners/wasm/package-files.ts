@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Where the parts of the runtime lie before they are copied together. */
+export interface PackageFiles {
+  /** compiled JavaScript of guest/ */
+  readonly guest: string;
+  readonly kernel: string;
+  readonly pyodide: string;
+  readonly pyodideVersion: string;
+}
+
+export type FoundFiles = PackageFiles | { readonly missing: string; readonly hint: string };
+
+/** Looks in this package and in what is installed beside it. Reads nothing large. */
+export function findPackageFiles(): FoundFiles {
+  const root = packageRoot();
+  const guest = join(root, "dist", "runners", "wasm", "guest");
+  if (!existsSync(join(guest, "main.js"))) {
+    return { missing: "the compiled files of this package are not there", hint: "npm run build" };
+  }
+  const require = createRequire(import.meta.url);
+  try {
+    const manifest = require.resolve("pyodide/package.json");
+    const { version } = require(manifest) as { version: string };
+    return { guest, kernel: join(root, "python", "codecell_kernel"), pyodide: dirname(manifest), pyodideVersion: version };
+  } catch {
+    return { missing: "the pyodide package is not installed", hint: "npm install" };
+  }
+}
+
+function packageRoot(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, "package.json"))) directory = dirname(directory);
+  return directory;
+}

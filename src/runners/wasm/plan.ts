@@ -1,0 +1,122 @@
+import type { Policy } from "../../policy/schema.ts";
+import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
+import { formatSize } from "../../policy/units.ts";
+import type { EnforcedBy, EnforcedRule, EnforcementPlan, RefusedRule } from "../receipt.ts";
+import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
+import { isInPythonRuntime } from "./python-modules.ts";
+
+/** What this machine adds to the runtime's own walls. */
+export interface WasmFacts {
+  readonly hasBubblewrap: boolean;
+  /** a shell can set RLIMIT_DATA */
+  readonly hasDataLimit: boolean;
+  /** started by root, and no other user can reach the files that the cell needs */
+  readonly staysRoot: boolean;
+}
+
+type Answer = { readonly by: EnforcedBy; readonly how: string } | { readonly reason: string; readonly hint: string };
+
+/** Pure: a policy in, one answer per rule out. */
+export function planWasm(policy: Policy, facts: WasmFacts): EnforcementPlan {
+  const rules: EnforcedRule[] = [];
+  const refused: RefusedRule[] = [];
+  for (const { rule, value } of policyRules(policy)) {
+    const answer = answers[rule](policy, facts);
+    if ("by" in answer) rules.push({ rule, value, ...answer });
+    else refused.push({ rule, value, ...answer });
+  }
+  return { rules, refused, notes: notes(policy, facts) };
+}
+
+const runtime = (how: string): Answer => ({ by: "runtime", how });
+const useProcess = "use the process, container or microvm runner";
+
+function nothingOfTheHost({ hasBubblewrap }: WasmFacts): Answer {
+  return hasBubblewrap
+    ? { by: "kernel", how: "files exist in memory only; bubblewrap mount namespace holds nothing but the runtime's own files" }
+    : runtime("files exist in memory only; no function of the context reaches the host's");
+}
+
+function noNetwork({ hasBubblewrap }: WasmFacts): Answer {
+  return hasBubblewrap
+    ? { by: "kernel", how: "no socket in the context; bubblewrap network namespace without interfaces" }
+    : runtime("no socket in the context");
+}
+
+const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = {
+  "isolation.minimum": ({ isolation }) =>
+    isolation.minimum === "wasm"
+      ? runtime("Pyodide in an empty V8 context, in a process of its own")
+      : { reason: `${isolation.minimum} is stronger than wasm`, hint: "lower isolation.minimum, or use that runner" },
+  "fs.workspace": ({ fs }, facts) =>
+    fs.workspace === undefined
+      ? nothingOfTheHost(facts)
+      : { reason: "this runner copies nothing in or out yet", hint: `leave fs.workspace out, or ${useProcess}` },
+  "fs.deps": ({ fs }, facts) =>
+    fs.deps === undefined
+      ? nothingOfTheHost(facts)
+      : { reason: "this runner copies nothing in yet", hint: `leave fs.deps out, or ${useProcess}` },
+  "fs.mounts": ({ fs }, facts) =>
+    fs.mounts.length === 0
+      ? nothingOfTheHost(facts)
+      : { reason: "this runner mounts nothing of the host", hint: `leave fs.mounts out, or ${useProcess}` },
+  "fs.deny": (_, facts) => nothingOfTheHost(facts),
+  "net.enabled": ({ net }, facts) =>
+    net.enabled ? { reason: networkRefusal, hint: "set net.enabled to false" } : noNetwork(facts),
+  "net.allowlist": (_, facts) => noNetwork(facts),
+  "net.deny": (_, facts) => noNetwork(facts),
+  "proc.timeout": () => ({
+    by: "supervisor watchdog",
+    how: "interrupt, and 0.5 s later the end of the interpreter's thread",
+  }),
+  "proc.cpus": ({ proc }) =>
+    proc.cpus < 1
+      ? { reason: "the interpreter's thread cannot be held below one CPU here", hint: `set proc.cpus to 1, or ${useProcess}` }
+      : runtime("one interpreter thread, and no way to start another"),
+  "proc.memory": memory,
+  "proc.pids": () => runtime("no processes and no threads exist inside"),
+  "proc.files": () => runtime("table of open files in the virtual file system; none is a descriptor of the host"),
+  "proc.disk": () => runtime("quota in the virtual file system; files live in memory, under the memory limits"),
+  "proc.output": () => runtime("counted outside the interpreter, by the process that holds the channel"),
+  "proc.background": () => runtime("no processes exist inside"),
+  env: () => runtime("the interpreter's environment is made from these alone; its process has none"),
+  "session.recovery": ({ session }) =>
+    session.recovery === "required"
+      ? { reason: "an interpreter that crashes here loses its variables", hint: "set session.recovery to auto, or use the process runner" }
+      : runtime("a fresh interpreter after a crash; results say what was lost"),
+  "kernel.preload": ({ kernel }) => {
+    const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));
+    return missing.length === 0
+      ? runtime("imported before the first run")
+      : { reason: `no such module in the WASM runtime: ${missing.join(", ")}`, hint: `leave it out, or ${useProcess}` };
+  },
+  "kernel.python": ({ kernel }) =>
+    kernel.python === undefined
+      ? runtime("the Python of Pyodide")
+      : { reason: "this runner brings its own Python", hint: "leave kernel.python out, or use the process runner" },
+};
+
+function memory({ proc }: Policy, facts: WasmFacts): Answer {
+  if (proc.memoryBytes < leastMemoryBytes || proc.memoryBytes > mostMemoryBytes) {
+    const [least, most] = [formatSize(leastMemoryBytes), formatSize(mostMemoryBytes)];
+    return { reason: `a 32-bit WebAssembly interpreter takes ${least} to ${most}`, hint: `set proc.memory between these` };
+  }
+  const limits = cellLimits(proc);
+  const parts = [
+    `WebAssembly memory maximum ${formatSize(proc.memoryBytes)}`,
+    `interpreter ended when its process grows by ${formatSize(limits.growthBytes)}`,
+    ...(facts.hasDataLimit ? [`RLIMIT_DATA ${formatSize(limits.dataBytes)}`] : []),
+  ];
+  return runtime(parts.join("; "));
+}
+
+function notes({ session }: Policy, facts: WasmFacts): string[] {
+  return [
+    facts.hasBubblewrap
+      ? "A flaw in V8 itself would lead into the cell's process; bubblewrap then still holds files and network."
+      : "A flaw in V8 itself would lead into the cell's process, which has this user's network and files as far as the kernel is concerned: only V8 and Node's permission model hold the wall. Install bubblewrap for a second one.",
+    ...(facts.staysRoot ? ["The cell's process runs as root, because no other user can reach Node or the runtime files."] : []),
+    ...(session.recovery === "auto" ? ["A crash of the interpreter loses its variables and files on this runner."] : []),
+    "All sessions share one seed of hash(), because interpreters start from one snapshot.",
+  ];
+}

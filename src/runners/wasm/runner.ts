@@ -1,0 +1,150 @@
+import { existsSync } from "node:fs";
+import process from "node:process";
+import { CodecellError } from "../../lib/errors.ts";
+import { type Logger, silentLogger } from "../../lib/logger.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { EnforcementPlan } from "../receipt.ts";
+import { policyRefused } from "../registry.ts";
+import type { Cell, CellSpec, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import { probeBubblewrap } from "./bubblewrap.ts";
+import { WasmCell } from "./cell.ts";
+import { childIdentity } from "./child-identity.ts";
+import { type BubblewrapSupport, cellCommand } from "./command.ts";
+import { cellLimits } from "./limits.ts";
+import { findPackageFiles, type PackageFiles } from "./package-files.ts";
+import { planWasm } from "./plan.ts";
+import { defaultRuntimeRoot, prepareRuntimeDirectory } from "./runtime-directory.ts";
+import { discardWarmFiles, ensureWarmFiles } from "./warm-files.ts";
+
+export interface WasmOptions {
+  readonly logger?: Logger;
+  /** where the runtime files are kept; default: the user's state directory */
+  readonly runtimeDir?: string;
+  /** `off` leaves out the second wall, for a host that is itself in a sandbox or for comparing */
+  readonly bubblewrap?: "auto" | "off";
+  /** `off` starts every interpreter from nothing */
+  readonly snapshot?: "auto" | "off";
+}
+
+interface Runtime {
+  readonly directory: string;
+  readonly usesSnapshot: boolean;
+}
+
+/** Pyodide in an empty V8 context, in a locked-down Node process: isolation that needs nothing but Node. */
+export function wasmRunner(options: WasmOptions = {}): SandboxRunner {
+  return new WasmRunner(options);
+}
+
+class WasmRunner implements SandboxRunner {
+  readonly name = "wasm";
+  readonly #options: WasmOptions;
+  readonly #logger: Logger;
+  readonly #node = process.execPath;
+  readonly #shell = process.platform === "linux" && existsSync("/bin/sh");
+  #bubblewrap: Promise<BubblewrapSupport | undefined> | undefined;
+  #runtime: Promise<Runtime> | undefined;
+
+  constructor(options: WasmOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  async probe(): Promise<Probe> {
+    const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+    if (major < 20 || (major === 20 && minor < 19)) {
+      return { available: false, reason: `Node ${process.versions.node} is too old`, hint: "install Node 20.19 or newer" };
+    }
+    const files = findPackageFiles();
+    if ("missing" in files) return { available: false, reason: files.missing, hint: files.hint };
+    return {
+      available: true,
+      version: `pyodide ${files.pyodideVersion}`,
+      guarantees: ["no-network", "private-filesystem", "private-processes", "empty-environment", "no-native-code"],
+    };
+  }
+
+  async plan(policy: Policy): Promise<EnforcementPlan> {
+    const bubblewrap = await this.#findBubblewrap();
+    return planWasm(policy, {
+      hasBubblewrap: bubblewrap !== undefined,
+      hasDataLimit: this.#shell,
+      staysRoot: childIdentity([this.#node]).staysRoot,
+    });
+  }
+
+  async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
+    const files = findPackageFiles();
+    if ("missing" in files) throw new CodecellError("runner_unavailable", files.missing, { hint: files.hint });
+    const checked = await this.plan(spec.policy);
+    if (checked.refused.length > 0) throw policyRefused(this.name, checked);
+    const { directory, usesSnapshot } = await this.#prepare(files);
+    signal?.throwIfAborted();
+
+    const limits = cellLimits(spec.policy.proc);
+    const identity = childIdentity([this.#node, directory]);
+    const bubblewrap = await this.#findBubblewrap();
+    const dataBytes = this.#shell ? limits.dataBytes : undefined;
+    const plan = planWasm(spec.policy, {
+      hasBubblewrap: bubblewrap !== undefined,
+      hasDataLimit: dataBytes !== undefined,
+      staysRoot: identity.staysRoot,
+    });
+    return WasmCell.start({
+      id: spec.id,
+      identity,
+      command: cellCommand({
+        node: this.#node,
+        runtime: directory,
+        entry: "main.js",
+        entryArguments: [JSON.stringify({ ...limits, usesSnapshot })],
+        bubblewrap,
+        dataBytes,
+      }),
+      setup: kernelSetup(spec.policy),
+      receipt: {
+        runner: this.name,
+        runnerVersion: `pyodide ${files.pyodideVersion}`,
+        policyHash: spec.policyHash,
+        rules: plan.rules,
+        notes: plan.notes,
+      },
+      onSnapshotRefused: () => this.#rebuild(directory),
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #findBubblewrap(): Promise<BubblewrapSupport | undefined> {
+    if (this.#options.bubblewrap === "off") return Promise.resolve(undefined);
+    this.#bubblewrap ??= probeBubblewrap(this.#node, childIdentity([this.#node]), process.env.PATH ?? "/usr/bin:/bin");
+    return this.#bubblewrap;
+  }
+
+  #prepare(files: PackageFiles): Promise<Runtime> {
+    const prepare = async (): Promise<Runtime> => {
+      const root = this.#options.runtimeDir ?? defaultRuntimeRoot();
+      const directory = await prepareRuntimeDirectory(root, files);
+      const usesSnapshot =
+        this.#options.snapshot !== "off" && (await ensureWarmFiles(directory, this.#node, this.#logger));
+      return { directory, usesSnapshot };
+    };
+    this.#runtime ??= prepare().catch((error: unknown) => {
+      this.#runtime = undefined;
+      throw error;
+    });
+    return this.#runtime;
+  }
+
+  /** The files looked whole but did not load: the next start makes new ones. */
+  #rebuild(directory: string): void {
+    this.#logger.warn("the WASM snapshot did not load and is made anew");
+    this.#runtime = undefined;
+    void discardWarmFiles(directory).catch(() => {});
+  }
+}
+
+function kernelSetup({ env, kernel }: Policy): KernelSetup {
+  const own = { HOME: "/workspace", LANG: "C.UTF-8", TZ: "UTC", TMPDIR: "/tmp" };
+  return { env: { ...own, ...env }, path: [], preload: kernel.preload, background: false, recovery: false };
+}

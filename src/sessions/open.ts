@@ -1,0 +1,26 @@
+import { type Logger, silentLogger } from "../lib/logger.ts";
+import { parsePolicy } from "../policy/parse-policy.ts";
+import type { Policy, PolicyInput } from "../policy/schema.ts";
+import { processRunner } from "../runners/process/runner.ts";
+import type { SandboxRunner } from "../runners/runner.ts";
+import { wasmRunner } from "../runners/wasm/runner.ts";
+import { Codecell } from "./codecell.ts";
+
+export interface OpenOptions {
+  /** what people write in sandbox.policy.yaml, as an object; absent: the tightest policy */
+  readonly policy?: PolicyInput;
+  /** a policy that was parsed before; wins over `policy` */
+  readonly parsedPolicy?: Policy;
+  readonly logger?: Logger;
+}
+
+/** Every runner this build has. Making one starts nothing. */
+export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
+  return [processRunner({ logger }), wasmRunner({ logger })];
+}
+
+/** The library's front door: chooses the isolation for a policy and opens sessions in it. */
+export function openCodecell(options: OpenOptions = {}): Promise<Codecell> {
+  const policy = options.parsedPolicy ?? parsePolicy(options.policy ?? {});
+  return Codecell.open({ policy, runners: builtInRunners(options.logger) });
+}

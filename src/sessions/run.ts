@@ -1,0 +1,145 @@
+import type { DoneMessage, Language, RunError, RunState, RunStatus } from "../kernel/messages.ts";
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+
+/** What happens while a run goes on, in order. */
+export type RunEvent =
+  | { readonly type: "stdout" | "stderr"; readonly text: string }
+  /** one form of a displayed value; forms of the same value share `display` */
+  | { readonly type: "display"; readonly display: number; readonly mime: string; readonly data: Uint8Array };
+
+export type DisplayEvent = Extract<RunEvent, { type: "display" }>;
+
+/** How a run ended, and everything it produced. */
+export interface RunResult {
+  readonly id: number;
+  readonly status: RunStatus;
+  /** what is left of the interpreter's state after this run */
+  readonly state: RunState;
+  /** exit code of the program, where it has one */
+  readonly exitCode: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** repr of the last expression's value */
+  readonly result: string | undefined;
+  readonly error: RunError | undefined;
+  readonly displays: readonly DisplayEvent[];
+  /** whether output or result was cut; the true sizes are beside it */
+  readonly truncated: boolean;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+  /** what was lost or ended, one sentence each */
+  readonly notes: readonly string[];
+  /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
+  readonly recoveredTo: number | undefined;
+  readonly durationMs: number;
+  readonly runner: string;
+  readonly receipt: EnforcementReceipt;
+}
+
+export interface RunOptions {
+  readonly language?: Language;
+  /** at most the policy's `proc.timeout` */
+  readonly timeoutMs?: number;
+  /** aborting interrupts the run; the result still comes, with status `cancelled` */
+  readonly signal?: AbortSignal;
+}
+
+const maxDisplayBytes = 64 * 1024 * 1024;
+
+/**
+ * One execution: an AsyncIterable of events from the first on, for any number of readers, and a `result` that settles
+ * even if nobody reads.
+ */
+export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
+  readonly id: number;
+  readonly result: Promise<RunResult>;
+  readonly #events: RunEvent[] = [];
+  readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  readonly #received = { stdout: 0, stderr: 0 };
+  readonly #outputBytes: number;
+  readonly #interrupt: () => void;
+  #displayParts: Buffer[] = [];
+  #displayBytes = 0;
+  #ended = false;
+  #wake: (() => void)[] = [];
+
+  constructor(id: number, outputBytes: number, interrupt: () => void, end: (run: Run) => Promise<RunResult>) {
+    this.id = id;
+    this.#outputBytes = outputBytes;
+    this.#interrupt = interrupt;
+    this.result = end(this).finally(() => {
+      this.#ended = true;
+      this.#notify();
+    });
+    this.result.catch(() => {}); // whoever awaits it sees the failure; nobody is obliged to
+  }
+
+  /** Stops the run and keeps the state; a second call ends what ignores the first. */
+  interrupt(): void {
+    if (!this.#ended) this.#interrupt();
+  }
+
+  /** Interrupts the run if it still goes on, and waits for its end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.interrupt();
+    await this.result.catch(() => {});
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent> {
+    for (let at = 0; ; ) {
+      const event = this.#events[at];
+      if (event) {
+        at++;
+        yield event;
+      } else if (this.#ended) {
+        return;
+      } else {
+        await new Promise<void>((resolve) => this.#wake.push(resolve));
+      }
+    }
+  }
+
+  /** Called by the session with bytes from the cell; the cell's own limits are not believed. */
+  receiveOutput(stream: "stdout" | "stderr", bytes: Uint8Array): void {
+    const room = this.#outputBytes - this.#received.stdout - this.#received.stderr;
+    const kept = bytes.subarray(0, Math.max(0, room));
+    this.#received[stream] += kept.byteLength;
+    this.#push(stream, this.#decoders[stream].decode(kept, { stream: true }));
+  }
+
+  receiveDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void {
+    this.#displayBytes += bytes.byteLength;
+    if (this.#displayBytes > maxDisplayBytes) return;
+    this.#displayParts.push(Buffer.from(bytes));
+    if (part.more) return;
+    const data = Buffer.concat(this.#displayParts);
+    this.#displayParts = [];
+    this.#events.push({ type: "display", display: part.display, mime: part.mime, data });
+    this.#notify();
+  }
+
+  /** Everything received so far, as the fields of a result. */
+  gathered(): { stdout: string; stderr: string; displays: DisplayEvent[] } {
+    for (const stream of ["stdout", "stderr"] as const) this.#push(stream, this.#decoders[stream].decode());
+    const text = (type: "stdout" | "stderr") =>
+      this.#events.map((event) => (event.type === type ? event.text : "")).join("");
+    const displays = this.#events.filter((event): event is DisplayEvent => event.type === "display");
+    return { stdout: text("stdout"), stderr: text("stderr"), displays };
+  }
+
+  wasTruncated(done: Pick<DoneMessage, "stdoutBytes" | "stderrBytes">): boolean {
+    return this.#received.stdout < done.stdoutBytes || this.#received.stderr < done.stderrBytes;
+  }
+
+  #push(type: "stdout" | "stderr", text: string): void {
+    if (text === "") return;
+    this.#events.push({ type, text });
+    this.#notify();
+  }
+
+  #notify(): void {
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const wake of waiting) wake();
+  }
+}

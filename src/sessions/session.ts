@@ -1,0 +1,239 @@
+import type { KernelClient, ValueFormat } from "../kernel/client.ts";
+import type { DoneMessage, RunStatus, Variable } from "../kernel/messages.ts";
+import { CodecellError } from "../lib/errors.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { Cell } from "../runners/runner.ts";
+import { Run, type RunOptions, type RunResult } from "./run.ts";
+
+/** How long after a run's own limit the host waits for the supervisor before it ends the whole cell. */
+const supervisorGraceMs = 8_000;
+const maxCodeBytes = 2 * 1024 * 1024;
+const defaultValueBytes = 256 * 1024 * 1024;
+
+export interface SessionParts {
+  readonly id: string;
+  readonly policy: Policy;
+  readonly cell: Cell;
+  readonly kernel: KernelClient;
+  /** notes about what the interpreter lost between two runs; handed to the next result */
+  readonly lostNotes: string[];
+  readonly onClose: () => void;
+}
+
+/** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
+export class Session implements AsyncDisposable {
+  readonly id: string;
+  readonly policy: Policy;
+  readonly #cell: Cell;
+  readonly #kernel: KernelClient;
+  readonly #lostNotes: string[];
+  readonly #onClose: () => void;
+  #oomKills = 0;
+  #active: Run | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: SessionParts) {
+    this.id = parts.id;
+    this.policy = parts.policy;
+    this.#cell = parts.cell;
+    this.#kernel = parts.kernel;
+    this.#lostNotes = parts.lostNotes;
+    this.#onClose = parts.onClose;
+  }
+
+  get receipt(): EnforcementReceipt {
+    return this.#cell.receipt;
+  }
+
+  get languages(): readonly string[] {
+    return this.#kernel.info.languages;
+  }
+
+  get pythonVersion(): string {
+    return this.#kernel.info.python;
+  }
+
+  /** Starts a run. One at a time: a second one while the first goes on is refused with `session_busy`. */
+  run(code: string, options: RunOptions = {}): Run {
+    const language = options.language ?? "python";
+    this.#assertReady(code, language);
+    const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
+    const outputBytes = this.policy.proc.outputBytes;
+    const started = performance.now();
+    const id = this.#kernel.nextRunId;
+    const run = new Run(
+      id,
+      outputBytes,
+      () => this.#kernel.interrupt(id),
+      async (self) => {
+        await null; // `self` is complete before its first event
+        const { done } = this.#kernel.run(
+          { language, code, timeoutMs, outputBytes },
+          {
+            onOutput: (stream, bytes) => self.receiveOutput(stream, bytes),
+            onDisplay: (part, bytes) => self.receiveDisplay(part, bytes),
+          },
+        );
+        return this.#finish(self, done, { timeoutMs, started, ...(options.signal ? { signal: options.signal } : {}) });
+      },
+    );
+    this.#active = run;
+    return run;
+  }
+
+  /** Names, types, sizes and summaries of the session's variables. */
+  variables(): Promise<Variable[]> {
+    this.#assertOpen();
+    return this.#kernel.variables();
+  }
+
+  /** The value of a variable, or of any Python expression, through JSON. */
+  async get(expression: string, options: { timeoutMs?: number } = {}): Promise<unknown> {
+    return JSON.parse((await this.#read(expression, "json", options.timeoutMs)).toString());
+  }
+
+  /** The bytes of a bytes-like or text variable, without base64. */
+  getBytes(name: string): Promise<Buffer> {
+    return this.#read(name, "bytes");
+  }
+
+  /** Puts a value into a variable: bytes as they are, anything else through JSON. */
+  async set(name: string, value: unknown): Promise<void> {
+    this.#assertOpen();
+    if (value instanceof Uint8Array) return this.#kernel.set(name, "bytes", value);
+    const json = JSON.stringify(value);
+    if (json === undefined) throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`);
+    return this.#kernel.set(name, "json", Buffer.from(json));
+  }
+
+  /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
+  reset(): Promise<void> {
+    this.#assertOpen();
+    return this.#kernel.reset();
+  }
+
+  usage() {
+    return this.#cell.usage();
+  }
+
+  /** Ends the cell and everything in it; the same as disposing, for code without `await using`. Twice is safe. */
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= (async () => {
+      this.#onClose();
+      await this.#cell[Symbol.asyncDispose]();
+    })();
+    return this.#closing;
+  }
+
+  #read(expression: string, format: ValueFormat, timeoutMs = this.policy.proc.timeoutMs): Promise<Buffer> {
+    this.#assertOpen();
+    return this.#kernel.get(expression, format, { maxBytes: defaultValueBytes, timeoutMs });
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw new CodecellError("session_closed", `session ${this.id} is closed`);
+  }
+
+  #assertReady(code: string, language: string): void {
+    this.#assertOpen();
+    if (this.#active) {
+      throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} still goes on`, {
+        hint: "await its result, interrupt it, or open a second session",
+      });
+    }
+    if (!this.languages.includes(language)) {
+      throw new CodecellError(
+        "language_unavailable",
+        `${language} is not available in the ${this.receipt.runner} runner`,
+        {
+          hint: `this session runs ${this.languages.join(" and ")}`,
+        },
+      );
+    }
+    const bytes = Buffer.byteLength(code);
+    if (bytes > maxCodeBytes) {
+      throw new CodecellError("too_large", `the code has ${bytes} bytes, over the limit of ${maxCodeBytes}`, {
+        hint: "put large data into a variable with set()",
+      });
+    }
+  }
+
+  async #finish(
+    run: Run,
+    reply: Promise<DoneMessage>,
+    context: { timeoutMs: number; started: number; signal?: AbortSignal },
+  ): Promise<RunResult> {
+    const abort = () => run.interrupt();
+    if (context.signal?.aborted) abort();
+    context.signal?.addEventListener("abort", abort, { once: true });
+    let overdue = false;
+    // The supervisor ends a run at its limit; this ends the cell when the supervisor itself does not answer.
+    const watchdog = setTimeout(() => {
+      overdue = true;
+      void this[Symbol.asyncDispose]().catch(() => {});
+    }, context.timeoutMs + supervisorGraceMs);
+    try {
+      const done = await reply.catch((error: unknown) => this.#cellEnded(run.id, error, overdue));
+      return await this.#result(run, done, context);
+    } finally {
+      clearTimeout(watchdog);
+      context.signal?.removeEventListener("abort", abort);
+      this.#active = undefined;
+    }
+  }
+
+  /** The cell died under the run: that is an ending, not an exception, unless the session was closed on purpose. */
+  #cellEnded(id: number, error: unknown, overdue: boolean): DoneMessage {
+    if (!(error instanceof CodecellError) || error.code !== "cell_lost") throw error;
+    const closed = this.#closing !== undefined && !overdue;
+    const status: RunStatus = overdue ? "timeout" : closed ? "cancelled" : "crashed";
+    const why = overdue ? "the cell did not answer and was ended" : closed ? "the session was closed" : error.message;
+    if (!closed) void this[Symbol.asyncDispose]().catch(() => {});
+    return {
+      t: "done",
+      id,
+      status,
+      state: "lost",
+      stdoutBytes: 0,
+      stderrBytes: 0,
+      notes: [why, "the session is over"],
+    };
+  }
+
+  async #result(run: Run, done: DoneMessage, context: { started: number; signal?: AbortSignal }): Promise<RunResult> {
+    const durationMs = performance.now() - context.started;
+    const gathered = run.gathered();
+    return {
+      id: run.id,
+      status: await this.#status(done, context.signal),
+      state: done.state,
+      exitCode: done.exitCode,
+      ...gathered,
+      result: done.result,
+      error: done.error,
+      truncated: run.wasTruncated(done) || done.resultTruncated === true,
+      stdoutBytes: done.stdoutBytes,
+      stderrBytes: done.stderrBytes,
+      notes: [...this.#lostNotes.splice(0), ...done.notes],
+      recoveredTo: done.recoveredTo,
+      durationMs,
+      runner: this.receipt.runner,
+      receipt: this.receipt,
+    };
+  }
+
+  /** Only the host can tell a memory kill from another SIGKILL: by the kernel's counter, read when a run died. */
+  async #status(done: DoneMessage, signal: AbortSignal | undefined): Promise<RunStatus> {
+    if (done.status === "interrupted" && signal?.aborted) return "cancelled";
+    if (done.status !== "crashed") return done.status;
+    const usage = await this.#cell.usage().catch(() => undefined);
+    const struck = usage !== undefined && usage.oomKills > this.#oomKills;
+    this.#oomKills = usage?.oomKills ?? this.#oomKills;
+    return struck ? "out_of_memory" : "crashed";
+  }
+}

@@ -1,0 +1,26 @@
+import type { Logger } from "../../lib/logger.ts";
+import type { OptionTable } from "./arguments.ts";
+import type { Runner } from "./session-types.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What a command is given besides its arguments. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** Every runner there is. Making one starts nothing; whoever calls this disposes them. */
+  runners(logger: Logger): Runner[];
+}
+
+/** One command: what its help says, and what it does. */
+export interface Command {
+  /** as typed after `codecell` */
+  readonly name: string;
+  readonly summary: string;
+  readonly usage: string;
+  readonly options: OptionTable;
+  /** paragraphs below the options */
+  readonly notes?: readonly string[];
+  /** a command line and what it does */
+  readonly examples: readonly (readonly [string, string])[];
+  /** Answers with the exit code. */
+  run(argv: readonly string[], context: CommandContext): Promise<number>;
+}

@@ -1,0 +1,55 @@
+import type { Style } from "./style.ts";
+import type { Choice, ProbeAnswer } from "./session-types.ts";
+import { wrapText } from "./table.ts";
+
+/** Everything `doctor` found out. */
+export interface Diagnosis {
+  /** strongest first */
+  readonly runners: readonly { readonly name: string; readonly probe: ProbeAnswer | "not in this version" }[];
+  /** what `auto` takes under the tightest policy; absent: nothing */
+  readonly choice: Pick<Choice, "passedOver"> & { readonly runner: string } | undefined;
+  readonly versions: { readonly codecell: string; readonly node: string; readonly system: string };
+}
+
+export function diagnosisText({ runners, choice, versions }: Diagnosis, style: Style, width: number): string {
+  const lines = [`codecell ${versions.codecell}, Node ${versions.node}, ${versions.system}`, ""];
+  const column = Math.max(...runners.map(({ name }) => name.length)) + 2;
+  const detail = (text: string) =>
+    wrapText(text, Math.max(40, width - column - 4)).map((line) => `${" ".repeat(column + 4)}${line}`);
+  for (const { name, probe } of runners) {
+    const label = name.padEnd(column);
+    if (probe === "not in this version") {
+      lines.push(style.dim(`  -  ${label}not in this version`));
+    } else if (probe.available) {
+      lines.push(`  ${style.green("✓")}  ${style.bold(label)}available: ${probe.version}`);
+      lines.push(...detail(` gives ${probe.guarantees.join(", ")}`));
+    } else {
+      lines.push(`  ${style.red("✗")}  ${style.bold(label)}not available: ${probe.reason}`);
+      lines.push(...detail(` fix: ${probe.hint}`));
+    }
+  }
+  lines.push("", ...choiceText(choice, runners, style));
+  return `${lines.join("\n")}\n`;
+}
+
+function choiceText(choice: Diagnosis["choice"], runners: Diagnosis["runners"], style: Style): string[] {
+  if (choice === undefined) return [style.red("auto takes nothing: no runner is available")];
+  const stronger = runners.slice(0, runners.findIndex(({ name }) => name === choice.runner));
+  const why = stronger.map(({ name, probe }) => {
+    const passed = choice.passedOver.find((one) => one.runner === name);
+    if (passed !== undefined) return `  not ${name}: ${passed.reason}`;
+    return `  not ${name}: ${probe === "not in this version" ? probe : "it was passed over"}`;
+  });
+  return [`auto takes ${style.bold(choice.runner)}`, ...why];
+}
+
+export function diagnosisJson({ runners, choice, versions }: Diagnosis): object {
+  return {
+    ...versions,
+    auto: choice?.runner ?? null,
+    passed_over: choice?.passedOver ?? [],
+    runners: runners.map(({ name, probe }) =>
+      probe === "not in this version" ? { name, available: false, reason: probe, hint: null } : { name, ...probe },
+    ),
+  };
+}

@@ -1,0 +1,60 @@
+import type { RunResult } from "../../sessions/run.ts";
+import { runExitCode } from "./exit-codes.ts";
+import type { RunStatus } from "./session-types.ts";
+import { formatBytes } from "./format-bytes.ts";
+
+/** A result as `run --json` prints it; docs/cli.md describes every field. */
+export function runJson(result: RunResult): object {
+  return {
+    status: result.status,
+    exit_code: runExitCode(result),
+    stdout: result.stdout,
+    stderr: result.stderr,
+    result: result.result ?? null,
+    error: result.error ?? null,
+    truncated: result.truncated,
+    stdout_bytes: result.stdoutBytes,
+    stderr_bytes: result.stderrBytes,
+    displays: result.displays.map(({ display, mime, data }) => ({ display, mime, bytes: data.byteLength })),
+    state: result.state,
+    notes: result.notes,
+    duration_ms: Math.round(result.durationMs),
+    runner: result.runner,
+    receipt: {
+      runner: result.receipt.runner,
+      runner_version: result.receipt.runnerVersion,
+      policy_hash: result.receipt.policyHash,
+      rules: result.receipt.rules,
+      notes: result.receipt.notes,
+    },
+  };
+}
+
+/** Endings that the program's own output does not explain. */
+const endings: Readonly<Record<RunStatus, string | undefined>> = {
+  ok: undefined,
+  error: undefined,
+  timeout: "the run reached its time limit",
+  interrupted: "the run was interrupted",
+  out_of_memory: "the run needed more memory than it may use",
+  output_limit: "the run printed far more than it may and was stopped",
+  crashed: "the interpreter crashed",
+  cancelled: "the run was ended",
+};
+
+/** What a person is told about a result besides its output, one sentence each. */
+export function resultRemarks(result: RunResult, options: { hasNext: boolean }): string[] {
+  const remarks: string[] = [];
+  const ending = endings[result.status];
+  if (ending !== undefined) remarks.push(ending);
+  remarks.push(...result.notes);
+  if (options.hasNext && result.state === "recovered") {
+    remarks.push(`the session went back to the variables it had after run ${result.recoveredTo ?? 0}`);
+  }
+  if (options.hasNext && result.state === "lost") remarks.push("the session's variables are lost");
+  if (result.truncated) {
+    const sizes = `${formatBytes(result.stdoutBytes)} on stdout, ${formatBytes(result.stderrBytes)} on stderr`;
+    remarks.push(`output was cut: the program printed ${sizes}; proc.output in the policy is the limit`);
+  }
+  return remarks;
+}

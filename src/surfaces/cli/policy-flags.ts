@@ -1,0 +1,69 @@
+import { resolve } from "node:path";
+import { CodecellError } from "../../lib/errors.ts";
+import { type PolicyOverride, type RunnerName, runnerNames } from "../../policy/schema.ts";
+import { nearest } from "../../policy/suggest.ts";
+import { suggestDuration, suggestSize } from "../../policy/units.ts";
+import type { OptionTable } from "./arguments.ts";
+
+/** Options that change the policy for one call. */
+export const policyOptions = {
+  policy: { type: "string", value: "FILE", help: "Policy file. Default: ./sandbox.policy.yaml, else the tightest policy." },
+  runner: { type: "string", value: "NAME", help: "Isolation to use: auto, process, wasm …" },
+  timeout: { type: "string", value: "10s", help: "Limit of one run." },
+  memory: { type: "string", value: "512MiB", help: "Memory of the whole cell." },
+  mount: { type: "string", multiple: true, value: "SRC:DST[:rw]", help: "Host path to show inside, read-only unless :rw. Repeatable." },
+  workspace: { type: "string", value: "DIR", help: "Host directory at /workspace, read-write. Default: a fresh private one." },
+} as const satisfies OptionTable;
+
+export interface PolicyFlags {
+  readonly policy?: string | undefined;
+  readonly runner?: string | undefined;
+  readonly timeout?: string | undefined;
+  readonly memory?: string | undefined;
+  readonly mount?: string[] | undefined;
+  readonly workspace?: string | undefined;
+}
+
+type Mount = NonNullable<NonNullable<PolicyOverride["fs"]>["mounts"]>[number];
+
+/** The rules that flags ask for; paths are relative to the current directory. Mounts come apart: they are added. */
+export function flagsToOverride(flags: PolicyFlags, cwd: string): { override: PolicyOverride; mounts: Mount[] } {
+  const proc = {
+    ...(flags.timeout === undefined ? {} : { timeout: unit("--timeout", flags.timeout, suggestDuration) }),
+    ...(flags.memory === undefined ? {} : { memory: unit("--memory", flags.memory, suggestSize) }),
+  };
+  const override: PolicyOverride = {
+    ...(flags.runner === undefined ? {} : { isolation: { runner: parseRunnerName(flags.runner) } }),
+    ...(Object.keys(proc).length === 0 ? {} : { proc }),
+    ...(flags.workspace === undefined ? {} : { fs: { workspace: resolve(cwd, flags.workspace) } }),
+  };
+  return { override, mounts: (flags.mount ?? []).map((text) => parseMount(text, cwd)) };
+}
+
+export function parseRunnerName(text: string): RunnerName | "auto" {
+  const names = ["auto", ...runnerNames] as const;
+  const name = names.find((one) => one === text);
+  if (name !== undefined) return name;
+  const near = nearest(text, names);
+  const hint = near === undefined ? `one of ${names.join(", ")}` : `did you mean ${near}?`;
+  throw new CodecellError("usage", `there is no runner named ${JSON.stringify(text)}`, { hint });
+}
+
+/** `SRC:DST`, `SRC:DST:ro` or `SRC:DST:rw`; the source may contain colons. */
+export function parseMount(text: string, cwd: string): Mount {
+  const match = /^(.+?):(\/[^:]*)(?::(ro|rw))?$/.exec(text);
+  const [, source, target, mode] = match ?? [];
+  if (source === undefined || target === undefined) {
+    throw new CodecellError("usage", `--mount ${JSON.stringify(text)} is not SRC:DST or SRC:DST:rw`, {
+      hint: "for example --mount ./data:/data",
+    });
+  }
+  return { source: source.startsWith("~") ? source : resolve(cwd, source), target, mode: mode === "rw" ? "rw" : "ro" };
+}
+
+/** A bare number is a slip that the policy's own message would place in a file that the person never wrote. */
+function unit(flag: string, text: string, suggest: (written: string) => string | undefined): string {
+  const meant = suggest(text);
+  if (meant === text.replace(" ", "") || meant === undefined) return text;
+  throw new CodecellError("usage", `${flag} ${text} has no unit that is known`, { hint: `did you mean ${meant}?` });
+}

@@ -1,0 +1,24 @@
+import type { Readable } from "node:stream";
+
+/** One of the two streams a command writes to. */
+export interface Output {
+  readonly isTTY: boolean;
+  /** width in characters; Infinity when nobody looks at it */
+  readonly columns: number;
+  write(text: string): void;
+}
+
+/** `SIGPIPE`: whoever read our output went away. */
+export type TerminalSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
+
+/** Where a command meets the person or the program that called it. Tests pass their own. */
+export interface Terminal {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  onSignal(handler: (signal: TerminalSignal) => void): Disposable;
+  /** Ends the process at once, for who asks a third time. */
+  exitNow(code: number): void;
+}

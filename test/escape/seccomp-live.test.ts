@@ -1,0 +1,150 @@
+import { spawn } from "node:child_process";
+import { access } from "node:fs/promises";
+import { constants } from "node:os";
+import { describe, expect, test } from "vitest";
+import { seccompFilter } from "../../src/runners/process/seccomp.ts";
+import type { FilterArch, SyscallName } from "../../src/runners/process/syscalls.ts";
+import { syscallNumber } from "../../src/runners/process/syscalls.ts";
+
+const bubblewrap = "/usr/bin/bwrap";
+const python = "/usr/bin/python3";
+const arch = process.arch === "x64" || process.arch === "arm64" ? process.arch : undefined;
+const missing = await firstMissing([bubblewrap, python]);
+const skipReason = arch
+  ? missing && `${missing} is missing: apt install bubblewrap python3`
+  : `no filter for ${process.arch}`;
+if (skipReason && (process.env.REQUIRE_RUNNERS ?? "").split(",").includes("process")) throw new Error(skipReason);
+
+const { EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT } = constants.errno;
+const ESOCKTNOSUPPORT = 94;
+
+/** A call, its arguments, and the errno the kernel gives; 0: it works. */
+const attacks: readonly (readonly [SyscallName, readonly number[], number])[] = [
+  ["mount", [0, 0, 0, 0, 0], EPERM],
+  ["unshare", [0x10000000], EPERM],
+  ["unshare", [0x400], 0],
+  ["clone", [0x10000011, 0, 0, 0, 0], EPERM],
+  ["clone3", [0, 0], ENOSYS],
+  ["ptrace", [0, 0, 0, 0], EPERM],
+  ["bpf", [0, 0, 0], EPERM],
+  ["perf_event_open", [0, 0, -1, -1, 0], EPERM],
+  ["keyctl", [0, -3, 1], EPERM],
+  ["io_uring_setup", [8, 0], ENOSYS],
+  ["userfaultfd", [0], ENOSYS],
+  ["shmget", [0, 4096, 0o1600], ENOSYS],
+  ["kexec_load", [0, 0, 0, 0], EPERM],
+  ["finit_module", [-1, 0, 0], EPERM],
+  ["setns", [-1, 0], EPERM],
+  ["socket", [16, 3, 0], EAFNOSUPPORT],
+  ["socket", [17, 3, 0], EAFNOSUPPORT],
+  ["socket", [40, 1, 0], EAFNOSUPPORT],
+  ["socket", [2, 5, 0], ESOCKTNOSUPPORT],
+  ["socket", [2, 2, 1], EPROTONOSUPPORT],
+  ["socket", [1, 1, 0], 0],
+  ["socket", [2, 1, 6], 0],
+  ["ioctl", [0, 0x5412, 0], EPERM],
+  ["ioctl", [0, 0x100005412, 0], EPERM],
+  ["personality", [0x0040000], EPERM],
+  ["setpriority", [0, 1, 19], EPERM],
+  ["sched_setaffinity", [1, 8, 0], EPERM],
+  ["memfd_create", [0, 0], ENOSYS],
+];
+
+const attackProgram = `
+import ctypes, json, sys
+libc = ctypes.CDLL(None, use_errno=True)
+answers = []
+for number, args in json.loads(sys.argv[1]):
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) for a in args])
+    answers.append(ctypes.get_errno() if result < 0 else 0)
+print(json.dumps(answers))`;
+
+const ordinaryProgram = `
+import json, socket, subprocess, tempfile, threading, multiprocessing, asyncio
+thread = threading.Thread(target=lambda: None); thread.start(); thread.join()
+child = subprocess.run(["/usr/bin/true"]).returncode
+async def loopback():
+    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    return len(await reader.read())
+names = socket.getaddrinfo("localhost", 80, 0, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
+print(json.dumps([child, asyncio.run(loopback()), len(names) > 0, socket.if_nametoindex("lo")]))`;
+
+describe.skipIf(skipReason)(`the system call filter in a real sandbox${skipReason ? ` (${skipReason})` : ""}`, () => {
+  test("answers each attack with the errno of its rule", async () => {
+    const calls = attacks.map(([name, args]) => [numberOf(name), args]);
+    const answers: unknown = JSON.parse(await runFiltered(attackProgram, JSON.stringify(calls)));
+    const got = attacks.map(([name, args], index) => [name, args, Array.isArray(answers) ? answers[index] : undefined]);
+    expect(got).toEqual(attacks.map((attack) => [...attack]));
+  });
+
+  test("kills a process that makes a 32-bit call", async ({ skip }) => {
+    if (arch !== "x64") skip("only x64 has int 0x80");
+    // mov eax, 20 (getpid); int 0x80; ret
+    const program = `
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=7); page.write(bytes.fromhex("b814000000cd80c3"))
+print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))())`;
+    await expect(runFiltered(program)).rejects.toThrow(/SIGSYS|159/);
+  });
+
+  test("lets ordinary programs start threads, children and loopback connections and resolve names", async () => {
+    expect(JSON.parse(await runFiltered(ordinaryProgram))).toEqual([0, 0, true, 1]);
+  });
+});
+
+/** Runs Python in a sandbox whose only defence is the filter, so that its answers are the filter's. */
+async function runFiltered(program: string, ...args: string[]): Promise<string> {
+  const sandbox = ["--unshare-user", "--unshare-pid", "--unshare-net", "--die-with-parent", "--new-session"];
+  const files = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--seccomp", "4"];
+  const command = ["--", python, "-I", "-c", program, ...args];
+  const child = spawn(bubblewrap, [...sandbox, ...files, ...command], {
+    env: {},
+    cwd: "/",
+    stdio: ["ignore", "pipe", "pipe", "ignore", "pipe"],
+    timeout: 20_000,
+    killSignal: "SIGKILL",
+  });
+  const filterPipe = child.stdio[4];
+  if (!filterPipe || !("end" in filterPipe)) throw new Error("no pipe for the filter");
+  filterPipe.end(seccompFilter({ arch: filterArch(), phase: "cell", allowMemfd: false, allowAffinity: true }));
+  let output = "";
+  let complaint = "";
+  child.stdout?.on("data", (chunk) => {
+    output += String(chunk);
+  });
+  child.stderr?.on("data", (chunk) => {
+    complaint += String(chunk);
+  });
+  const [code, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (...ending) => resolve(ending));
+  });
+  if (code !== 0) throw new Error(`ended with ${signal ?? code}: ${complaint}`);
+  return output;
+}
+
+function numberOf(name: SyscallName): number {
+  const number = syscallNumber(name, filterArch());
+  if (number === undefined) throw new Error(`${name} has no number on ${arch}`);
+  return number;
+}
+
+function filterArch(): FilterArch {
+  if (!arch) throw new Error(`no filter for ${process.arch}`);
+  return arch;
+}
+
+async function firstMissing(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    if (
+      !(await access(path).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return path;
+  }
+  return undefined;
+}

@@ -6,8 +6,10 @@ import posix
 class Outlet:
     """Bytes on their way to one descriptor."""
 
-    def __init__(self, fd):
+    def __init__(self, fd, reader_may_die=False):
+        """With `reader_may_die`, bytes for a dead reader are dropped: its end is reported another way."""
         self.fd = fd
+        self.reader_may_die = reader_may_die
         self.waiting = []
         self.size = 0
         posix.set_blocking(fd, False)
@@ -25,6 +27,11 @@ class Outlet:
             try:
                 written = posix.writev(self.fd, self.waiting[:16])
             except BlockingIOError:
+                return
+            except BrokenPipeError:
+                if not self.reader_may_die:
+                    raise
+                self.clear()
                 return
             self.size -= written
             while self.waiting and written >= len(self.waiting[0]):

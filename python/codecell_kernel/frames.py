@@ -22,10 +22,16 @@ def head(header, body_bytes=0):
 
 
 class Decoder:
-    """Bytes in, (header, body) out; a body is a view that holds until the next `feed`."""
+    """Bytes in, (header, body) out; a body is a view that holds until the next `feed`.
 
-    def __init__(self):
+    Frames of the kind `partial` come out as soon as their header is there, with what has come of the body. What is
+    missing of it is the caller's to read: `take_missing` says how much.
+    """
+
+    def __init__(self, partial=None):
         self.buffer = b""
+        self.partial = partial
+        self.missing = 0
 
     def feed(self, data):
         self.buffer = self.buffer + data if self.buffer else data
@@ -35,11 +41,22 @@ class Decoder:
             length, header_length = PREFIX.unpack_from(view, at)
             if length > MAX_FRAME or header_length > MAX_HEADER or header_length + 4 > length:
                 raise BadFrame
-            if total - at < 4 + length:
+            body_at, end = at + 8 + header_length, at + 4 + length
+            if total < body_at:
                 break
-            body_at = at + 8 + header_length
-            frames.append((loads(str(view[at + 8 : body_at], "utf-8")), view[body_at : at + 4 + length]))
-            at += 4 + length
+            if total < end and self.partial is None:
+                break
+            header = loads(str(view[at + 8 : body_at], "utf-8"))
+            if total < end:
+                if header.get("t") != self.partial:
+                    break
+                self.missing = end - total
+            frames.append((header, view[body_at:end]))
+            at = min(end, total)
         if at:
             self.buffer = self.buffer[at:]
         return frames
+
+    def take_missing(self):
+        missing, self.missing = self.missing, 0
+        return missing

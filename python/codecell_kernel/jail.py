@@ -47,8 +47,8 @@ def mount(source, target, kind=None, flags=0, data=None):
 
 
 def bind(source, target, flags):
-    """A bind takes its flags only in a second call."""
-    mount(source, target, None, BIND)
+    """A bind takes its flags only in a second call. Recursive: one that leaves locked mounts behind is refused."""
+    mount(source, target, None, BIND | RECURSIVE)
     mount(None, target, None, BIND | REMOUNT | flags)
 
 

@@ -15,6 +15,7 @@ from .lean_json import loads
 
 PACKET_BYTES = 256 << 10
 HEADER_BYTES = 200 << 10
+F_SETPIPE_SZ, PIPE_BYTES = 1031, 1 << 20
 
 
 class WorkerLink:
@@ -37,7 +38,8 @@ class WorkerLink:
             posix.close(fd)
         theirs.close()
         self.streams = {out: "stdout", err: "stderr"}
-        self.outlet = Outlet(requests_write)
+        self.outlet = Outlet(requests_write, reader_may_die=True)
+        widen(requests_write)
         self.receive_guard()
         for fd in (self.replies, out, err):
             posix.set_blocking(fd, False)
@@ -51,10 +53,7 @@ class WorkerLink:
             self.guard = KillGuard(self.guard_fd)
 
     def send(self, header, body=b""):
-        try:
-            self.outlet.write(head(header, len(body)), body)
-        except OSError:
-            self.outlet.clear()  # it died: its end is on the way
+        self.outlet.write(head(header, len(body)), body)
 
     def receive(self):
         """Messages that carry the token. What user code wrote to this socket is dropped."""
@@ -76,7 +75,7 @@ class WorkerLink:
             except (ValueError, StopIteration, RecursionError):
                 continue
             if isinstance(header, dict):
-                messages.append((header, packet[20 + length :]))
+                messages.append((header, memoryview(packet)[20 + length :]))
         return messages
 
     def resume(self, pid, seconds):
@@ -106,6 +105,16 @@ class WorkerLink:
         self.socket.close()
         if self.guard is not None:
             self.guard.close()
+
+
+def widen(pipe):
+    """A larger pipe means fewer turns in a bulk transfer; the kernel may refuse when the user has many."""
+    from fcntl import fcntl
+
+    try:
+        fcntl(pipe, F_SETPIPE_SZ, PIPE_BYTES)
+    except OSError:
+        pass
 
 
 def send_descriptor(socket, fd):

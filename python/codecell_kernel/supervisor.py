@@ -7,6 +7,7 @@ from time import monotonic
 
 import _signal
 
+from .bulk import BulkRelay
 from .channel import Outlet
 from .frames import BadFrame, Decoder, head
 from .link import WorkerLink
@@ -16,7 +17,8 @@ PROTOCOL = 1
 INTERRUPT_GRACE = 0.5
 RESUME_SECONDS = 5.0
 IDLE_BEFORE_PARK = 0.002
-PARK_COST_FACTOR = 20
+PARK_COST_FACTOR = 50
+LONGEST_WITHOUT_COPY = 1.0
 READ_BYTES = 256 << 10
 OUTLET_HIGH = 1 << 20
 WINDOW = 4 << 20
@@ -31,7 +33,8 @@ class Supervisor:
         self.channel = channel
         self.notify_filter = notify_filter
         self.outlet = Outlet(channel)
-        self.decoder = Decoder()
+        self.decoder = Decoder(partial="data")
+        self.bulk = None  # a body on its way to the worker that is still in the channel
         self.link = None
         self.config = None
         self.queue = []
@@ -39,7 +42,7 @@ class Supervisor:
         self.parked = None  # (pid, run) of the frozen copy
         self.parking = False
         self.park_at = None
-        self.park_began = self.park_cost = self.park_ended = 0.0
+        self.park_began = self.park_due = 0.0
         self.dirty = False  # a run ended since the copy was made
         self.runs = 0
         self.interests = {}
@@ -83,6 +86,7 @@ class Supervisor:
                 link.guard.answer((self.parked[0],) if self.parked else ())
             elif fd == link.outlet.fd:
                 self.on_worker_writable()
+                self.relay()
             elif fd in link.streams:
                 self.on_output(fd)
         if self.link is not None and self.link.dead is not None:
@@ -93,6 +97,9 @@ class Supervisor:
     def watch(self):
         """Registers what may happen next. A slow host stops the reading from the worker, never the other way round."""
         wanted = {self.wake_read: select.POLLIN, self.channel: select.POLLIN}
+        if self.bulk is not None and self.bulk.is_full:
+            wanted[self.channel] = 0
+            wanted[self.link.outlet.fd] = select.POLLOUT
         if self.outlet.size:
             wanted[self.channel] |= select.POLLOUT
         link = self.link
@@ -136,6 +143,9 @@ class Supervisor:
     # ---------------------------------------------------------------- host to cell
 
     def on_channel(self):
+        if self.bulk is not None:
+            self.relay()
+            return
         try:
             data = posix.read(self.channel, READ_BYTES)
         except BlockingIOError:
@@ -144,11 +154,22 @@ class Supervisor:
             posix._exit(0)  # the host is gone: the kernel ends everything else in this pid namespace
         for header, body in self.decoder.feed(data):
             self.on_message(header, body)
+        missing = self.decoder.take_missing()
+        if missing:
+            self.bulk = BulkRelay(self.channel, self.link.outlet, missing, wanted=self.takes_data(header))
+            self.relay()
+
+    def relay(self):
+        """The rest of a large body goes from the channel to the worker without passing through this process."""
+        if self.bulk is not None and self.bulk.move():
+            self.bulk = None
+            if self.active is not None and self.active.kind == "set":
+                self.grant()
 
     def on_message(self, header, body):
         kind = header["t"]
         if kind == "data":
-            if self.active is not None and self.active.kind == "set" and self.active.id == header["id"]:
+            if self.takes_data(header):
                 self.link.outlet.write(bytes(body))
                 self.grant()
         elif kind == "interrupt":
@@ -161,6 +182,10 @@ class Supervisor:
                 raise BadFrame
             self.queue.append(Request(header, bytes(body)))
             self.next()
+
+    def takes_data(self, header):
+        """Bytes of a transfer that ended early must not reach the worker: it would take them for its next request."""
+        return self.active is not None and self.active.kind == "set" and self.active.id == header["id"]
 
     def on_interrupt(self, run_id):
         if self.active is not None and self.active.id == run_id:
@@ -206,10 +231,7 @@ class Supervisor:
             self.tell({"t": "credit", "id": request.id, "bytes": room})
 
     def on_worker_writable(self):
-        try:
-            self.link.outlet.flush()
-        except OSError:
-            self.link.outlet.clear()
+        self.link.outlet.flush()
         if self.active is not None and self.active.kind == "set":
             self.grant()
 
@@ -318,6 +340,8 @@ class Supervisor:
 
     def finish(self):
         self.active = None
+        if self.bulk is not None:
+            self.bulk.wanted = False
 
     # ---------------------------------------------------------------- processes
 
@@ -354,15 +378,15 @@ class Supervisor:
     # ---------------------------------------------------------------- the parked copy
 
     def plan_park(self):
-        """A copy is made in idle time, hidden from the next run."""
+        """A copy is made in idle time, hidden from the next run, and not more often than its cost allows."""
         if self.config["recovery"] and self.dirty:
-            self.park_at = monotonic() + IDLE_BEFORE_PARK
+            self.park_at = max(monotonic() + IDLE_BEFORE_PARK, self.park_due if self.parked else 0.0)
 
     def must_park_first(self):
-        """Runs that come back to back: never without any copy, and otherwise as often as the cost allows."""
+        """Runs that come back to back are never without any copy, and get a new one when it is due."""
         if not self.config["recovery"] or not self.dirty:
             return False
-        return self.parked is None or monotonic() > self.park_ended + self.park_cost * PARK_COST_FACTOR
+        return self.parked is None or monotonic() > self.park_due
 
     def park(self):
         self.park_at = None
@@ -381,8 +405,8 @@ class Supervisor:
         self.parked = (pid, run)
         self.dirty = False
         self.new_processes.any()
-        self.park_ended = monotonic()
-        self.park_cost = self.park_ended - self.park_began
+        now = monotonic()
+        self.park_due = now + min(LONGEST_WITHOUT_COPY, (now - self.park_began) * PARK_COST_FACTOR)
         self.next()
 
     def drop_copy(self):

@@ -1,6 +1,7 @@
 """The kernel on Pyodide: one thread, no processes. The supervisor is JavaScript outside the interpreter's reach."""
-from .pristine import BUILTINS as __builtins__  # noqa: A001
+from .pristine import BUILTINS, BUILTINS as __builtins__  # noqa: A001
 import asyncio
+import builtins
 import gc
 import io
 import os
@@ -11,6 +12,7 @@ import time
 
 from pyodide.ffi import to_js
 
+from . import wasm_asyncio
 from .errors import KernelError
 from .interpreter import Interpreter
 from .lean_json import dumps, loads
@@ -100,6 +102,7 @@ class WasmKernel:
                 data = body.to_bytes() if body is not None else b""
                 self.interpreter.set(header["name"], header["format"], data)
             elif kind == "reset":
+                vars(builtins).update(BUILTINS)
                 self.interpreter.reset()
                 gc.collect()
         except KernelError as error:
@@ -168,6 +171,7 @@ def slice_sleep():
 
 
 slice_sleep()
+wasm_asyncio.install()
 
 
 def attach(send):

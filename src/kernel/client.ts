@@ -23,7 +23,7 @@ export interface RunRequest {
   readonly outputBytes: number;
 }
 
-/** What a run sends before it ends. The bytes are views: copy what is kept. */
+/** What a run sends before it ends. */
 export interface RunHandlers {
   onOutput(stream: "stdout" | "stderr", bytes: Uint8Array): void;
   onDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void;
@@ -247,7 +247,7 @@ export class KernelClient {
     // The cell promised to stay below the limit; it is not believed.
     if (pending.received > pending.maxBytes)
       throw new CodecellError("cell_lost", "the cell sent more than was asked for");
-    pending.chunks.push(Buffer.from(body));
+    pending.chunks.push(body);
   }
 
   #onReply(message: Extract<CellMessage, { t: "reply" }>): void {

@@ -7,12 +7,12 @@ import { CodecellError } from "../lib/errors.ts";
 export const maxFrameBytes = 4 * 1024 * 1024;
 export const maxHeaderBytes = 256 * 1024;
 /** How much of a bulk transfer one frame carries. */
-export const chunkBytes = 256 * 1024;
+export const chunkBytes = 1024 * 1024;
 
 export interface Frame {
   /** parsed JSON, not yet validated */
   readonly header: unknown;
-  /** a view of the received bytes, valid until the handler returns; copy what is kept */
+  /** a view of the received bytes, which are not reused */
   readonly body: Uint8Array;
 }
 

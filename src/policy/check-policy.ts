@@ -1,8 +1,6 @@
-import { userInfo } from "node:os";
-import { resolve } from "node:path";
 import type { z } from "zod";
 import { explainIssue } from "./explain-issue.ts";
-import type { PathContext } from "./host-path.ts";
+import { homeDirectory, type PathContext } from "./host-path.ts";
 import { copyPlain, type FoundProblem } from "./plain-copy.ts";
 import type { PolicyPath } from "./problem.ts";
 import { resolvePaths } from "./resolve-paths.ts";
@@ -23,7 +21,7 @@ export function checkPolicy<Schema extends z.ZodType>(
 ): Checked<z.output<Schema>> {
   const { value, problems } = copyPlain(input);
   const policy = withoutEmptySections(value ?? {});
-  const paths = { ...context, homeDir: resolveHome(context.homeDir) };
+  const paths = { ...context, homeDir: homeDirectory(context.homeDir) };
   problems.push(...resolvePaths(policy, at, paths));
   if (at.length === 0) problems.push(...resolvePaths(ceilingOf(policy), ["overrides", "ceiling"], paths));
   const parsed = schema.safeParse(policy);
@@ -43,14 +41,4 @@ function withoutEmptySections(policy: unknown): unknown {
 
 function ceilingOf(policy: unknown): unknown {
   return (policy as { overrides?: { ceiling?: unknown } } | null)?.overrides?.ceiling;
-}
-
-function resolveHome(homeDir: string | undefined): string | undefined {
-  if (homeDir !== undefined) return resolve(homeDir);
-  try {
-    return userInfo().homedir;
-  } catch {
-    // an account without an entry, as in some containers
-    return undefined;
-  }
 }

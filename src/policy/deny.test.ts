@@ -32,6 +32,10 @@ describe("denied paths", () => {
     expect(denyMatcher(["secrets"])("a/secrets/b/c")).toBe("secrets");
   });
 
+  test("a path is resolved by name before it is compared", () => {
+    expect(denyMatcher(["/top"])("a/.././top")).toBe("/top");
+  });
+
   test("a lift takes back exactly one entry", () => {
     const lifted = denyMatcher(["!.npmrc", "!.env*"]);
     expect(lifted(".npmrc")).toBeUndefined();

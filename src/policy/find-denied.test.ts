@@ -59,7 +59,8 @@ describe("finding denied files in a mount", () => {
     expect(await findDenied(root, denyMatcher([]), { maxEntries: 4 })).toEqual([]);
   });
 
-  test("refuses a name that is not UTF-8 where it matters", async () => {
+  // macOS does not create such names
+  test.skipIf(process.platform === "darwin")("refuses a name that is not UTF-8 where it matters", async () => {
     await mkdir(Buffer.concat([Buffer.from(`${root}/d`), Buffer.from([0xff])]));
     await expect(findDenied(root, denyMatcher([]))).rejects.toMatchObject({ code: "policy_refused" });
   });

@@ -54,11 +54,16 @@ export function literalName(alternative: readonly Segment[]): string | undefined
 
 /** Whether an alternative names exactly this path, given as folded segments. */
 export function matchesSegments(alternative: readonly Segment[], path: readonly string[]): boolean {
+  // The last name decides most of the time, and walks ask about hundreds of thousands.
+  const [last, name] = [alternative.at(-1), path.at(-1)];
+  if (last === undefined || name === undefined || !matchesName(last, name)) return false;
   return matchesRepeated(alternative, path, (segment) => segment === "**", matchesName);
 }
 
 function matchesName(segment: Segment, name: string): boolean {
   if (segment === "**") return true;
+  const [first] = segment;
+  if (typeof first === "object" && "literal" in first && !name.startsWith(first.literal)) return false;
   return matchesRepeated(segment, [...name], (token) => token === "*", matchesCharacter);
 }
 

@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { isAbsolute, join, normalize, resolve } from "node:path";
 
 export interface PathContext {
@@ -83,6 +84,17 @@ export function refusedPlace(
     if (options.writable) return `${place} is given read-only at most: ${why}`;
   }
   return undefined;
+}
+
+/** The home directory given, else the account's; not `$HOME`, which is the caller's to read. */
+export function homeDirectory(given: string | undefined): string | undefined {
+  if (given !== undefined) return resolve(given);
+  try {
+    return userInfo().homedir;
+  } catch {
+    // an account without an entry, as in some containers
+    return undefined;
+  }
 }
 
 /** Whether a normalised absolute path lies strictly below another one. */

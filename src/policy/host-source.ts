@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
 import type { DenyMatcher } from "./deny.ts";
-import { refusedPlace } from "./host-path.ts";
+import { homeDirectory, refusedPlace } from "./host-path.ts";
 
 /** The glob that denies mounting an absolute host path at all, such as `~/.aws`, or undefined. */
 export function deniedSource(path: string, matcher: DenyMatcher): string | undefined {
@@ -31,7 +31,8 @@ export async function resolveSource(source: HostSource, matcher: DenyMatcher): P
     });
   });
   const glob = deniedSource(real, matcher) ?? deniedSource(path, matcher);
-  const why = refusedPlace(real, source) ?? (glob === undefined ? undefined : `${real} is denied by ${glob}`);
+  const place = refusedPlace(real, { writable: source.writable, homeDir: homeDirectory(source.homeDir) });
+  const why = place ?? (glob === undefined ? undefined : `${real} is denied by ${glob}`);
   if (why === undefined) return real;
   const hint =
     real === path ? "mount another directory" : `${path} is a link that leads there; mount another directory`;

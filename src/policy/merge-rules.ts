@@ -53,7 +53,10 @@ const runnerChoice: Order<Runner> = {
 };
 
 const mounts: Order<Policy["fs"]["mounts"]> = {
-  narrows: (to, from) => to.every((mount) => from.some((other) => isMountWithin(mount, other, false))),
+  narrows: (to, from) =>
+    to.every((mount) => from.some((other) => isMountWithin(mount, other, false))) &&
+    // A read-only mount inside the workspace protects what lies under it: without it the workspace would show through.
+    from.filter(isInWorkspace).every((mount) => to.some(({ target }) => target === mount.target)),
   under: (to, ceiling, own) =>
     to.every(
       (mount) =>
@@ -158,6 +161,10 @@ function isMountWithin(mount: Policy["fs"]["mounts"][number], limit: typeof moun
   const isSource = mount.source === limit.source || (mayLieBelow && isBelow(mount.source, limit.source));
   const isTarget = mount.target === limit.target || mayLieBelow;
   return isSource && isTarget && (mount.mode === "ro" || limit.mode === "rw");
+}
+
+function isInWorkspace({ target }: Policy["fs"]["mounts"][number]): boolean {
+  return isBelow(target, "/workspace");
 }
 
 function rank(runner: RunnerName | "auto"): number {

@@ -106,6 +106,13 @@ describe("an override from a model", () => {
     expect(refusal(base, { proc: { memory: "1GiB" } }, "model")).toContain("proc.memory");
   });
 
+  test("may drop a mount, but not one that covers a part of the workspace", () => {
+    const config = { source: "/srv/work/config", target: "/workspace/config" };
+    const base = parsePolicy({ fs: { workspace: "/srv/work", mounts: [config, { source: "/srv/b", target: "/b" }] } });
+    expect(refusal(base, { fs: { mounts: [config] } }, "model")).toBe("allowed");
+    expect(refusal(base, { fs: { mounts: [] } }, "model")).toContain("fs.mounts");
+  });
+
   test("cannot turn recovery off where it is required, nor on where it is off", () => {
     expect(
       refusal(parsePolicy({ session: { recovery: "required" } }), { session: { recovery: "off" } }, "model"),

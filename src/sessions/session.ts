@@ -66,8 +66,7 @@ export class Session implements AsyncDisposable {
       id,
       outputBytes,
       () => this.#kernel.interrupt(id),
-      async (self) => {
-        await null; // `self` is complete before its first event
+      (self) => {
         const { done } = this.#kernel.run(
           { language, code, timeoutMs, outputBytes },
           {

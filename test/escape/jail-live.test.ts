@@ -160,7 +160,7 @@ async function ask(
   const child = spawn(probe.path, argumentsFor([jail.python.executableInside, "-I", "-c", program]), {
     env: {},
     cwd: "/",
-    stdio: ["ignore", "pipe", "pipe", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
     timeout: 20_000,
     killSignal: "SIGKILL",
     ...identity,

@@ -11,6 +11,7 @@ const jail: JailPaths = {
     version: [3, 12, 0],
     mounts: [{ source: "/home/x/py", target: "/opt/python" }],
     path: [],
+    libraryPath: "/opt/python/lib",
   },
   identityDirectory: "/state/etc",
   kernelDirectory: "/state/kernel",
@@ -65,6 +66,10 @@ describe.each([
     expect(has(args, "--symlink", "usr/bin", "/bin")).toBe(true);
     expect(has(args, "--ro-bind", "/lib", "/lib")).toBe(true);
     expect(has(args, "--ro-bind", "/home/x/py", "/opt/python")).toBe(true);
+  });
+
+  test("tells the linker where a moved Python keeps its library", () => {
+    expect(has(args, "--setenv", "LD_LIBRARY_PATH", "/opt/python/lib")).toBe(true);
   });
 
   test("has users, hosts and name service of its own", () => {

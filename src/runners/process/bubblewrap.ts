@@ -142,12 +142,13 @@ function root({ hostRoot, python, identityDirectory, kernelDirectory }: JailPath
 }
 
 /** Nothing secret in here: a command line is readable by everybody on the host. */
-function handover({ command }: JailPaths, directory: string): string[] {
+function handover({ command, python }: JailPaths, directory: string): string[] {
   return [
     ...["--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME", "/workspace"],
     ...["--setenv", "LANG", "C.UTF-8", "--setenv", "TMPDIR", "/tmp"],
     // a library that starts threads while it is imported makes the fork of a cell unsafe
     ...["--setenv", "OPENBLAS_NUM_THREADS", "1"],
+    ...(python.libraryPath === undefined ? [] : ["--setenv", "LD_LIBRARY_PATH", python.libraryPath]),
     ...["--chdir", directory],
     ...["--info-fd", String(jailDescriptor.info), "--seccomp", String(jailDescriptor.filter)],
     ...["--", ...command],

@@ -48,9 +48,13 @@ export function cellConfig(
 
 /** Pages of a tmpfs are charged to the cell and outlive a kill: a full /tmp must not make every later run die. */
 export function groupLimits(policy: Policy) {
-  const { memoryBytes, pids, cpus, diskBytes } = policy.proc;
-  const tmpfs = tmpBytes + shmBytes + (policy.fs.workspace ? 0 : diskBytes);
-  return { memoryBytes: memoryBytes + tmpfs, pids: pids + kernelProcesses, cpus };
+  const { memoryBytes, pids, cpus } = policy.proc;
+  return { memoryBytes: memoryBytes + privateFilesBytes(policy), pids: pids + kernelProcesses, cpus };
+}
+
+/** What the file systems that exist in memory may hold. */
+export function privateFilesBytes(policy: Policy): number {
+  return tmpBytes + shmBytes + (policy.fs.workspace ? 0 : policy.proc.diskBytes);
 }
 
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
@@ -63,6 +67,9 @@ function someCores(asked: number, available: number): number[] {
   return Array.from({ length: count }, (_, index) => (first + index) % available);
 }
 
+/** The interpreter's own pages, which RLIMIT_DATA does not see but the watch does. */
+const interpreterBytes = 32 * 1024 * 1024;
+
 /** What the kernel is told before it runs code. */
 export function kernelSetup(policy: Policy, facts: ProcessFacts, python: PythonInstallation): KernelSetup {
   return {
@@ -72,12 +79,13 @@ export function kernelSetup(policy: Policy, facts: ProcessFacts, python: PythonI
       LANG: "C.UTF-8",
       MPLCONFIGDIR: "/tmp/matplotlib",
       OPENBLAS_NUM_THREADS: "1",
+      ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
       ...policy.env,
     },
     path: [...python.path],
     preload: [...policy.kernel.preload],
     background: policy.proc.background,
     recovery: policy.session.recovery !== "off",
-    ...(cgroupHolds(facts.cgroups, "memory") ? {} : { watchMemoryBytes: policy.proc.memoryBytes }),
+    ...(cgroupHolds(facts.cgroups, "memory") ? {} : { watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes }),
   };
 }

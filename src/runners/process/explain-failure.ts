@@ -73,7 +73,13 @@ function explainContainer(container: NonNullable<HostFacts["container"]>, stderr
 }
 
 function appArmorFix(path: string): string {
-  const lines = ["abi <abi/4.0>,", "include <tunables/global>", `profile bwrap ${path} flags=(unconfined) {`, "  userns,", "}"];
+  const lines = [
+    "abi <abi/4.0>,",
+    "include <tunables/global>",
+    `profile bwrap ${path} flags=(unconfined) {`,
+    "  userns,",
+    "}",
+  ];
   const file = "/etc/apparmor.d/bwrap";
   return `printf '${lines.join("\\n")}\\n' | sudo tee ${file} && sudo apparmor_parser -r ${file}`;
 }

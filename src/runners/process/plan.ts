@@ -1,6 +1,8 @@
 import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { formatSize } from "../../policy/units.ts";
 import type { EnforcedBy, EnforcedRule, EnforcementPlan, RefusedRule } from "../receipt.ts";
+import { privateFilesBytes } from "./cell-config.ts";
 import { type CgroupController, cgroupHolds } from "./cgroup.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
@@ -26,9 +28,12 @@ const table: Table = {
   "net.deny": ({ net }) => unusedNetworkRule(net.deny),
   "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
   "proc.cpus": ({ proc }, facts) => cpus(proc.cpus, facts),
-  "proc.memory": (_, facts) =>
+  "proc.memory": (policy, facts) =>
     cgroupHolds(facts.cgroups, "memory")
-      ? kernel(`${group(facts, "memory", "memory.max", "memory.limit_in_bytes")}, heap and tmpfs together`)
+      ? kernel(
+          `${group(facts, "memory", "memory.max", "memory.limit_in_bytes")}, together with ` +
+            `${formatSize(privateFilesBytes(policy))} for files in memory`,
+        )
       : supervisor("sum of resident memory every 20 ms, RLIMIT_DATA for each process"),
   "proc.pids": (_, facts) =>
     cgroupHolds(facts.cgroups, "pids")

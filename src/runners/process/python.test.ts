@@ -46,6 +46,20 @@ describe("finding Python", () => {
     });
   });
 
+  test("says where the shared library of a moved interpreter is", async () => {
+    await mkdir(join(base, "python/bin"), { recursive: true });
+    await writeFile(join(base, "python/bin/python3"), "");
+    const facts = {
+      prefix: join(base, "python"),
+      path: [],
+      executable: join(base, "python/bin/python3"),
+      shared: true,
+    };
+    expect((await findPython(await pretend("python3", facts))).libraryPath).toBe("/opt/python/lib");
+    const ofSystem = { prefix: "/usr", path: [], executable: "/usr/bin/env", shared: true };
+    expect((await findPython(await pretend("python3", ofSystem))).libraryPath).toBeUndefined();
+  });
+
   test("binds a virtual environment beside its base", async () => {
     const packages = join(base, "venv/lib/python3.11/site-packages");
     await mkdir(packages, { recursive: true });
@@ -117,11 +131,12 @@ interface Facts {
   readonly path: readonly string[];
   readonly executable: string;
   readonly version?: readonly number[];
+  readonly shared?: boolean;
 }
 
 /** An interpreter that gives these answers. */
 async function pretend(name: string, facts: Facts): Promise<string> {
-  const answer = JSON.stringify({ base: facts.prefix, version: [3, 11, 2], ...facts });
+  const answer = JSON.stringify({ base: facts.prefix, version: [3, 11, 2], shared: false, ...facts });
   const path = join(base, name);
   await writeFile(path, `#!/bin/sh\ncat <<'END'\n${answer}\nEND\n`, { mode: 0o755 });
   return path;

@@ -15,6 +15,8 @@ export interface PythonInstallation {
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
   /** import directories as seen in a cell: the standard library, then packages */
   readonly path: readonly string[];
+  /** directory of its shared library as seen in a cell, where the linker would look for it at its place on the host */
+  readonly libraryPath?: string;
 }
 
 export interface FindPythonOptions {
@@ -31,15 +33,17 @@ const questionMs = 2000;
 const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
 const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or name one in kernel.python";
 
-const question = `import sys, json
+const question = `import sys, json, sysconfig
 print(json.dumps({"executable": getattr(sys, "_base_executable", None) or sys.executable, "version": list(sys.version_info[:3]),
-  "prefix": sys.prefix, "base": sys.base_prefix, "path": sys.path}))`;
+  "prefix": sys.prefix, "base": sys.base_prefix, "path": sys.path,
+  "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))}))`;
 const answerSchema = z.object({
   executable: z.string().startsWith("/"),
   version: z.tuple([z.int(), z.int(), z.int()]),
   prefix: z.string().startsWith("/"),
   base: z.string().startsWith("/"),
   path: z.array(z.string()),
+  shared: z.boolean(),
 });
 
 /** The interpreter for cells: the requested one or an error that says why not; else the first that will do. */
@@ -110,6 +114,7 @@ async function examine(candidate: string, forOtherUid: boolean): Promise<PythonI
     version: facts.version,
     mounts,
     path: [...new Set(path.filter((entry) => entry !== undefined))],
+    ...(facts.shared && !isWithin(base, "/usr") ? { libraryPath: `${inside.base}/lib` } : {}),
   };
 }
 
@@ -119,7 +124,11 @@ async function ask(candidate: string): Promise<z.output<typeof answerSchema>> {
     const { stdout } = await promisify(execFile)(candidate, ["-I", "-c", question], limits);
     return answerSchema.parse(JSON.parse(stdout));
   } catch (error) {
-    throw new CodecellError("runner_unavailable", `${candidate} does not run as Python`, { hint, cause: error });
+    const complaint = messageOf(error).trim().split("\n").at(-1)?.slice(0, 200);
+    throw new CodecellError("runner_unavailable", `${candidate} does not run as Python: ${complaint}`, {
+      hint,
+      cause: error,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ParseArgsConfig, parseArgs } from "node:util";
+import { parseArgs } from "node:util";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { nearest } from "../../policy/suggest.ts";
 
@@ -50,10 +50,11 @@ export function parseArguments<Options extends OptionTable>(
 }
 
 function firstUnknownOption(argv: readonly string[], options: OptionTable): string | undefined {
-  const config = { args: [...argv], options, allowPositionals: true, strict: false, tokens: true };
-  const { tokens = [] } = parseArgs(config satisfies ParseArgsConfig);
-  const unknown = tokens.find((token) => token.kind === "option" && !Object.hasOwn(options, token.name));
-  return unknown?.kind === "option" ? unknown.rawName : undefined;
+  const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind === "option" && !Object.hasOwn(options, token.name)) return token.rawName;
+  }
+  return undefined;
 }
 
 function firstLine(text: string): string {

@@ -1,3 +1,4 @@
+import { lstat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import { isBelow } from "../../policy/host-path.ts";
@@ -19,13 +20,13 @@ export interface EffectivePolicy {
 /** The policy of `--policy`, `CODECELL_POLICY` or the current directory, with the flags applied. */
 export async function effectivePolicy(flags: PolicyFlags, terminal: Terminal): Promise<EffectivePolicy> {
   const { cwd } = terminal;
-  const named = flags.policy ?? (terminal.env["CODECELL_POLICY"] || undefined);
+  const named = flags.policy ?? (terminal.env.CODECELL_POLICY || undefined);
   const file = named === undefined ? await findPolicy(cwd) : resolve(cwd, named);
   const base = file === undefined ? parsePolicy({}) : await loadPolicy(file);
   const { override, mounts } = flagsToOverride(flags, cwd);
   if (mounts.length > 0) override.fs = { ...override.fs, mounts: [...base.fs.mounts, ...mounts] };
   const { policy, changes } = widenByHand(base, override);
-  const guarded = guardPolicyFile(policy, { cwd, file });
+  const guarded = await guardPolicyFile(policy, { cwd, file });
   return { policy: guarded, file, changes };
 }
 
@@ -45,19 +46,24 @@ function widenByHand(base: Policy, override: PolicyOverride): { policy: Policy; 
  * The attack: a program that may write where codecell looks for its policy rewrites it, or leaves one there, and the next
  * call obeys. A file that exists is hidden from the program; a place where one could be left is refused.
  */
-function guardPolicyFile(policy: Policy, { cwd, file }: { cwd: string; file: string | undefined }): Policy {
-  const watched = [resolve(cwd, policyFileName), ...(file === undefined ? [] : [file])];
-  const writable = [policy.fs.workspace, ...policy.fs.mounts.filter((one) => one.mode === "rw").map((one) => one.source)];
-  const exposed = watched.filter((path) =>
-    writable.some((source) => source !== undefined && (path === source || isBelow(path, source))),
-  );
-  if (exposed.length === 0) return policy;
-  if (exposed.some((path) => path !== file)) {
-    const place = dirname(exposed.find((path) => path !== file) ?? "");
-    throw new CodecellError("policy_refused", `the program could leave a ${policyFileName} in ${place} for the next call`, {
-      hint: "`codecell policy init` first (the file is then hidden from the program), or give it another directory",
-      details: { rule: "fs.workspace" },
-    });
+async function guardPolicyFile(
+  policy: Policy,
+  { cwd, file }: { cwd: string; file: string | undefined },
+): Promise<Policy> {
+  const watched = new Set([resolve(cwd, policyFileName), ...(file === undefined ? [] : [file])]);
+  const mounts = policy.fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
+  const writable = policy.fs.workspace === undefined ? mounts : [policy.fs.workspace, ...mounts];
+  const exposed = [...watched].filter((path) => writable.some((source) => path === source || isBelow(path, source)));
+  for (const path of exposed) {
+    if (await exists(path)) continue;
+    throw new CodecellError(
+      "policy_refused",
+      `the program could leave a ${basename(path)} in ${dirname(path)} for the next call`,
+      {
+        hint: "`codecell policy init` first (the file is then hidden from the program), or give it another directory",
+        details: { rule: "fs.workspace" },
+      },
+    );
   }
   const names = exposed.map((path) => basename(path));
   if (names.some((name) => !/^[\w.-]+$/.test(name))) {
@@ -66,4 +72,11 @@ function guardPolicyFile(policy: Policy, { cwd, file }: { cwd: string; file: str
     });
   }
   return { ...policy, fs: { ...policy.fs, deny: [...new Set([...policy.fs.deny, ...names])] } };
+}
+
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

@@ -1,5 +1,5 @@
-import type { Style } from "./style.ts";
 import type { Choice, ProbeAnswer } from "./session-types.ts";
+import type { Style } from "./style.ts";
 import { wrapText } from "./table.ts";
 
 /** Everything `doctor` found out. */
@@ -7,7 +7,7 @@ export interface Diagnosis {
   /** strongest first */
   readonly runners: readonly { readonly name: string; readonly probe: ProbeAnswer | "not in this version" }[];
   /** what `auto` takes under the tightest policy; absent: nothing */
-  readonly choice: Pick<Choice, "passedOver"> & { readonly runner: string } | undefined;
+  readonly choice: (Pick<Choice, "passedOver"> & { readonly runner: string }) | undefined;
   readonly versions: { readonly codecell: string; readonly node: string; readonly system: string };
 }
 
@@ -34,7 +34,10 @@ export function diagnosisText({ runners, choice, versions }: Diagnosis, style: S
 
 function choiceText(choice: Diagnosis["choice"], runners: Diagnosis["runners"], style: Style): string[] {
   if (choice === undefined) return [style.red("auto takes nothing: no runner is available")];
-  const stronger = runners.slice(0, runners.findIndex(({ name }) => name === choice.runner));
+  const stronger = runners.slice(
+    0,
+    runners.findIndex(({ name }) => name === choice.runner),
+  );
   const why = stronger.map(({ name, probe }) => {
     const passed = choice.passedOver.find((one) => one.runner === name);
     if (passed !== undefined) return `  not ${name}: ${passed.reason}`;

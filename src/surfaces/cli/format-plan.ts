@@ -16,12 +16,14 @@ export interface Explanation {
 export function explanationText(explanation: Explanation, style: Style, width: number): string {
   const { plan, runner, runnerVersion, file, passedOver } = explanation;
   const lines = [
-    `policy ${file ?? "none, so the tightest"}, held by the ${style.bold(runner)} runner (${runnerVersion})`,
+    `policy: ${file ?? "none, so the tightest"}`,
+    `runner: ${style.bold(runner)} (${runnerVersion})`,
     ...passedOver.map((line) => style.dim(line)),
     "",
     ...ruleTable(plan.rules, style, width),
   ];
-  if (plan.refused.length > 0) lines.push("", style.red(style.bold("REFUSED: this runner would not start under this policy")));
+  if (plan.refused.length > 0)
+    lines.push("", style.red(style.bold("REFUSED: this runner would not start under this policy")));
   for (const { rule, value, reason, hint } of plan.refused) {
     lines.push(`  ${style.bold(rule)} (${safeText(value)}): ${safeText(reason)}`, `    hint: ${safeText(hint)}`);
   }

@@ -1,7 +1,7 @@
 import type { RunResult } from "../../sessions/run.ts";
 import { runExitCode } from "./exit-codes.ts";
-import type { RunStatus } from "./session-types.ts";
 import { formatBytes } from "./format-bytes.ts";
+import type { RunStatus } from "./session-types.ts";
 
 /** A result as `run --json` prints it; docs/cli.md describes every field. */
 export function runJson(result: RunResult): object {
@@ -48,10 +48,12 @@ export function resultRemarks(result: RunResult, options: { hasNext: boolean }):
   const ending = endings[result.status];
   if (ending !== undefined) remarks.push(ending);
   remarks.push(...result.notes);
-  if (options.hasNext && result.state === "recovered") {
-    remarks.push(`the session went back to the variables it had after run ${result.recoveredTo ?? 0}`);
+  // the kernel's own notes say more; this is for a cell that could not write any
+  if (options.hasNext && result.state !== "kept" && result.notes.length === 0) {
+    remarks.push(
+      result.state === "lost" ? "the session's variables are lost" : "the session went back to an earlier state",
+    );
   }
-  if (options.hasNext && result.state === "lost") remarks.push("the session's variables are lost");
   if (result.truncated) {
     const sizes = `${formatBytes(result.stdoutBytes)} on stdout, ${formatBytes(result.stderrBytes)} on stderr`;
     remarks.push(`output was cut: the program printed ${sizes}; proc.output in the policy is the limit`);

@@ -23,7 +23,9 @@ export const policyExplainCommand: Command = {
   summary: "Show how each rule of a policy is held here, or that it would be refused",
   usage: "codecell policy explain [FILE] [--runner NAME] [--json]",
   options,
-  notes: ["Without a file: ./sandbox.policy.yaml, else the tightest policy. Exit code: 0 held, 3 refused, 4 no runner."],
+  notes: [
+    "Without a file: ./sandbox.policy.yaml, else the tightest policy. Exit code: 0 held, 3 refused, 4 no runner.",
+  ],
   examples: [
     ["codecell policy explain", "for the runner that would be used"],
     ["codecell policy explain strict.yaml --runner wasm", "what WASM would do with it"],

@@ -5,7 +5,7 @@ import type { Terminal } from "./terminal.ts";
 
 /** The file that a policy command is about: the one named, or the one of the current directory. */
 export async function namedPolicyFile(operand: string | undefined, terminal: Terminal): Promise<string> {
-  const named = operand ?? (terminal.env["CODECELL_POLICY"] || undefined);
+  const named = operand ?? (terminal.env.CODECELL_POLICY || undefined);
   if (named !== undefined) return resolve(terminal.cwd, named);
   const found = await findPolicy(terminal.cwd);
   if (found !== undefined) return found;

@@ -28,7 +28,9 @@ async function runPolicyInit(argv: readonly string[], { terminal }: CommandConte
   const { values } = parseArguments("policy init", argv, options, 0);
   const preset = parsePreset(values.preset);
   const path = await initPolicy(terminal.cwd, { preset, force: values.force === true });
-  terminal.stdout.write(`wrote ${relative(terminal.cwd, path)} (${preset}); \`codecell policy explain\` shows how it is held\n`);
+  terminal.stdout.write(
+    `wrote ${relative(terminal.cwd, path)} (${preset}); \`codecell policy explain\` shows how it is held\n`,
+  );
   return 0;
 }
 

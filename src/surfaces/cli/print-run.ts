@@ -36,7 +36,9 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
   if (held !== result.result) release();
   if (options.showResult && result.result !== undefined) stdout.writeLine(result.result);
   stdout.end();
-  if (result.error?.traceback) stderr.writeLine(result.error.traceback.trimEnd());
+  const { error } = result;
+  // Python itself says nothing about sys.exit(3): the exit code does
+  if (error?.traceback && error.name !== "SystemExit") stderr.writeLine(error.traceback.trimEnd());
   stderr.end();
   printRemarks(result, terminal, options);
   return result;

@@ -6,6 +6,9 @@ export function processTerminal(): Terminal {
     stdin: process.stdin,
     stdout: output(process.stdout),
     stderr: output(process.stderr),
+    ...(process.stdin.isTTY && process.stdout.isTTY
+      ? { interactive: { input: process.stdin, output: process.stdout } }
+      : {}),
     env: process.env,
     cwd: process.cwd(),
     onSignal,

@@ -6,7 +6,11 @@ import { type Style, styleFor } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Tells what codecell could not do, for people or as JSON, and answers with the exit code. */
-export function reportFailure(error: unknown, terminal: Terminal, options: { json: boolean; verbose: boolean }): number {
+export function reportFailure(
+  error: unknown,
+  terminal: Terminal,
+  options: { json: boolean; verbose: boolean },
+): number {
   if (options.json) terminal.stdout.write(failureJson(error));
   else terminal.stderr.write(failureText(error, styleFor(terminal.stderr, terminal.env), options.verbose));
   return error instanceof CodecellError ? errorExitCodes[error.code] : errorExitCodes.internal;

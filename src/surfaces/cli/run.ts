@@ -11,7 +11,12 @@ import { readCode } from "./read-code.ts";
 
 const options = {
   code: { type: "string", short: "c", value: "CODE", help: "Code to run, instead of a file." },
-  language: { type: "string", short: "l", value: "python|bash", help: "Default: by the file's extension, else python." },
+  language: {
+    type: "string",
+    short: "l",
+    value: "python|bash",
+    help: "Default: by the file's extension, else python.",
+  },
   ...policyOptions,
   json: { type: "boolean", help: "Print one JSON object at the end instead of streaming." },
   verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },

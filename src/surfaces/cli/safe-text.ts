@@ -1,5 +1,7 @@
 /** ESC [ … m: colours and bold, the only sequences that cannot harm. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what starts a sequence
 const colour = /^\u001b\[[0-9;:]{0,32}m/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const maybeColour = /^\u001b(?:\[[0-9;:]{0,32})?$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is made visible
 const unsafe = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;

@@ -16,6 +16,8 @@ export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Output;
   readonly stderr: Output;
+  /** for line editing; absent when either end is not a terminal */
+  readonly interactive?: { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   onSignal(handler: (signal: TerminalSignal) => void): Disposable;

@@ -4,6 +4,8 @@ import type { HostFunctions } from "./inner-realm.ts";
 import { type OutputCounters, type RingWriter, recordKinds } from "./ring.ts";
 
 const maxTimers = 10_000;
+/** Node fires a longer timer at once, with a warning. */
+const maxTimerMs = 2 ** 31 - 1;
 const maxDecoders = 50;
 /** The channel's own bounds: what is larger could not be sent on. */
 const maxHeaderCharacters = 256 * 1024;
@@ -61,7 +63,7 @@ function timerFunctions(): Pick<HostFunctions, "setTimer" | "clearTimer"> {
         timers.delete(id);
         callback();
       };
-      timers.set(id, setTimeout(fire, ms));
+      timers.set(id, setTimeout(fire, Math.min(Math.max(ms, 0), maxTimerMs)));
       return id;
     },
     clearTimer(id) {

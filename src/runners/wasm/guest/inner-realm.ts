@@ -49,7 +49,6 @@ type LimitFiles = (fs: unknown, limitBytes: number, openFiles: number) => void;
 /** The part of Pyodide that is used here. */
 interface Pyodide {
   readonly _api: { on_fatal: (error: unknown) => void };
-  readonly _module: { _dump_traceback: () => void };
   readonly FS: { mkdirTree(path: string): void; writeFile(path: string, text: string): void };
   runPython(code: string): unknown;
   pyimport(name: string): Record<string, unknown>;
@@ -215,8 +214,6 @@ export function bootInnerRealm(
         died(reasonOf(error), undefined, undefined);
       } catch {}
     };
-    // The result says that the interpreter died; a dump of its stack would be printed as if the program had.
-    python._module._dump_traceback = nothing;
     for (const name of ["read", "load", "readbuffer"]) delete realm[name];
     const output = (descriptor: number) => ({
       isatty: false,

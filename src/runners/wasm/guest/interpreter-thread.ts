@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { createRing, OutputCounters, type RecordKind, RingReader, recordKinds } from "./ring.ts";
+import { threadOptions } from "./thread-options.ts";
 import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
 
 export type ThreadEnd = { readonly why: "crashed" | "out_of_memory"; readonly reason: string };
@@ -17,7 +18,6 @@ export interface ThreadEvents {
   isOpen(): boolean;
 }
 
-const heapMegabytes = 256;
 const interruptSignal = 2;
 const joinBytes = 256 * 1024;
 
@@ -37,10 +37,7 @@ export class InterpreterThread {
     this.counters = new OutputCounters(ring);
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
       workerData: { ...input, ring } satisfies ThreadInput,
-      env: {},
-      execArgv: [],
-      trackUnmanagedFds: false,
-      resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+      ...threadOptions,
     });
     this.#worker.on("message", (message: FromInterpreter) => this.#onMessage(message));
     this.#worker.on("error", (error: NodeJS.ErrnoException) => {
@@ -57,12 +54,12 @@ export class InterpreterThread {
 
   /** Raises KeyboardInterrupt in running code and cancels what awaits. */
   interrupt(runId: number): void {
-    if (this.#interrupt) this.#interrupt[0] = interruptSignal;
+    if (this.#interrupt) Atomics.store(this.#interrupt, 0, interruptSignal);
     this.post({ kind: "cancel", id: runId });
   }
 
   clearInterrupt(): void {
-    if (this.#interrupt) this.#interrupt[0] = 0;
+    if (this.#interrupt) Atomics.store(this.#interrupt, 0, 0);
   }
 
   /** Ends the thread; what it had written is still delivered. No event follows. */

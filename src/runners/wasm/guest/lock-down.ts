@@ -5,7 +5,9 @@ import process from "node:process";
  * all the same, the ways from it to files, processes and native code are gone.
  */
 export function lockDownOuterRealm(): void {
-  const powers = ["binding", "_linkedBinding", "dlopen", "getBuiltinModule", "kill", "_kill", "mainModule", "env"];
+  // A leaked object must not be a way to change what our own code calls.
+  if (!Object.isFrozen(Object.prototype)) throw new Error("this thread runs without --frozen-intrinsics");
+  const powers = ["binding", "_linkedBinding", "dlopen", "getBuiltinModule", "kill", "_kill", "mainModule"];
   for (const name of [...powers, "chdir", "setuid", "setgid", "abort", "report", "permission"]) {
     try {
       Object.defineProperty(process, name, { value: undefined, writable: false, configurable: false });
@@ -13,6 +15,8 @@ export function lockDownOuterRealm(): void {
       // a property that is not configurable stays as the process flags left it
     }
   }
+  // Node's own code reads it, so it is emptied and not removed.
+  Object.defineProperty(process, "env", { value: Object.freeze({}), writable: false, configurable: false });
   const globals = ["fetch", "WebSocket", "EventSource", "Request", "Response", "Headers", "FormData"];
   for (const name of [...globals, "BroadcastChannel", "MessageChannel", "navigator", "require", "global"]) {
     Reflect.deleteProperty(globalThis, name);
@@ -24,6 +28,7 @@ export function lockDownOuterRealm(): void {
  * the attacker made. A rejection is dropped; an exception means that this thread cannot be trusted to go on.
  */
 export function ignoreWhatSurfaces(): void {
+  process.removeAllListeners("warning");
   process.on("unhandledRejection", () => {});
   process.on("uncaughtException", () => process.exit(70));
 }

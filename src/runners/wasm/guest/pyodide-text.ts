@@ -12,18 +12,25 @@ export interface PyodideScripts {
 const dynamicImport = /(?<![\w$.])import\(/g;
 const directEval = /(?<![\w$.])eval\(/g;
 
+/** What else is changed in the engine, each exactly once. */
+const engineChanges: readonly (readonly [RegExp, string])[] = [
+  [/export default _createPyodideModule;\s*$/, "return _createPyodideModule;"],
+  [/getHeapMax=\(\)=>4294901760/, "getHeapMax=()=>heapMax"],
+  // Read and cleared in two steps, an interrupt that comes in between is lost.
+  [
+    /let result=Module\.Py_EmscriptenSignalBuffer\[0\];Module\.Py_EmscriptenSignalBuffer\[0\]=0;return result/,
+    "return Atomics.exchange(Module.Py_EmscriptenSignalBuffer,0,0)",
+  ],
+  // The result says that the interpreter died; a dump of its stack would be printed as if the program had.
+  [/(?<=try\{)\w+\|\|_dump_traceback\(\);/, ""],
+];
+const loaderChange = [/export\{(\w+) as loadPyodide,\w+ as version\};[\s\S]*$/, "return $1;"] as const;
+
 /** Throws when a text is not the one these replacements were made for: half a replacement would be a hole. */
 export function pyodideScripts(engineModule: string, loaderModule: string): PyodideScripts {
-  const engine = replaceOnce(
-    replaceOnce(withoutModuleSyntax(engineModule), /export default _createPyodideModule;\s*$/, "return _createPyodideModule;"),
-    /getHeapMax=\(\)=>4294901760/,
-    "getHeapMax=()=>heapMax",
-  );
-  const loader = replaceOnce(
-    withoutModuleSyntax(loaderModule),
-    /export\{(\w+) as loadPyodide,\w+ as version\};[\s\S]*$/,
-    "return $1;",
-  );
+  let engine = withoutModuleSyntax(engineModule);
+  for (const [pattern, replacement] of engineChanges) engine = replaceOnce(engine, pattern, replacement);
+  const loader = replaceOnce(withoutModuleSyntax(loaderModule), ...loaderChange);
   for (const text of [engine, loader]) {
     // The parser would refuse these in a classic script anyway; `import(` is the one that hands out an outer error.
     if (/(?<![\w$.])(?:import|export)\s*[({*.]/.test(text)) throw new Error("pyodide's text has unknown module syntax");

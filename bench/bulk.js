@@ -1,0 +1,51 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { interleave, ms, row, timed } from "./harness.js";
+import { openProcess } from "./open.js";
+
+const size = 100 * 1024 * 1024;
+
+/** 100 MB into a variable, against reading a file of that size in the same cell. */
+export async function bulk() {
+  const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
+  await writeFile(join(directory, "data"), Buffer.alloc(size, 7));
+  const policy = { fs: { mounts: [{ source: directory, target: "/data" }] }, proc: { memory: "1GiB" } };
+  const { chmod } = await import("node:fs/promises");
+  await chmod(directory, 0o755);
+  const codecell = await openProcess(policy);
+  try {
+    const session = await codecell.openSession();
+    const data = Buffer.alloc(size, 7);
+    const variants = {
+      file: () => timed(() => session.run("blob = open('/data/data', 'rb').read()").result),
+      variable: () => timed(() => session.set("blob", data)),
+    };
+    for (const measure of Object.values(variants)) await measure();
+    const figures = await interleave(variants, 8);
+    const figure = figures.variable / figures.file;
+    return [row("100 MB into a variable / reading the file", figure, { atMost: 2.5 }, `${ms(figures.variable)} / ${ms(figures.file)}`)];
+  } finally {
+    await codecell.close();
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** 10 MB of output cut to 64 KiB, against sending all of it. */
+export async function output() {
+  const cut = await openProcess({ proc: { output: "64KiB" } });
+  const all = await openProcess({ proc: { output: "16MiB" } });
+  try {
+    const [short, long] = [await cut.openSession(), await all.openSession()];
+    const code = "import sys\nfor _ in range(1000): sys.stdout.write('x' * 9999 + '\\n')";
+    const variants = {
+      cut: () => timed(() => short.run(code).result),
+      all: () => timed(() => long.run(code).result),
+    };
+    for (const measure of Object.values(variants)) await measure();
+    const figures = await interleave(variants, 15);
+    return [row("10 MB of output, cut / all of it", figures.cut / figures.all, { atMost: 0.5 }, `${ms(figures.cut)} / ${ms(figures.all)}`)];
+  } finally {
+    await Promise.all([cut.close(), all.close()]);
+  }
+}

@@ -1,0 +1,31 @@
+// Interleaved measurements: every round measures each variant once, so that a busy machine hurts all of them alike.
+
+/** Medians in milliseconds of each variant, measured round by round. */
+export async function interleave(variants, rounds) {
+  const samples = Object.fromEntries(Object.keys(variants).map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, measure] of Object.entries(variants)) samples[name].push(await measure());
+  }
+  return Object.fromEntries(Object.entries(samples).map(([name, values]) => [name, median(values)]));
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** How long a piece of work takes, in milliseconds. */
+export async function timed(work) {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+/** One line of the report: a measured figure, its bound and whether it holds. */
+export function row(what, figure, bound, detail) {
+  const holds = bound.atMost === undefined ? figure >= bound.atLeast : figure <= bound.atMost;
+  return { what, figure, bound, holds, detail };
+}
+
+export const ms = (value) => `${value.toFixed(value < 10 ? 2 : 1)} ms`;

@@ -1,0 +1,31 @@
+// npm run bench [-- --json] [-- NAME…]: prints every figure as a ratio with its bound; exit 1 when one is missed.
+import { bulk, output } from "./bulk.js";
+import { coldStart } from "./cold-start.js";
+import { manySessions } from "./many-sessions.js";
+import { warmRun } from "./warm-run.js";
+import { wasmStart } from "./wasm-start.js";
+
+const suites = { "cold-start": coldStart, "warm-run": warmRun, bulk, output, "many-sessions": manySessions, "wasm-start": wasmStart };
+const words = process.argv.slice(2);
+const asJson = words.includes("--json");
+const names = words.filter((word) => word in suites);
+const unknown = words.filter((word) => word !== "--json" && !(word in suites));
+
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(", ")}; there are ${Object.keys(suites).join(", ")}`);
+  process.exit(2);
+}
+
+const rows = [];
+for (const name of names.length > 0 ? names : Object.keys(suites)) {
+  if (!asJson) console.error(`measuring ${name} …`);
+  rows.push(...(await suites[name]()));
+}
+if (asJson) console.log(JSON.stringify(rows, null, 2));
+else for (const line of rows) console.log(format(line));
+process.exitCode = rows.every((line) => line.holds) ? 0 : 1;
+
+function format({ what, figure, bound, holds, detail }) {
+  const limit = bound.atMost === undefined ? `>= ${bound.atLeast}` : `<= ${bound.atMost}`;
+  return `${holds ? "ok  " : "MISS"}  ${what.padEnd(48)} ${figure.toFixed(3).padStart(8)}  (${limit})  ${detail}`;
+}

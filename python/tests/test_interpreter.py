@@ -1,0 +1,93 @@
+import builtins
+import json
+import unittest
+
+from codecell_kernel.errors import KernelError
+from codecell_kernel.interpreter import Interpreter
+
+
+def drive(coroutine):
+    """Runs a coroutine that never really waits, as the worker does."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the interpreter waited")
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        self.sent = []
+        self.saved = dict(vars(builtins))
+        self.interpreter = Interpreter(lambda header, body=b"": self.sent.append((header, bytes(body))), None)
+        self.run_id = 0
+
+    def tearDown(self):
+        vars(builtins).update(self.saved)
+
+    def run_code(self, code):
+        self.run_id += 1
+        return drive(self.interpreter.execute(self.run_id, code))
+
+    def test_the_last_expression_is_the_result(self):
+        self.assertEqual(self.run_code("x = 20\nx * 2 + 2"), {"status": "ok", "exitCode": 0, "result": "42"})
+        self.assertEqual(self.run_code("x = None\nx"), {"status": "ok", "exitCode": 0})
+
+    def test_a_traceback_shows_user_frames_and_their_source(self):
+        trace = self.run_code("def f():\n    return 1 / 0\nf()")["error"]["traceback"]
+        self.assertIn('File "<run 1>", line 2, in f', trace)
+        self.assertIn("return 1 / 0", trace)
+        self.assertNotIn("codecell_kernel", trace)
+
+    def test_a_chained_exception_shows_both_without_kernel_frames(self):
+        trace = self.run_code("try:\n    1 / 0\nexcept Exception as e:\n    raise ValueError('next') from e")["error"]
+        self.assertIn("ZeroDivisionError", trace["traceback"])
+        self.assertIn("ValueError: next", trace["traceback"])
+        self.assertNotIn("codecell_kernel", trace["traceback"])
+
+    def test_functions_of_an_earlier_run_keep_their_source(self):
+        self.run_code("def f():\n    return 1 / 0")
+        self.assertIn("return 1 / 0", self.run_code("f()")["error"]["traceback"])
+
+    def test_patched_builtins_reach_user_code_only(self):
+        self.run_code("import builtins\nbuiltins.len = builtins.isinstance = builtins.repr = builtins.dict = None")
+        failed, worked, called = (self.run_code(code) for code in ("1 / 0", "40 + 2", "len('x')"))
+        listed = self.interpreter.variables()
+        vars(builtins).update(self.saved)
+        self.assertEqual(failed["error"]["name"], "ZeroDivisionError")
+        self.assertIn("1 / 0", failed["error"]["traceback"])
+        self.assertEqual(worked["result"], "42")
+        self.assertEqual(json.loads(listed), [])
+        self.assertEqual(called["error"]["name"], "TypeError")
+
+    def test_a_result_is_cut_and_says_so(self):
+        done = self.run_code("'x' * 1_000_000")
+        self.assertTrue(done["resultTruncated"])
+        self.assertLessEqual(len(done["result"]), 20_000)
+
+    def test_a_display_comes_in_pieces(self):
+        self.run_code("class P:\n    def _repr_png_(self): return bytes(300_000)\ndisplay(P())")
+        pieces = [(header["more"], len(body)) for header, body in self.sent if header["mime"] == "image/png"]
+        self.assertEqual([more for more, _ in pieces], [True, True, False])
+        self.assertEqual(sum(size for _, size in pieces), 300_000)
+
+    def test_a_summary_does_not_walk_a_large_value(self):
+        self.run_code("class Loud:\n    shown = 0\n    def __repr__(self):\n        Loud.shown += 1\n        return 'x'\nmany = [Loud()] * 100_000")
+        rows = {row["name"]: row for row in json.loads(self.interpreter.variables())}
+        self.assertIn("100000 items", rows["many"]["summary"])
+        self.assertLess(int(self.interpreter.get("Loud.shown", "json", 100)), 10)
+
+    def test_values_that_have_no_json_form_are_named(self):
+        for expression, code in (("object()", "variable_unserializable"), ("nowhere", "variable_missing"), ("1/0", "expression_failed")):
+            with self.subTest(expression), self.assertRaises(KernelError) as caught:
+                self.interpreter.get(expression, "json", 1000)
+            self.assertEqual(caught.exception.code, code)
+
+    def test_a_value_over_the_limit_is_refused(self):
+        with self.assertRaises(KernelError) as caught:
+            self.interpreter.get("'x' * 1000", "bytes", 100)
+        self.assertEqual(caught.exception.code, "too_large")
+
+
+if __name__ == "__main__":
+    unittest.main()

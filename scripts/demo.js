@@ -1,0 +1,113 @@
+// What codecell does, in under a minute: one session, four runs, and what held them.
+import { CodecellError, openCodecell } from "../dist/index.js";
+import { runnerNames } from "../dist/policy/schema.js";
+import { receiptText } from "../dist/surfaces/cli/format-plan.js";
+import { safeText } from "../dist/surfaces/cli/safe-text.js";
+import { styleFor } from "../dist/surfaces/cli/style.js";
+
+const style = styleFor({ isTTY: process.stdout.isTTY === true }, process.env);
+const width = process.stdout.isTTY ? process.stdout.columns || 80 : 120;
+
+const steps = [
+  {
+    title: "write a file of measurements into the session's workspace",
+    code: `
+import csv, random
+random.seed(7)
+with open("readings.csv", "w", newline="") as file:
+    writer = csv.writer(file)
+    writer.writerow(["day", "city", "celsius"])
+    for day in range(1, 31):
+        for city, base in [("Lisbon", 21), ("Oslo", 9), ("Nairobi", 25)]:
+            value = round(random.gauss(base, 3), 1)
+            writer.writerow([day, city, value if day != 17 or city != "Oslo" else "n/a"])
+print("wrote", sum(1 for _ in open("readings.csv")), "lines")`,
+    expect: { status: "ok", stdout: "wrote 91 lines\n" },
+  },
+  {
+    title: "read it back, and fail on the one value that is not a number",
+    code: `
+rows = list(csv.DictReader(open("readings.csv")))
+by_city = {}
+for row in rows:
+    by_city.setdefault(row["city"], []).append(float(row["celsius"]))`,
+    expect: { status: "error" },
+  },
+  {
+    title: "look at the variables: the failed run lost none of them",
+    code: `
+print(len(rows), "rows are still here; the run stopped at", row)
+bad = [row for row in rows if row["celsius"] == "n/a"]`,
+    expect: { status: "ok" },
+  },
+  {
+    title: "try again without it",
+    code: `
+from statistics import mean, stdev
+by_city = {}
+for row in rows:
+    if row not in bad:
+        by_city.setdefault(row["city"], []).append(float(row["celsius"]))
+print(f"{'city':<8} {'days':>4} {'mean':>6} {'stdev':>6}")
+for city, values in sorted(by_city.items()):
+    print(f"{city:<8} {len(values):>4} {mean(values):>6.1f} {stdev(values):>6.1f}  {'#' * round(mean(values))}")
+max(by_city, key=lambda city: mean(by_city[city]))`,
+    expect: { status: "ok", result: "'Nairobi'" },
+  },
+];
+
+async function demo() {
+  const logger = { debug() {}, info: progress, warn: progress, error: progress };
+  const codecell = await openCodecell({ logger });
+  try {
+    const session = await codecell.openSession();
+    say(`One session in the ${style.bold(codecell.runner)} runner, Python ${session.pythonVersion}.`);
+    for (const [index, step] of steps.entries()) await perform(session, step, index + 1);
+    say("\n", style.bold("What held it: the receipt"));
+    process.stdout.write(receiptText(session.receipt, style, width));
+    explainChoice(codecell);
+  } finally {
+    await codecell[Symbol.asyncDispose](); // ends the session with it
+  }
+}
+
+async function perform(session, step, number) {
+  say("\n", style.bold(`${number}. ${step.title}`));
+  const code = step.code.trim();
+  say(style.dim(code.replace(/^/gm, "    ")));
+  const run = session.run(code);
+  for await (const event of run) if (event.type === "stdout") process.stdout.write(safeText(event.text));
+  const result = await run.result;
+  if (result.error) say(style.yellow(safeText(result.error.traceback.trimEnd())));
+  if (result.result !== undefined) say(`→ ${safeText(result.result)}`);
+  say(style.dim(`(${result.status}, variables ${result.state}, ${Math.round(result.durationMs)} ms)`));
+  for (const [field, expected] of Object.entries(step.expect)) {
+    if (result[field] === expected) continue;
+    throw new Error(`step ${number}: ${field} is ${JSON.stringify(result[field])} and not ${JSON.stringify(expected)}`);
+  }
+}
+
+function explainChoice({ runner, choice }) {
+  const stronger = runnerNames.slice(runnerNames.indexOf(runner) + 1).reverse();
+  if (stronger.length === 0) return;
+  say("\n", style.bold("Why not a stronger isolation"));
+  for (const { runner: name, reason, hint } of choice.passedOver) say(`  ${name}: ${reason}\n    fix: ${hint}`);
+  const missing = stronger.filter((name) => choice.passedOver.every((one) => one.runner !== name));
+  if (missing.length > 0) say(`  ${missing.join(", ")}: not in this version`);
+}
+
+function progress(message) {
+  say(style.dim(message));
+}
+
+function say(...parts) {
+  process.stdout.write(`${parts.join("")}\n`);
+}
+
+try {
+  await demo();
+} catch (error) {
+  const hint = error instanceof CodecellError && error.hint ? `\nhint: ${error.hint}` : "";
+  process.stderr.write(`the demo failed: ${error instanceof Error ? error.message : error}${hint}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { encodeFrameHead, FrameDecoder, maxFrameBytes } from "./frames.ts";
+
+interface Fixture {
+  name: string;
+  header: object;
+  bodyHex: string;
+  frameHex: string;
+}
+
+// The Python tests read the same file.
+const url = new URL("../../test/fixtures/kernel/frames.json", import.meta.url);
+const fixtures = JSON.parse(readFileSync(url, "utf8")) as Fixture[];
+
+function decodeAll(bytes: Uint8Array, pieceBytes = bytes.length): { header: unknown; body: string }[] {
+  const frames: { header: unknown; body: string }[] = [];
+  const decoder = new FrameDecoder();
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    decoder.push(bytes.subarray(at, at + pieceBytes), ({ header, body }) => {
+      frames.push({ header, body: Buffer.from(body).toString("hex") });
+    });
+  }
+  return frames;
+}
+
+describe("frames", () => {
+  test.each(fixtures)("decodes $name", ({ header, bodyHex, frameHex }) => {
+    expect(decodeAll(Buffer.from(frameHex, "hex"))).toEqual([{ header, body: bodyHex }]);
+  });
+
+  test.each(fixtures)("encodes $name so that it decodes to the same", ({ header, bodyHex }) => {
+    const body = Buffer.from(bodyHex, "hex");
+    const frame = Buffer.concat([encodeFrameHead(header, body.length), body]);
+    expect(decodeAll(frame)).toEqual([{ header, body: bodyHex }]);
+  });
+
+  test.each([1, 2, 3, 7, 11])("decodes a stream that arrives in pieces of %i bytes", (pieceBytes) => {
+    const stream = Buffer.concat(fixtures.map(({ frameHex }) => Buffer.from(frameHex, "hex")));
+    const expected = fixtures.map(({ header, bodyHex }) => ({ header, body: bodyHex }));
+    expect(decodeAll(stream, pieceBytes)).toEqual(expected);
+  });
+
+  test.each([
+    ["a length over the limit", [maxFrameBytes + 1, 2]],
+    ["a header longer than the frame", [10, 7]],
+    ["a length that leaves no room for the header's own", [3, 0]],
+  ])("refuses %s before it takes memory", (_, [length, headerLength]) => {
+    const prefix = Buffer.alloc(8);
+    prefix.writeUInt32LE(length as number, 0);
+    prefix.writeUInt32LE(headerLength as number, 4);
+    expect(() => decodeAll(prefix)).toThrowError(expect.objectContaining({ code: "cell_lost" }));
+  });
+
+  test("refuses a header that is not JSON", () => {
+    const frame = Buffer.from("06000000020000007b7b", "hex");
+    expect(() => decodeAll(frame)).toThrowError(expect.objectContaining({ code: "cell_lost" }));
+  });
+
+  test("does not send what the other side would refuse", () => {
+    expect(() => encodeFrameHead({}, maxFrameBytes)).toThrowError(expect.objectContaining({ code: "too_large" }));
+  });
+});

@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { builtinDeny } from "./builtin-deny.ts";
+import { refusedPlaces } from "./host-path.ts";
+import { parsePolicy, parsePolicyText } from "./parse-policy.ts";
+import { policyRules, ruleNames } from "./rules.ts";
+
+const text = readFileSync(new URL("../../docs/policy.md", import.meta.url), "utf8");
+const options = { file: "sandbox.policy.yaml", baseDir: "/srv/project", homeDir: "/home/someone" };
+
+function blocks(info: string): string[] {
+  return [...text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)]
+    .filter((match) => match[1] === info)
+    .map((match) => match[2] ?? "");
+}
+
+describe("docs/policy.md", () => {
+  test.each(blocks("yaml").map((example, index) => [index + 1, example] as const))(
+    "has an example %i that parses",
+    (_index, example) => {
+      expect(parsePolicyText(example, options)).not.toEqual(parsePolicy({}));
+    },
+  );
+
+  test("shows errors as they look", () => {
+    const [wrong] = blocks("yaml invalid");
+    const shown = blocks("text").find((block) => block.includes("sandbox.policy.yaml:"));
+    expect(() => parsePolicyText(wrong ?? "", options)).toThrow(expect.objectContaining({ message: shown?.trimEnd() }));
+  });
+
+  test("has every rule with its default", () => {
+    const values = new Map(policyRules(parsePolicy({})).map(({ rule, value }) => [rule, value]));
+    const rows = new Map(
+      [...text.matchAll(/^\| `([\w.]+)` \| `?(.*?)`? \| .+ \|$/gm)].map((match) => [match[1], match[2]]),
+    );
+    for (const rule of ruleNames) {
+      const value = values.get(rule)?.replace(/^built-in.*/, "none");
+      const written = rows.get(rule)?.replace(/^(?:\[\]|\{\})$/, "none");
+      expect([rule, written]).toEqual([rule, value]);
+    }
+  });
+
+  test("lists the whole built-in deny list and every refused place", () => {
+    for (const glob of builtinDeny) expect(text).toContain(`\`${glob}\``);
+    const linux = refusedPlaces.filter(({ place }) => !/^\/(?:private|System|Library|Applications|lib)/.test(place));
+    for (const { place } of linux) expect(text).toContain(`\`${place}\``);
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { parseArguments } from "./arguments.ts";
+
+const options = {
+  json: { type: "boolean", help: "" },
+  timeout: { type: "string", help: "" },
+  code: { type: "string", short: "c", help: "" },
+} as const;
+const parse = (...argv: string[]) => parseArguments("run", argv, options, 1);
+
+test("takes options before and after the operand", () => {
+  const { values, positionals } = parse("--json", "a.py", "--timeout", "3s");
+  expect({ ...values, positionals }).toEqual({ json: true, timeout: "3s", positionals: ["a.py"] });
+});
+
+test("takes a dash as an operand, and what follows -- as it is", () => {
+  expect(parse("-").positionals).toEqual(["-"]);
+  expect(parse("--", "--json").positionals).toEqual(["--json"]);
+});
+
+test("suggests the option that was probably meant", () => {
+  expect(() => parse("--tiemout", "3s")).toThrow('unknown option "--tiemout"; did you mean --timeout?');
+});
+
+test.each([[["--timeout"]], [["--json=1"]], [["a", "b"]], [["-x"]]])("refuses %j as a usage error", (argv) => {
+  expect(() => parse(...argv)).toThrow(expect.objectContaining({ code: "usage" }));
+});

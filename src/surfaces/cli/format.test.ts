@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { CodecellError } from "../../lib/errors.ts";
+import { formatBytes } from "./format-bytes.ts";
+import { type Diagnosis, diagnosisJson, diagnosisText } from "./format-doctor.ts";
+import { explanationJson, explanationText, receiptText } from "./format-plan.ts";
+import { variablesText } from "./format-variables.ts";
+import { failureJson, failureText } from "./report-failure.ts";
+import { plainStyle, styleFor } from "./style.ts";
+
+const diagnosis: Diagnosis = {
+  runners: [
+    { name: "microvm", probe: "not in this version" },
+    {
+      name: "process",
+      probe: { available: false, reason: "bubblewrap is not installed", hint: "apt install bubblewrap" },
+    },
+    { name: "wasm", probe: { available: true, version: "pyodide 1", guarantees: ["no-network", "no-native-code"] } },
+  ],
+  choice: {
+    runner: "wasm",
+    passedOver: [{ runner: "process", reason: "bubblewrap is not installed", hint: "apt install bubblewrap" }],
+  },
+  versions: { codecell: "1.0.0", node: "20.19.0", system: "linux" },
+};
+
+test("shows each runner with its guarantees or the fix, and why auto takes none that is stronger", () => {
+  const text = diagnosisText(diagnosis, plainStyle, 80);
+  expect(text).toContain("  -  microvm  not in this version\n");
+  expect(text).toContain("  ✗  process  not available: bubblewrap is not installed\n");
+  expect(text).toContain("fix: apt install bubblewrap\n");
+  expect(text).toContain("gives no-network, no-native-code\n");
+  expect(text).toContain(
+    "auto takes wasm\n  not microvm: not in this version\n  not process: bubblewrap is not installed\n",
+  );
+});
+
+test("says so when auto has nothing to take", () => {
+  expect(diagnosisText({ ...diagnosis, choice: undefined }, plainStyle, 80)).toContain("auto takes nothing");
+  expect(diagnosisJson({ ...diagnosis, choice: undefined })).toMatchObject({ auto: null, passed_over: [] });
+});
+
+const rule = { rule: "proc.memory", value: "512MiB", by: "kernel", how: "cgroup v2 memory.max" } as const;
+const refused = { rule: "net.enabled", value: "true", reason: "there is no proxy", hint: "set it to false" };
+
+test("explains each rule, and names what is refused with its reason and hint", () => {
+  const plan = { rules: [rule], refused: [refused], notes: ["shares the kernel"] };
+  const explanation = { runner: "process", runnerVersion: "1", file: undefined, plan, passedOver: [] };
+  const text = explanationText(explanation, plainStyle, 80);
+  expect(text).toContain("RULE         VALUE   BY      HOW\nproc.memory  512MiB  kernel  cgroup v2 memory.max\n");
+  expect(text).toContain("REFUSED");
+  expect(text).toContain("  net.enabled (true): there is no proxy\n    hint: set it to false\n");
+  expect(text).toContain("NOTES\n  - shares the kernel\n");
+  expect(explanationJson(explanation)).toMatchObject({ holds: false, refused: [refused], rules: [rule] });
+});
+
+test("prints a receipt as a table", () => {
+  const receipt = { runner: "process", runnerVersion: "1", policyHash: "ab".repeat(32), rules: [rule], notes: [] };
+  expect(receiptText(receipt, plainStyle, 80)).toContain("policy sha256 abababababab…\n\nRULE");
+});
+
+test("keeps each variable on one line that it cannot forge", () => {
+  const text = variablesText([{ name: "x", type: "str", size: 5, summary: "'a\nb\u001b[2J'" }], plainStyle, 80);
+  expect(text).toBe("NAME  TYPE  SIZE  VALUE\nx     str   5 B   'a b^[[2J'\n");
+  expect(variablesText([], plainStyle, 80)).toBe("no variables\n");
+});
+
+test("tells a failure with its hint, and as JSON with its code", () => {
+  const error = new CodecellError("runner_unavailable", "bubblewrap is not installed", { hint: "apt install it" });
+  expect(failureText(error, plainStyle)).toBe("codecell: bubblewrap is not installed\nhint: apt install it\n");
+  expect(JSON.parse(failureJson(error))).toEqual({
+    error: { code: "runner_unavailable", message: "bubblewrap is not installed", hint: "apt install it" },
+  });
+});
+
+test.each([
+  [0, "0 B"],
+  [1023, "1023 B"],
+  [12_345, "12.1 KiB"],
+  [5 * 2 ** 30, "5 GiB"],
+  [3000 * 2 ** 30, "3000 GiB"],
+])("writes %i bytes as %s", (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text);
+});
+
+test("uses colours on a terminal only, and not where NO_COLOR is set", () => {
+  const output = (isTTY: boolean) => ({ isTTY, columns: 80, write() {} });
+  expect(styleFor(output(true), {}).red("x")).not.toBe("x");
+  expect(styleFor(output(true), { NO_COLOR: "1" }).red("x")).toBe("x");
+  expect(styleFor(output(true), { NO_COLOR: "" }).red("x")).not.toBe("x");
+  expect(styleFor(output(false), {}).red("x")).toBe("x");
+});

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
+import { FakeTerminal, type FakeTerminalOptions } from "../../../test/fakes/fake-terminal.ts";
+import { commands } from "./commands.ts";
+import { main } from "./main.ts";
+import type { Runner } from "./session-types.ts";
+
+async function cli(argv: string[], options: FakeTerminalOptions = {}, runners: Runner[] = [new FakeRunner()]) {
+  const terminal = new FakeTerminal({ cwd: import.meta.dirname, ...options });
+  const code = await main(argv, { terminal, runners: () => runners });
+  return { code, stdout: terminal.stdout.text, stderr: terminal.stderr.text };
+}
+
+test("shows an overview without a command, as a usage error", async () => {
+  expect(await cli([])).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Commands:") });
+  expect(await cli(["--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("Commands:") });
+});
+
+test("prints its version", async () => {
+  expect((await cli(["--version"])).stdout).toMatch(/^codecell \d+\.\d+\.\d+\n$/);
+});
+
+test.each(commands.map(({ name }) => name))("has help with examples for %s, in both spellings", async (name) => {
+  const { code, stdout } = await cli(["help", ...name.split(" ")]);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`Usage: codecell ${name}`);
+  expect(stdout).toContain("Examples:\n  ");
+  expect((await cli([...name.split(" "), "--help"])).stdout).toBe(stdout);
+});
+
+test("takes --help for code when it is the value of -c", async () => {
+  expect((await cli(["run", "-c", "--help"])).stdout).not.toContain("Usage");
+});
+
+test.each([
+  [["rnu"], "did you mean codecell run?"],
+  [["policy", "chekc"], "did you mean codecell policy check?"],
+  [["policy"], "one of policy init, policy check"],
+  [["--json"], "codecell help"],
+])("answers %j with a usage error and a suggestion", async (argv, hint) => {
+  const { code, stdout, stderr } = await cli(argv);
+  expect(code).toBe(2);
+  expect(stdout + stderr).toContain(hint);
+});
+
+test("reports a fault of its own with 70 and without a stack trace", async () => {
+  const broken = new FakeRunner();
+  broken.probe = () => Promise.reject(new TypeError("x is not a function"));
+  const { code, stderr } = await cli(["run", "-c", "1"], {}, [broken]);
+  expect(code).toBe(70);
+  expect(stderr).toContain("internal error: x is not a function");
+  expect(stderr).not.toContain("at ");
+});
+
+test("runs lines from a pipe in one session, with the commands of the repl", async () => {
+  const program = ({ code }: { code: string }) => ({ result: `<${code}>` });
+  const runner = new FakeRunner({ program });
+  const stdin = "one\ndef f():\n  pass\n\n!ls\n%vars\n%reset\n%vrs\nlast(";
+  const { code, stdout, stderr } = await cli(["repl"], { stdin }, [runner]);
+  expect(code).toBe(0);
+  const values = "<one>\n<def f():\n  pass\n>\n<ls>\n";
+  expect(stdout).toBe(`${values}NAME  TYPE  SIZE  VALUE\nx     int   28 B  6\n<last(>\n`);
+  expect(stderr).toContain("every variable is forgotten");
+  expect(stderr).toContain("did you mean %vars?");
+  expect(runner).toMatchObject({ openCells: 0, isDisposed: true, started: { length: 1 } });
+});
+
+test("goes on in a fresh session of the repl after the cell is gone", async () => {
+  let runs = 0;
+  const runner = new FakeRunner({ program: ({ code }) => ({ result: `<${code} ${++runs}>` }) });
+  const start = runner.start.bind(runner);
+  runner.start = async (spec) => {
+    const cell = await start(spec);
+    if (runner.started.length === 1) setImmediate(() => cell.channel.destroy());
+    return cell;
+  };
+  const { code, stdout } = await cli(["repl"], { stdin: "a\nb\n%exit\n" }, [runner]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("<b");
+});

@@ -1,0 +1,99 @@
+import { CodecellError } from "../../lib/errors.ts";
+import { nearest } from "../../policy/suggest.ts";
+import { builtInRunners } from "../../sessions/open.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { commands } from "./commands.ts";
+import { commandHelp, overviewHelp } from "./help.ts";
+import { processTerminal } from "./process-terminal.ts";
+import { reportFailure } from "./report-failure.ts";
+import { codecellVersion } from "./version.ts";
+
+/** The command line: arguments in, exit code out. */
+export async function main(
+  argv: readonly string[],
+  context: CommandContext = { terminal: processTerminal(), runners: builtInRunners },
+): Promise<number> {
+  try {
+    return await dispatch(argv, context);
+  } catch (error) {
+    // read from the words: the failure may be that they do not parse
+    const words = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+    const options = { json: words.includes("--json"), verbose: words.includes("--verbose") };
+    return reportFailure(error, context.terminal, options);
+  }
+}
+
+async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { stdout, stderr } = context.terminal;
+  const [first, ...rest] = argv;
+  switch (first) {
+    case undefined:
+      stderr.write(overviewHelp(commands));
+      return 2;
+    case "--version":
+    case "-V":
+    case "version":
+      stdout.write(`codecell ${codecellVersion()}\n`);
+      return 0;
+    case "--help":
+    case "-h":
+    case "help":
+      stdout.write(rest.length === 0 ? overviewHelp(commands) : helpFor(rest));
+      return 0;
+  }
+  const { command, args } = findCommand(argv);
+  if (asksForHelp(args, command)) {
+    stdout.write(commandHelp(command));
+    return 0;
+  }
+  return command.run(args, context);
+}
+
+/** `policy check` has two words, `run` has one. */
+function findCommand(argv: readonly string[]): { command: Command; args: readonly string[] } {
+  for (const length of [2, 1]) {
+    const command = commands.find(({ name }) => name === argv.slice(0, length).join(" "));
+    if (command !== undefined) return { command, args: argv.slice(length) };
+  }
+  const [first = "", second] = argv;
+  if (first.startsWith("-")) {
+    throw new CodecellError("usage", `the command comes first, then options such as ${JSON.stringify(first)}`, {
+      hint: "`codecell help` lists the commands",
+    });
+  }
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const isGroup = group.length > 0;
+  const written = isGroup ? `${first} ${second ?? ""}`.trim() : first;
+  const names = isGroup ? group : commands.map(({ name }) => name.split(" ")[0] ?? "").concat("help", "version");
+  const near = nearest(written, names);
+  const missing = isGroup && (second === undefined || second.startsWith("-"));
+  throw new CodecellError(
+    "usage",
+    missing ? `${first} needs a second word` : `unknown command ${JSON.stringify(written)}`,
+    {
+      hint:
+        near === undefined || missing ? `one of ${[...new Set(names)].join(", ")}` : `did you mean codecell ${near}?`,
+    },
+  );
+}
+
+function helpFor(words: readonly string[]): string {
+  const [group] = words;
+  const inGroup = commands.filter(({ name }) => name.startsWith(`${group} `));
+  if (words.length === 1 && inGroup.length > 0) return inGroup.map(commandHelp).join("\n");
+  return commandHelp(findCommand(words).command);
+}
+
+/** `--help` and `-h` before any `--`, where they are not the value of the option before them. */
+function asksForHelp(args: readonly string[], { options }: Command): boolean {
+  const takesValue = (word: string | undefined) =>
+    Object.entries(options).some(
+      ([name, { type, short }]) =>
+        type === "string" && (word === `--${name}` || (short !== undefined && word === `-${short}`)),
+    );
+  for (const [index, word] of args.entries()) {
+    if (word === "--") return false;
+    if ((word === "--help" || word === "-h") && !takesValue(args[index - 1])) return true;
+  }
+  return false;
+}

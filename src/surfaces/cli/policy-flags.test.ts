@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { flagsToOverride, parseMount } from "./policy-flags.ts";
+
+test("reads mounts, read-only unless said otherwise", () => {
+  expect(parseMount("data:/data", "/home/ann/p")).toEqual({ source: "/home/ann/p/data", target: "/data", mode: "ro" });
+  expect(parseMount("/a:b:/data:rw", "/")).toEqual({ source: "/a:b", target: "/data", mode: "rw" });
+});
+
+test.each(["data", "data:relative", ":/data", "data:/data:wx"])("refuses the mount %s", (text) => {
+  expect(() => parseMount(text, "/")).toThrow(expect.objectContaining({ code: "usage" }));
+});
+
+test("turns flags into rules, with paths from the current directory", () => {
+  const flags = { runner: "wasm", timeout: "10s", memory: "1GiB", workspace: "w" };
+  expect(flagsToOverride(flags, "/p").override).toEqual({
+    isolation: { runner: "wasm" },
+    proc: { timeout: "10s", memory: "1GiB" },
+    fs: { workspace: "/p/w" },
+  });
+  expect(flagsToOverride({}, "/p").override).toEqual({});
+});
+
+test.each([
+  [{ timeout: "10" }, "did you mean 10s?"],
+  [{ memory: "512" }, "did you mean 512MiB?"],
+  [{ memory: "2gb" }, "did you mean 2GB?"],
+  [{ runner: "wsam" }, "did you mean wasm?"],
+])("suggests what %j probably means", (flags, hint) => {
+  expect(() => flagsToOverride(flags, "/")).toThrow(expect.objectContaining({ code: "usage", hint }));
+});

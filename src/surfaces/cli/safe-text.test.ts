@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { SafeText, safeText } from "./safe-text.ts";
+
+const ESC = "\u001b";
+
+test("lets plain text, newlines, tabs and carriage returns pass", () => {
+  expect(safeText("añ\t1\r\n日本\n")).toBe("añ\t1\r\n日本\n");
+});
+
+test("lets colours pass and ends them", () => {
+  expect(safeText(`${ESC}[1;31mred${ESC}[0m`)).toBe(`${ESC}[1;31mred${ESC}[0m${ESC}[0m`);
+});
+
+test.each([
+  ["a clipboard write", `${ESC}]52;c;cm0gLXJm\u0007`, "^[]52;c;cm0gLXJm^G"],
+  ["a title", `${ESC}]0;root\u0007`, "^[]0;root^G"],
+  ["a cursor movement", `${ESC}[2A`, "^[[2A"],
+  ["clearing the screen", `${ESC}[2J`, "^[[2J"],
+  ["a device query, which the terminal answers into the shell", `${ESC}[6n`, "^[[6n"],
+  ["a device control string", `${ESC}P$q"p${ESC}\\`, '^[P$q"p^[\\'],
+  ["an 8-bit sequence", "\u009b2J", "<U+009B>2J"],
+  ["backspaces over earlier text", "ok\b\bno", "ok^H^Hno"],
+  ["a delete", "\u007f", "^?"],
+  ["a colour with too many digits", `${ESC}[${"1".repeat(40)}m`, `^[[${"1".repeat(40)}m`],
+])("makes %s visible", (_name, text, shown) => {
+  expect(safeText(text)).toBe(shown);
+});
+
+test("recognises sequences that arrive in pieces", () => {
+  const safe = new SafeText();
+  const pieces = ["a", ESC, "[3", "1mred", ESC, "]52;c;", "x"].map((piece) => safe.push(piece));
+  expect(pieces.join("") + safe.end()).toBe(`a${ESC}[31mred^[]52;c;x${ESC}[0m`);
+});
+
+test("shows the start of a sequence that never ends", () => {
+  const safe = new SafeText();
+  expect(safe.push(`a${ESC}[3`) + safe.end()).toBe("a^[[3");
+});

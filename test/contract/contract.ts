@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CodecellError } from "../../src/lib/errors.ts";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import type { SandboxRunner } from "../../src/runners/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { skipOrFail } from "./required.ts";
+
+const policy: PolicyInput = {
+  proc: { timeout: "20s", memory: "256MiB", disk: "64MiB", output: "256KiB" },
+  env: { GREETING: "hello" },
+};
+
+/** The same expectations of every runner; where tiers differ, the difference is named here. */
+export async function runnerContract(title: string, make: () => SandboxRunner): Promise<void> {
+  const sample = make();
+  const probe = await sample.probe();
+  await sample[Symbol.asyncDispose]();
+  const recovers = probe.available && probe.guarantees.includes("crash-recovery");
+
+  describe.skipIf(skipOrFail(sample.name, probe))(title, () => {
+    let codecell: Codecell;
+    let session: Session;
+
+    beforeAll(async () => {
+      codecell = await Codecell.open({ policy: parsePolicy(policy), runners: [make()] });
+      session = await codecell.openSession();
+    });
+    afterAll(() => codecell?.close());
+
+    const run = (code: string, options?: RunOptions): Promise<RunResult> => session.run(code, options).result;
+
+    describe("a run", () => {
+      test("gives the value of its last expression and what it printed", async () => {
+        const result = await run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n6 * 7");
+        expect(result).toMatchObject({ status: "ok", state: "kept", exitCode: 0, result: "42" });
+        expect(result).toMatchObject({ stdout: "out\n", stderr: "err\n", truncated: false });
+      });
+
+      test("sees the variables of the runs before it", async () => {
+        await run("counter = 1\ndef step(n):\n    return counter + n");
+        expect(await run("counter += 1\nstep(40)")).toMatchObject({ result: "42" });
+      });
+
+      test("that fails is a result with the user's frames and source lines only", async () => {
+        const result = await run("def ratio(a, b):\n    return a / b\nratio(1, 0)");
+        expect(result).toMatchObject({ status: "error", state: "kept", exitCode: 1 });
+        expect(result.error).toMatchObject({ name: "ZeroDivisionError", message: "division by zero" });
+        expect(result.error?.traceback).toContain("return a / b");
+        expect(result.error?.traceback).toContain("ratio(1, 0)");
+        expect(result.error?.traceback).not.toContain("codecell_kernel");
+      });
+
+      test("with a syntax error says where", async () => {
+        const result = await run("x = (1,\ny = 2");
+        expect(result).toMatchObject({ status: "error", error: { name: "SyntaxError" } });
+      });
+
+      test("that exits with a code reports it and keeps the session", async () => {
+        await run("kept = 'yes'");
+        expect(await run("import sys\nsys.exit(3)")).toMatchObject({ status: "error", exitCode: 3 });
+        expect(await run("sys.exit()")).toMatchObject({ status: "ok", exitCode: 0 });
+        expect(await run("kept")).toMatchObject({ result: "'yes'" });
+      });
+
+      test("may await at the top level", async () => {
+        const code =
+          "import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\n    return 'done'\nawait work()";
+        expect(await run(code)).toMatchObject({ status: "ok", result: "'done'" });
+      });
+
+      test("that asks for input fails at once with a clear message", async () => {
+        const result = await run("input('name? ')");
+        expect(result).toMatchObject({ status: "error", error: { name: "EOFError" } });
+        expect(result.error?.message).toContain("input() has no terminal");
+      });
+
+      test("streams its output while it goes on", async () => {
+        const going = session.run("import time\nprint('first', flush=True)\ntime.sleep(30)");
+        for await (const event of going) {
+          expect(event).toEqual({ type: "stdout", text: "first\n" });
+          break;
+        }
+        going.interrupt();
+        expect(await going.result).toMatchObject({ status: "interrupted", state: "kept" });
+      });
+
+      test("shows values in every form they offer", async () => {
+        const result = await run(
+          "class Card:\n    def _repr_html_(self): return '<b>card</b>'\n    def _repr_png_(self): return b'\\x89PNG' + bytes(300000)\ndisplay(Card())\ndisplay({'a': 1})",
+        );
+        const forms = result.displays.map(({ display, mime, data }) => [display, mime, data.byteLength]);
+        expect(forms).toContainEqual([1, "text/html", 11]);
+        expect(forms).toContainEqual([1, "image/png", 300_004]);
+        expect(forms).toContainEqual([2, "text/plain", 8]);
+      });
+
+      test("passes bytes that are not UTF-8 as replacement characters", async () => {
+        const result = await run("import sys\nsys.stdout.buffer.write(b'a\\xffb\\n')\nsys.stdout.flush()");
+        expect(result).toMatchObject({ status: "ok", stdout: "a\ufffdb\n", stdoutBytes: 4 });
+      });
+
+      test("sees the policy's environment and nothing else of the host's", async () => {
+        process.env.CODECELL_CANARY = "planted";
+        const result = await run("import os\nprint(os.environ['GREETING'], 'CODECELL_CANARY' in os.environ)");
+        expect(result.stdout).toBe("hello False\n");
+      });
+
+      test("writes and reads files in its workspace", async () => {
+        await run("open('table.csv', 'w').write('a,b\\n1,2\\n')");
+        expect(await run("import os\nos.getcwd(), open('/workspace/table.csv').read()")).toMatchObject({
+          result: "('/workspace', 'a,b\\n1,2\\n')",
+        });
+      });
+
+      test("is refused while another one goes on", async () => {
+        const going = session.run("import time\ntime.sleep(30)");
+        expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_busy" }));
+        going.interrupt();
+        await going.result;
+      });
+
+      test("over the code limit is refused and loses nothing", async () => {
+        expect(() => session.run(`'${"x".repeat(3_000_000)}'`)).toThrowError(
+          expect.objectContaining({ code: "too_large" }),
+        );
+        expect(await run("1")).toMatchObject({ status: "ok" });
+      });
+    });
+
+    describe("a limit", () => {
+      test("of time interrupts the run and keeps the state", async () => {
+        await run("before = 'kept'");
+        const result = await run("while True: pass", { timeoutMs: 300 });
+        expect(result).toMatchObject({ status: "timeout", state: "kept" });
+        expect(await run("before")).toMatchObject({ result: "'kept'" });
+      });
+
+      test("of time holds against code that swallows the interrupt, and says what is left", async () => {
+        await run("before = 'kept'");
+        await settle();
+        const code =
+          "def spin():\n    n = 0\n    while True: n += 1\nwhile True:\n    try: spin()\n    except BaseException: pass";
+        const result = await run(code, { timeoutMs: 300 });
+        expect(result).toMatchObject({ status: "timeout", state: recovers ? "recovered" : "lost" });
+        expect(await run("'before' in globals()")).toMatchObject({ result: recovers ? "True" : "False" });
+      });
+
+      test("of output cuts, and tells the true size", async () => {
+        const result = await run("print('x' * 1_000_000)");
+        expect(result).toMatchObject({ status: "ok", truncated: true, stdoutBytes: 1_000_001 });
+        expect(result.stdout.length).toBe(256 * 1024);
+      });
+
+      test("of output ends a runaway", async () => {
+        const result = await run("while True: print('x' * 10_000)");
+        expect(result).toMatchObject({ status: "output_limit", truncated: true });
+        expect(result.stdout.length).toBe(256 * 1024);
+        expect(await run("1")).toMatchObject({ status: "ok" });
+      });
+
+      test("of memory ends the run or fails the allocation, and the session goes on", async () => {
+        await run("before = 'kept'");
+        await settle();
+        const result = await run("hog = []\nwhile True: hog.append(bytearray(16 << 20))");
+        expect(["out_of_memory", "error"]).toContain(result.status);
+        if (result.status === "error") expect(result.error?.name).toBe("MemoryError");
+        await run("hog = None");
+        expect(await run("40 + 2")).toMatchObject({ status: "ok", result: "42" });
+      });
+
+      test("of disk fails the write", async () => {
+        const result = await run("with open('big', 'wb') as f:\n    for _ in range(200): f.write(bytes(1 << 20))");
+        expect(result).toMatchObject({ status: "error", error: { name: "OSError" } });
+        expect(await run("import os\nos.remove('big')")).toMatchObject({ status: "ok" });
+      });
+    });
+
+    describe("hostile code", () => {
+      const cases: [string, string][] = [
+        ["closes sys.stdout", "import sys\nsys.stdout.close()"],
+        ["replaces sys.stdout and sys.stderr", "import sys\nsys.stdout = sys.stderr = None"],
+        ["replaces builtins", "import builtins\nbuiltins.len = builtins.isinstance = builtins.print = None"],
+        ["recurses without end", "def f(): f()\nf()"],
+        [
+          "raises an exception that cannot be printed",
+          "class E(Exception):\n    def __str__(self): raise self\nraise E",
+        ],
+        ["returns a value whose repr fails", "class R:\n    def __repr__(self): raise RuntimeError\nR()"],
+        [
+          "clears the module table",
+          "import sys\nfor name in list(sys.modules):\n    if name.startswith('codecell'): del sys.modules[name]",
+        ],
+      ];
+      test.each(cases)("that %s gets an answer, and so does the next run", async (_, code) => {
+        expect(["ok", "error"]).toContain((await run(code)).status);
+        await run("import builtins\nprint = __import__('sys').stdout.write");
+        expect(await run("__import__('sys').stdout.write('fine\\n')\n41 + 1")).toMatchObject({
+          status: "ok",
+          result: "42",
+          stdout: "fine\n",
+        });
+        await session.reset();
+      });
+
+      const deadly: [string, string][] = [
+        ["exits the process", "import os\nos._exit(7)"],
+        ["reads a wild pointer", "import ctypes\nctypes.string_at(1)"],
+      ];
+      test.each(deadly)("that %s ends the run, and the result says what is left", async (_, code) => {
+        await run("before = 'kept'");
+        await settle();
+        const result = await run(code);
+        expect(result).toMatchObject({ status: "crashed", state: recovers ? "recovered" : "lost" });
+        expect(result.notes.length).toBeGreaterThan(0);
+        expect(await run("'before' in globals()")).toMatchObject({ result: recovers ? "True" : "False" });
+      });
+    });
+
+    describe("variables", () => {
+      test("are listed with types, sizes and summaries", async () => {
+        await session.reset();
+        await run("numbers = list(range(1000))\nname = 'ada'\nimport os");
+        const variables = await session.variables();
+        expect(variables.map(({ name, type }) => [name, type])).toEqual([
+          ["numbers", "list"],
+          ["name", "str"],
+        ]);
+        expect(variables[0]?.summary).toContain("1000 items");
+      });
+
+      test("go in and out as JSON", async () => {
+        await session.set("config", { rows: [1, 2.5, null], label: "ü" });
+        expect(await session.get("config['rows'] + [config['label']]")).toEqual([1, 2.5, null, "ü"]);
+      });
+
+      test("go in and out as raw bytes", async () => {
+        const bytes = Buffer.alloc(5_000_000, "0123456789");
+        await session.set("blob", bytes);
+        expect(await run("type(blob).__name__, len(blob), blob[:10]")).toMatchObject({
+          result: "('bytes', 5000000, b'0123456789')",
+        });
+        expect((await session.getBytes("blob")).equals(bytes)).toBe(true);
+      });
+
+      test("that do not exist or have no JSON form are errors with a code", async () => {
+        await expect(session.get("nowhere")).rejects.toMatchObject({ code: "variable_missing" });
+        await expect(session.get("object()")).rejects.toMatchObject({ code: "variable_unserializable" });
+        await expect(session.get("1 / 0")).rejects.toMatchObject({ code: "expression_failed" });
+        await expect(session.set("not a name", 1)).rejects.toBeInstanceOf(CodecellError);
+      });
+
+      test("are gone after a reset", async () => {
+        await run("temporary = 1");
+        await session.reset();
+        expect(await run("temporary")).toMatchObject({ status: "error", error: { name: "NameError" } });
+      });
+    });
+
+    describe("a session", () => {
+      test("sees neither the variables nor the files of another", async () => {
+        await run("secret = 'mine'\nopen('secret.txt', 'w').write('mine')");
+        await using other = await codecell.openSession();
+        const result = await other.run("import os\n'secret' in globals(), os.path.exists('/workspace/secret.txt')")
+          .result;
+        expect(result.result).toBe("(False, False)");
+      });
+
+      test("draws its own random numbers", async () => {
+        await using other = await codecell.openSession();
+        const draw = "import random\nrandom.random()";
+        expect((await run(draw)).result).not.toBe((await other.run(draw).result).result);
+      });
+
+      test("has a receipt in which every rule has one answer", async () => {
+        const rules = session.receipt.rules.map(({ rule }) => rule);
+        expect(new Set(rules).size).toBe(rules.length);
+        expect(rules).toEqual(expect.arrayContaining(["net.enabled", "proc.memory", "proc.timeout", "fs.deny"]));
+        expect(session.receipt).toMatchObject({
+          runner: sample.name,
+          policyHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        });
+      });
+
+      test("that is closed refuses runs, and closing twice is safe", async () => {
+        const other = await codecell.openSession();
+        await other.close();
+        await other.close();
+        expect(() => other.run("1")).toThrowError(expect.objectContaining({ code: "session_closed" }));
+      });
+
+      test("cancels a run whose signal is aborted", async () => {
+        const controller = new AbortController();
+        const going = session.run("import time\nprint('on', flush=True)\ntime.sleep(30)", {
+          signal: controller.signal,
+        });
+        for await (const _ of going) controller.abort();
+        expect(await going.result).toMatchObject({ status: "cancelled", state: "kept" });
+      });
+
+      test("has no network", async () => {
+        const code = "import socket\ns = socket.socket()\ns.settimeout(2)\ns.connect(('127.0.0.9', 9))";
+        const result = await run(code);
+        expect(result).toMatchObject({ status: "error" });
+      });
+    });
+
+    test("a policy that the runner cannot hold is refused with the rule's name", async () => {
+      const opening = Codecell.open({ policy: parsePolicy({ net: { enabled: true } }), runners: [make()] });
+      await expect(opening).rejects.toMatchObject({
+        code: "policy_refused",
+        message: expect.stringContaining("net.enabled"),
+      });
+    });
+  });
+
+  /** A copy of the state is made in idle time: waits until the session has had some. */
+  async function settle(): Promise<void> {
+    if (recovers) await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+}

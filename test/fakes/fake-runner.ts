@@ -1,0 +1,127 @@
+import { type Duplex, duplexPair } from "node:stream";
+import { encodeFrameHead, FrameDecoder } from "../../src/kernel/frames.ts";
+import type { CellMessage, DoneMessage, HostMessage } from "../../src/kernel/messages.ts";
+import { policyRules } from "../../src/policy/rules.ts";
+import type { Policy, RunnerName } from "../../src/policy/schema.ts";
+import type { EnforcementPlan, RefusedRule } from "../../src/runners/receipt.ts";
+import type { Cell, CellSpec, Probe, SandboxRunner } from "../../src/runners/runner.ts";
+
+/** What a fake program does: prints through `cell` and says how it ended. */
+export type FakeProgram = (cell: FakeRun) => Partial<DoneMessage> | Promise<Partial<DoneMessage>>;
+
+export interface FakeRun {
+  readonly code: string;
+  print(stream: "stdout" | "stderr", text: string): void;
+  display(mime: string, data: Uint8Array): void;
+  /** settles when the host interrupts the run */
+  readonly interrupted: Promise<void>;
+}
+
+export interface FakeOptions {
+  readonly name?: RunnerName;
+  readonly probe?: Probe;
+  readonly refused?: readonly RefusedRule[];
+  readonly program?: FakeProgram;
+}
+
+/** A runner in memory that speaks the kernel's frames: for logic above the runners, without any isolation. */
+export class FakeRunner implements SandboxRunner {
+  readonly name: RunnerName;
+  readonly started: CellSpec[] = [];
+  readonly #options: FakeOptions;
+  openCells = 0;
+  isDisposed = false;
+
+  constructor(options: FakeOptions = {}) {
+    this.name = options.name ?? "wasm";
+    this.#options = options;
+  }
+
+  async probe(): Promise<Probe> {
+    return this.#options.probe ?? { available: true, version: "fake 1", guarantees: ["no-network"] };
+  }
+
+  async plan(policy: Policy): Promise<EnforcementPlan> {
+    const refused = this.#options.refused ?? [];
+    const rules = policyRules(policy)
+      .filter(({ rule }) => !refused.some((one) => one.rule === rule))
+      .map(({ rule, value }) => ({ rule, value, by: "runtime" as const, how: "nothing real" }));
+    return { rules, refused, notes: ["this runner is a fake"] };
+  }
+
+  async start(spec: CellSpec): Promise<Cell> {
+    this.started.push(spec);
+    this.openCells++;
+    const { rules, notes } = await this.plan(spec.policy);
+    const [host, guest] = duplexPair();
+    speak(guest, this.#options.program ?? (() => ({})));
+    let exit = () => {};
+    const exited = new Promise<void>((resolve) => {
+      exit = resolve;
+    });
+    const receipt = { runner: this.name, runnerVersion: "fake 1", policyHash: spec.policyHash, rules, notes };
+    return {
+      id: spec.id,
+      channel: host,
+      setup: { env: {}, path: [], preload: [], background: false, recovery: false },
+      receipt,
+      exited: exited.then(() => ({ code: 0, signal: null, diagnostics: "" })),
+      usage: async () => ({ memoryBytes: undefined, peakMemoryBytes: undefined, cpuMs: undefined, oomKills: 0 }),
+      [Symbol.asyncDispose]: async () => {
+        if (!host.destroyed) this.openCells--;
+        host.destroy();
+        exit();
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isDisposed = true;
+  }
+}
+
+function speak(channel: Duplex, program: FakeProgram): void {
+  const decoder = new FrameDecoder();
+  const interrupts = new Map<number, () => void>();
+  const send = (message: CellMessage, body: Uint8Array = new Uint8Array(0)) => {
+    if (channel.destroyed) return;
+    channel.write(encodeFrameHead(message, body.byteLength));
+    if (body.byteLength > 0) channel.write(body);
+  };
+  const run = async (id: number, code: string) => {
+    const interrupted = new Promise<void>((resolve) => interrupts.set(id, resolve));
+    const sizes = { stdout: 0, stderr: 0 };
+    let displays = 0;
+    const end = await program({
+      code,
+      interrupted,
+      print(stream, text) {
+        const bytes = Buffer.from(text);
+        sizes[stream] += bytes.length;
+        send({ t: "out", id, stream }, bytes);
+      },
+      display: (mime, data) => send({ t: "display", id, display: ++displays, mime, more: false }, data),
+    });
+    const { stdout: stdoutBytes, stderr: stderrBytes } = sizes;
+    send({ t: "done", id, status: "ok", state: "kept", stdoutBytes, stderrBytes, notes: [], ...end });
+  };
+  const onMessage = (message: HostMessage, body: string) => {
+    if (message.t === "start") {
+      send({ t: "hello", protocol: 1, python: "3.99.0", languages: ["python", "bash"] });
+      send({ t: "ready" });
+    } else if (message.t === "run") void run(message.id, body);
+    else if (message.t === "interrupt") interrupts.get(message.id)?.();
+    else if (message.t === "reset") send({ t: "reply", id: message.id, ok: true });
+    else if (message.t === "vars") {
+      send(
+        { t: "data", id: message.id },
+        Buffer.from(JSON.stringify([{ name: "x", type: "int", size: 28, summary: "6" }])),
+      );
+      send({ t: "reply", id: message.id, ok: true });
+    }
+  };
+  channel.on("data", (bytes: Buffer) =>
+    decoder.push(bytes, ({ header, body }) => onMessage(header as HostMessage, Buffer.from(body).toString())),
+  );
+  channel.on("error", () => {});
+}

@@ -1,0 +1,66 @@
+import { Readable } from "node:stream";
+import type { Output, Terminal, TerminalSignal } from "../../src/surfaces/cli/terminal.ts";
+
+export interface FakeTerminalOptions {
+  readonly stdin?: string;
+  readonly isTTY?: boolean;
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+}
+
+/** A terminal in memory: what was written can be read, and signals can be sent. */
+export class FakeTerminal implements Terminal {
+  readonly stdin: Readable & { isTTY?: boolean };
+  readonly stdout: Output & { text: string };
+  readonly stderr: Output & { text: string };
+  readonly env: Record<string, string>;
+  readonly cwd: string;
+  exitedWith: number | undefined;
+  readonly #handlers = new Set<(signal: TerminalSignal) => void>();
+  readonly #watchers = new Set<() => void>();
+
+  constructor(options: FakeTerminalOptions = {}) {
+    const isTTY = options.isTTY ?? false;
+    this.stdin = Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]);
+    this.stdout = this.#output(isTTY);
+    this.stderr = this.#output(isTTY);
+    this.env = options.env ?? {};
+    this.cwd = options.cwd ?? "/nowhere";
+  }
+
+  onSignal(handler: (signal: TerminalSignal) => void): Disposable {
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  exitNow(code: number): void {
+    this.exitedWith ??= code;
+  }
+
+  send(signal: TerminalSignal): void {
+    for (const handler of this.#handlers) handler(signal);
+  }
+
+  /** Waits until this text was written to stdout. */
+  async sees(text: string): Promise<void> {
+    while (!this.stdout.text.includes(text)) {
+      await new Promise<void>((resolve) => this.#watchers.add(resolve));
+      this.#watchers.clear();
+    }
+  }
+
+  #output(isTTY: boolean): Output & { text: string } {
+    const changed = () => {
+      for (const watcher of this.#watchers) watcher();
+    };
+    return {
+      isTTY,
+      columns: isTTY ? 100 : Number.POSITIVE_INFINITY,
+      text: "",
+      write(text) {
+        this.text += text;
+        changed();
+      },
+    };
+  }
+}

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+/** Imports point down. A folder may use itself and what stands here; the entry file `index.ts` may use everything. */
+const mayImport: Record<string, readonly string[]> = {
+  lib: [],
+  policy: ["lib"],
+  kernel: ["lib"],
+  runners: ["lib", "policy", "kernel"],
+  sessions: ["lib", "policy", "kernel", "runners"],
+  surfaces: ["lib", "policy", "runners", "sessions"],
+};
+
+const source = fileURLToPath(new URL("../src", import.meta.url));
+const files = readdirSync(source, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts") && name.includes(sep))
+  .map((name) => join(source, name));
+
+function importedLayers(file: string): { layer: string; specifier: string }[] {
+  const specifiers = [...readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(
+    (match) => match[1] ?? "",
+  );
+  return specifiers.map((specifier) => {
+    const target = relative(source, join(file, "..", specifier));
+    return { layer: target.split(sep)[0] ?? "", specifier };
+  });
+}
+
+describe("layers", () => {
+  test("every folder of src has its row in the table", () => {
+    const folders = new Set(files.map((file) => relative(source, file).split(sep)[0]));
+    expect([...folders].sort()).toEqual(Object.keys(mayImport).sort());
+  });
+
+  test.each(files.map((file) => [relative(source, file), file]))("%s imports only what is below it", (name, file) => {
+    const own = name.split(sep)[0] ?? "";
+    const allowed = [own, ...(mayImport[own] ?? [])];
+    const isTest = name.endsWith(".test.ts");
+    const wrong = importedLayers(file).filter(({ layer }) => !allowed.includes(layer) && !(isTest && layer === ".."));
+    expect(wrong).toEqual([]);
+  });
+
+  test("runners do not know each other, but for the files they share", () => {
+    const runnerFiles = files.filter((file) => relative(source, file).startsWith(`runners${sep}`));
+    const wrong = runnerFiles.flatMap((file) => {
+      const own = relative(join(source, "runners"), file).split(sep)[0] ?? "";
+      if (own.endsWith(".ts")) return [];
+      return importedLayers(file)
+        .map(({ specifier }) => relative(join(source, "runners"), join(file, "..", specifier)))
+        .filter((target) => !target.startsWith("..") && target.includes(sep) && target.split(sep)[0] !== own)
+        .map((target) => `${relative(source, file)} → ${target}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+});

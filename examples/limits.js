@@ -17,5 +17,5 @@ try {
     if (rule.startsWith("proc.")) console.log(rule, value, "held by", by);
   }
 } finally {
-  await codecell[Symbol.asyncDispose]();
+  await codecell.close();
 }

@@ -13,5 +13,5 @@ try {
   const done = await session.run("total = sum(prices) * rate\nround(total, 2)").result;
   console.log(done.result, await session.get("prices"));
 } finally {
-  await codecell[Symbol.asyncDispose](); // in TypeScript: await using codecell = await openCodecell()
+  await codecell.close(); // in TypeScript: await using codecell = await openCodecell()
 }

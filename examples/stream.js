@@ -20,5 +20,5 @@ try {
   const { status, runner } = await run.result;
   console.log(status, "in", runner);
 } finally {
-  await codecell[Symbol.asyncDispose]();
+  await codecell.close();
 }

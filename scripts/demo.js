@@ -1,10 +1,12 @@
-// What codecell does, in under a minute: one session, four runs, and what held them.
+// What codecell does, in under a minute: one session, four runs, and what held them. `--runner wasm` chooses one.
+import { parseArgs } from "node:util";
 import { CodecellError, openCodecell } from "../dist/index.js";
 import { runnerNames } from "../dist/policy/schema.js";
 import { receiptText } from "../dist/surfaces/cli/format-plan.js";
 import { safeText } from "../dist/surfaces/cli/safe-text.js";
 import { styleFor } from "../dist/surfaces/cli/style.js";
 
+const { values } = parseArgs({ options: { runner: { type: "string", default: "auto" } } });
 const style = styleFor({ isTTY: process.stdout.isTTY === true }, process.env);
 const width = process.stdout.isTTY ? process.stdout.columns || 80 : 120;
 
@@ -58,7 +60,7 @@ max(by_city, key=lambda city: mean(by_city[city]))`,
 
 async function demo() {
   const logger = { debug() {}, info: progress, warn: progress, error: progress };
-  const codecell = await openCodecell({ logger });
+  const codecell = await openCodecell({ policy: { isolation: { runner: values.runner } }, logger });
   try {
     const session = await codecell.openSession();
     say(`One session in the ${style.bold(codecell.runner)} runner, Python ${session.pythonVersion}.`);
@@ -67,7 +69,7 @@ async function demo() {
     process.stdout.write(receiptText(session.receipt, style, width));
     explainChoice(codecell);
   } finally {
-    await codecell[Symbol.asyncDispose](); // ends the session with it
+    await codecell.close(); // ends the session with it
   }
 }
 
@@ -88,6 +90,7 @@ async function perform(session, step, number) {
 }
 
 function explainChoice({ runner, choice }) {
+  if (values.runner !== "auto") return;
   const stronger = runnerNames.slice(runnerNames.indexOf(runner) + 1).reverse();
   if (stronger.length === 0) return;
   say("\n", style.bold("Why not a stronger isolation"));

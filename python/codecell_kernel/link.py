@@ -15,6 +15,7 @@ from .lean_json import loads
 
 PACKET_BYTES = 256 << 10
 HEADER_BYTES = 200 << 10
+LAST_FOR_NOW = ("done", "reply")  # nothing follows before the next request: one look less
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1 << 20
 
 
@@ -38,6 +39,9 @@ class WorkerLink:
             posix.close(fd)
         theirs.close()
         self.streams = {out: "stdout", err: "stderr"}
+        self.stream_poll = select.poll()
+        for fd in self.streams:
+            self.stream_poll.register(fd, select.POLLIN)
         self.outlet = Outlet(requests_write, reader_may_die=True)
         widen(requests_write)
         self.receive_guard()
@@ -76,6 +80,8 @@ class WorkerLink:
                 continue
             if isinstance(header, dict):
                 messages.append((header, memoryview(packet)[20 + length :]))
+                if header.get("t") in LAST_FOR_NOW:
+                    break
         return messages
 
     def resume(self, pid, seconds):

@@ -45,6 +45,7 @@ class Supervisor:
         self.park_began = self.park_due = 0.0
         self.dirty = False  # a run ended since the copy was made
         self.runs = 0
+        self.situation = None  # what decides the interests
         self.interests = {}
         self.poll = select.poll()
 
@@ -96,30 +97,43 @@ class Supervisor:
 
     def watch(self):
         """Registers what may happen next. A slow host stops the reading from the worker, never the other way round."""
-        wanted = {self.wake_read: select.POLLIN, self.channel: select.POLLIN}
-        if self.bulk is not None and self.bulk.is_full:
-            wanted[self.channel] = 0
-            wanted[self.link.outlet.fd] = select.POLLOUT
-        if self.outlet.size:
-            wanted[self.channel] |= select.POLLOUT
         link = self.link
-        if link is not None:
-            if link.guard_fd >= 0:
-                wanted[link.guard_fd] = select.POLLIN
-            if link.outlet.size:
-                wanted[link.outlet.fd] = select.POLLOUT
-            if self.outlet.size < OUTLET_HIGH:
-                wanted[link.replies] = select.POLLIN
-                if self.active is not None and self.active.is_run:
-                    for fd in link.streams:
-                        wanted[fd] = select.POLLIN
-        if wanted != self.interests:
-            for fd in self.interests.keys() - wanted.keys():
-                self.poll.unregister(fd)
-            for fd, events in wanted.items():
-                if self.interests.get(fd) != events:
-                    self.poll.register(fd, events)
-            self.interests = wanted
+        situation = (
+            link,
+            self.outlet.size > 0,
+            self.outlet.size < OUTLET_HIGH,
+            link is not None and link.outlet.size > 0,
+            self.active is not None and self.active.is_run,
+            self.bulk is not None and self.bulk.is_full,
+        )
+        if situation == self.situation:
+            return
+        self.situation = situation
+        wanted = self.interests_now()
+        for fd in self.interests.keys() - wanted.keys():
+            self.poll.unregister(fd)
+        for fd, events in wanted.items():
+            if self.interests.get(fd) != events:
+                self.poll.register(fd, events)
+        self.interests = wanted
+
+    def interests_now(self):
+        link, must_write, has_room, worker_must_read, is_running, bulk_is_full = self.situation
+        wanted = {self.wake_read: select.POLLIN, self.channel: 0 if bulk_is_full else select.POLLIN}
+        if must_write:
+            wanted[self.channel] |= select.POLLOUT
+        if link is None:
+            return wanted
+        if link.guard_fd >= 0:
+            wanted[link.guard_fd] = select.POLLIN
+        if worker_must_read or bulk_is_full:
+            wanted[link.outlet.fd] = select.POLLOUT
+        if has_room:
+            wanted[link.replies] = select.POLLIN
+            if is_running:
+                for fd in link.streams:
+                    wanted[fd] = select.POLLIN
+        return wanted
 
     def wait_ms(self):
         times = [t for t in (self.park_at, self.active and self.active.deadline) if t is not None]
@@ -314,7 +328,7 @@ class Supervisor:
 
     def drain_output(self):
         """What was printed before the end comes before the end; bounded, for a child may go on printing."""
-        for fd in self.link.streams:
+        for fd, _ in self.link.stream_poll.poll(0):
             for _ in range(64):
                 if not self.on_output(fd):
                     break

@@ -31,6 +31,7 @@ class WasmKernel:
         self.running = None
         self.awaiting = None
         self.is_cancelled = False
+        self.is_interrupted = False
         self.interpreter = Interpreter(self.send, self.run_coroutine)
         self.out = os.dup(1), os.dup(2)
 
@@ -41,8 +42,7 @@ class WasmKernel:
         kind = header["t"]
         if kind == "run":
             run = self.run(header["id"], header["language"], body.to_bytes() if body is not None else b"")
-            # Eager: code without `await` runs here and now, without a turn of the event loop.
-            asyncio.Task(run, loop=asyncio.get_event_loop(), eager_start=True)
+            advance(run)
         elif kind == "start":
             self.start(header)
         else:
@@ -60,9 +60,11 @@ class WasmKernel:
     async def run(self, run_id, language, code):
         self.prepare()
         self.is_cancelled = False
-        self.running = run_id
         try:
-            if language == "python":
+            self.running = run_id
+            if self.is_interrupted:
+                outcome = {"status": "interrupted"}
+            elif language == "python":
                 outcome = await self.interpreter.execute(run_id, str(code, "utf-8", "replace"), language)
             else:
                 outcome = unavailable(language)
@@ -70,6 +72,7 @@ class WasmKernel:
             outcome = {"status": "interrupted"}
         finally:
             self.running = None
+            self.is_interrupted = False
         self.send(dict(outcome, t="done", id=run_id))
 
     async def run_coroutine(self, coroutine):
@@ -113,6 +116,7 @@ class WasmKernel:
             reply.update(ok=False, code="expression_failed", message=type(error).__name__)
         finally:
             self.running = None
+            self.is_interrupted = False
         self.send(reply)
 
     def send_data(self, request_id, data):
@@ -141,10 +145,22 @@ class WasmKernel:
     def interrupt(self, _signal, _frame):
         if self.running is not None:
             raise KeyboardInterrupt
+        self.is_interrupted = True  # it came on the way into a run, which then does not begin
 
 
 class Stream(io.TextIOWrapper):
     """A text stream that carries a mark, so that a replaced one is noticed."""
+
+
+def advance(run, _finished=None):
+    """Runs a coroutine until it waits, and goes on when that is over. Code without `await` needs no event loop for it,
+    so it works while user code has broken the library that an event loop needs."""
+    try:
+        future = run.send(None)
+    except StopIteration:
+        return
+    future._asyncio_future_blocking = False
+    future.add_done_callback(lambda finished: advance(run, finished))
 
 
 def unavailable(language):

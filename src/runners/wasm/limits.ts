@@ -5,8 +5,8 @@ const MiB = 2 ** 20;
 /** What a fresh interpreter needs; below it nothing would run. */
 export const leastMemoryBytes = 64 * MiB;
 export const mostMemoryBytes = maxPages * pageBytes;
-/** What V8 may take beside the interpreter's heap while code runs: compiled code, garbage, buffers on their way. */
-const growthOverheadBytes = 96 * MiB;
+/** What V8 may take beside heap and files while code runs: compiled code, garbage, buffers on their way. */
+const growthOverheadBytes = 128 * MiB;
 /** The whole runtime in the kernel's count of writable private memory, also after interpreters were replaced. */
 const dataOverheadBytes = 768 * MiB;
 
@@ -24,10 +24,12 @@ export interface CellLimits {
 /** Pure: the numbers that a policy's `proc` section becomes. */
 export function cellLimits(proc: Pick<Policy["proc"], "memoryBytes" | "diskBytes" | "files">): CellLimits {
   const memoryBytes = Math.min(proc.memoryBytes, mostMemoryBytes);
+  // Files lie beside the heap, which never shrinks: a program may have used both to their limits.
+  const usableBytes = memoryBytes + proc.diskBytes;
   return {
     memoryPages: Math.floor(memoryBytes / pageBytes),
-    growthBytes: memoryBytes + growthOverheadBytes,
-    dataBytes: memoryBytes + dataOverheadBytes,
+    growthBytes: usableBytes + growthOverheadBytes,
+    dataBytes: usableBytes + dataOverheadBytes,
     diskBytes: proc.diskBytes,
     openFiles: proc.files,
   };

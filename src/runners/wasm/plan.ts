@@ -104,7 +104,7 @@ function memory({ proc }: Policy, facts: WasmFacts): Answer {
   const limits = cellLimits(proc);
   const parts = [
     `WebAssembly memory maximum ${formatSize(proc.memoryBytes)}`,
-    `interpreter ended when its process grows by ${formatSize(limits.growthBytes)}`,
+    `interpreter ended when its process grows by ${formatSize(limits.growthBytes)}, files in memory included`,
     ...(facts.hasDataLimit ? [`RLIMIT_DATA ${formatSize(limits.dataBytes)}`] : []),
   ];
   return runtime(parts.join("; "));

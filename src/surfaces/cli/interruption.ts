@@ -41,7 +41,9 @@ export class Interruption implements Disposable {
     if (signal === "SIGINT" && this.#run !== undefined) {
       const run = this.#run;
       this.#run = undefined;
-      if (this.#terminal.stderr.isTTY) this.#terminal.stderr.write("\ncodecell: interrupting; Ctrl-C again ends it\n");
+      // a terminal shows ^C where the cursor stands
+      const newline = this.#terminal.stderr.isTTY ? "\n" : "";
+      this.#terminal.stderr.write(`${newline}codecell: interrupting; Ctrl-C again ends it\n`);
       run.interrupt();
     } else if (this.#exitCode === undefined) {
       this.#exitCode = code;

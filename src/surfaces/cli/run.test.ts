@@ -168,6 +168,7 @@ test("interrupts the run on the first Ctrl-C and keeps what it says", async () =
   terminal.send("SIGINT");
   expect(await exit).toBe(130);
   expect(terminal.stdout.text).toBe("going\nstopped\n");
+  expect(terminal.stderr.text).toContain("Ctrl-C again ends it");
   expect(runner).toMatchObject({ openCells: 0, isDisposed: true });
 });
 

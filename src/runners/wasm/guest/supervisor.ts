@@ -43,6 +43,8 @@ export class Supervisor {
   #active: Active | undefined;
   #phase: "loading" | "greeted" | "serving" = "loading";
   #hasGreeted = false;
+  /** a run whose interrupt came before it did */
+  #interruptedEarly: number | undefined;
   /** resident memory above which the interpreter is ended */
   #residentLimit = Number.POSITIVE_INFINITY;
 
@@ -132,6 +134,10 @@ export class Supervisor {
   }
 
   #enqueue(request: Request): void {
+    if (request.kind === "run" && request.id === this.#interruptedEarly) {
+      this.#answerUnbegun(request.id);
+      return;
+    }
     this.#queue.push(request);
     this.#next();
   }
@@ -162,8 +168,15 @@ export class Supervisor {
       return;
     }
     const at = this.#queue.findIndex((request) => request.id === id && request.kind === "run");
-    if (at < 0) return;
+    if (at < 0) {
+      this.#interruptedEarly = id;
+      return;
+    }
     this.#queue.splice(at, 1);
+    this.#answerUnbegun(id);
+  }
+
+  #answerUnbegun(id: number): void {
     const fields = { status: "interrupted", notes: ["The run was interrupted before it began."] };
     this.#channel.send(answeredRun(id, fields, undefined, { stdoutBytes: 0, stderrBytes: 0 }));
   }

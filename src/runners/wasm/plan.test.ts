@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { ruleNames } from "../../policy/rules.ts";
+import { type PolicyInput, policySchema } from "../../policy/schema.ts";
+import { planWasm, type WasmFacts } from "./plan.ts";
+
+const alone: WasmFacts = { hasBubblewrap: false, hasDataLimit: false, staysRoot: false };
+const wrapped: WasmFacts = { hasBubblewrap: true, hasDataLimit: true, staysRoot: false };
+const plan = (input: PolicyInput = {}, facts = alone) => planWasm(policySchema.parse(input), facts);
+const rule = (name: string, facts: WasmFacts, input: PolicyInput = {}) =>
+  plan(input, facts).rules.find((one) => one.rule === name);
+
+describe("planWasm", () => {
+  test("answers every rule once and refuses none of the empty policy", () => {
+    const { rules, refused } = plan();
+    expect(rules.map((one) => one.rule)).toEqual(ruleNames);
+    expect(refused).toEqual([]);
+  });
+
+  test.each<[string, PolicyInput]>([
+    ["isolation.minimum", { isolation: { minimum: "process" } }],
+    ["fs.workspace", { fs: { workspace: "/srv/work" } }],
+    ["fs.deps", { fs: { deps: "/srv/deps" } }],
+    ["fs.mounts", { fs: { mounts: [{ source: "/srv/data", target: "/data" }] } }],
+    ["net.enabled", { net: { enabled: true } }],
+    ["proc.cpus", { proc: { cpus: 0.5 } }],
+    ["proc.memory", { proc: { memory: "32MiB" } }],
+    ["proc.memory", { proc: { memory: "8GiB" } }],
+    ["session.recovery", { session: { recovery: "required" } }],
+    ["kernel.preload", { kernel: { preload: ["json", "numpy"] } }],
+    ["kernel.python", { kernel: { python: "/usr/bin/python3" } }],
+  ])("refuses %s by name, with a reason and a way out", (name, input) => {
+    const { rules, refused } = plan(input);
+    expect(refused.map((one) => one.rule)).toEqual([name]);
+    expect(refused[0]?.reason).not.toBe("");
+    expect(refused[0]?.hint).not.toBe("");
+    expect(rules.map((one) => one.rule)).not.toContain(name);
+  });
+
+  test("names the modules that the runtime lacks", () => {
+    expect(plan({ kernel: { preload: ["json", "xml.etree", "numpy"] } }).refused[0]?.reason).toMatch(/: numpy$/);
+  });
+
+  test("claims the kernel for files and network only where bubblewrap is", () => {
+    for (const name of ["fs.workspace", "fs.deny", "net.enabled"]) {
+      expect(rule(name, alone)?.by).toBe("runtime");
+      expect(rule(name, wrapped)?.by).toBe("kernel");
+    }
+  });
+
+  test("says what a flaw in V8 would reach", () => {
+    expect(plan({}, alone).notes.join(" ")).toContain("this user's network and files");
+    expect(plan({}, wrapped).notes.join(" ")).not.toContain("this user's network and files");
+  });
+
+  test("says that a process started by root stays root", () => {
+    expect(plan({}, { ...alone, staysRoot: true }).notes.join(" ")).toContain("runs as root");
+    expect(plan({}, alone).notes.join(" ")).not.toContain("runs as root");
+  });
+
+  test("names RLIMIT_DATA only where a shell can set it", () => {
+    expect(rule("proc.memory", wrapped)?.how).toContain("RLIMIT_DATA");
+    expect(rule("proc.memory", alone)?.how).not.toContain("RLIMIT_DATA");
+  });
+
+  test("notes what a crash costs unless recovery is off", () => {
+    expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("loses its variables");
+    expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("loses its variables");
+  });
+});

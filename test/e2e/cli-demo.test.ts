@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { availableRunners, CodecellProcess, root } from "./codecell-process.ts";
+
+const runners = await availableRunners();
+const script = (path: string, ...argv: string[]) => new CodecellProcess(join(root, path), argv).finished;
+
+test.each([[], ...runners.map((runner) => ["--runner", runner])])(
+  "the demo shows all it promises (%s %s)",
+  async (...argv) => {
+    const { code, stdout, stderr } = await script("scripts/demo.js", ...argv.filter(Boolean));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("ValueError: could not convert string to float: 'n/a'");
+    expect(stdout).toContain("90 rows are still here");
+    expect(stdout).toContain("→ 'Nairobi'");
+    expect(stdout).toMatch(/^net\.enabled +false +\w+/m);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a pipe gets no colours
+    expect(stdout).not.toMatch(/\u001b/);
+  },
+);
+
+test("the demo explains in one sentence why it cannot run", async () => {
+  const { code, stdout, stderr } = await script("scripts/demo.js", "--runner", "gvisor");
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("the demo failed: this build has no runner named gvisor");
+});
+
+describe("examples", () => {
+  test("session.js keeps state", async () => {
+    const { code, stdout } = await script("examples/session.js");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "error list index out of range\n19.2 [ 3, 5, 8 ]\n" });
+  });
+
+  test("stream.js shows events as they come", async () => {
+    const { code, stdout } = await script("examples/stream.js");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^stdout: step 0\nstdout: step 1\nstdout: step 2\nstderr: a warning\nok in \w+\n$/);
+  });
+
+  test("limits.js stops an endless run and goes on", async () => {
+    const { code, stdout } = await script("examples/limits.js");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^timeout kept\n\['kept'\]\nproc\.timeout 1s held by /);
+  });
+});

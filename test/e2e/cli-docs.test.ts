@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launcher, root } from "./codecell-process.ts";
+
+/** Commands in ```console runnable blocks of the documents, each with the output that the page shows. */
+const pages = await Promise.all(
+  ["docs/cli.md"].map(async (page) => ({ page, examples: examplesOf(await readFile(join(root, page), "utf8")) })),
+);
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-docs-"));
+  const shim = join(cwd, "codecell");
+  await writeFile(shim, `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
+  await chmod(shim, 0o755);
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+for (const { page, examples } of pages) {
+  test(`${page} has examples`, () => expect(examples.length).toBeGreaterThan(5));
+
+  test.each(examples)(`${page}: $command`, async ({ command, output }) => {
+    const shown = await shell(command);
+    if (output !== "") expect(shown).toMatch(pattern(output));
+  });
+}
+
+/** The commands of one page run in one directory, so that one may use the file of another. */
+function shell(command: string): Promise<string> {
+  const env = { ...process.env, PATH: `${cwd}:${process.env.PATH}` };
+  return new Promise((resolve) => {
+    execFile("/bin/sh", ["-c", `{ ${command}\n} 2>&1`], { cwd, env }, (_error, stdout) => resolve(stdout.trimEnd()));
+  });
+}
+
+function examplesOf(text: string): { command: string; output: string }[] {
+  const blocks = [...text.matchAll(/^```console runnable\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((example) => {
+        const [command = "", ...output] = example.split("\n");
+        return { command, output: output.join("\n").trimEnd() };
+      }),
+  );
+}
+
+/** `…` in the page stands for anything. */
+function pattern(output: string): RegExp {
+  const parts = output.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join("[\\s\\S]*")}$`);
+}

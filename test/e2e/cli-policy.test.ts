@@ -1,0 +1,54 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { codecell } from "./codecell-process.ts";
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-e2e-"));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+const policy = (...argv: string[]) => codecell(["policy", ...argv], { cwd });
+
+test("init writes a file that check accepts, explain explains, and run obeys", async () => {
+  expect(await policy("init")).toMatchObject({ code: 0, stdout: expect.stringContaining("sandbox.policy.yaml") });
+  expect(await policy("check")).toMatchObject({ code: 0, stderr: "" });
+  const { code, stdout } = await policy("explain");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^proc\.timeout +30s +/m);
+  expect(await codecell(["run", "-c", "'ok'"], { cwd })).toMatchObject({ code: 0, stdout: "'ok'\n" });
+});
+
+test("init keeps a file that is there unless forced", async () => {
+  await writeFile(join(cwd, "sandbox.policy.yaml"), "proc: { timeout: 1s }\n");
+  expect(await policy("init")).toMatchObject({ code: 2, stderr: expect.stringContaining("--force") });
+  expect(await policy("init", "--force", "--preset", "data-analysis")).toMatchObject({ code: 0 });
+  expect((await policy("check", "--json")).stdout).toContain('"ok":true');
+});
+
+test("check reports file, line, column, rule and suggestion, never a stack trace", async () => {
+  await writeFile(join(cwd, "bad.yaml"), "proc:\n  memry: 1GiB\n  timeout: 30\n");
+  const { code, stdout, stderr } = await policy("check", "bad.yaml");
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/bad\.yaml:2:3 {2}proc\.memry: .*did you mean memory\?/);
+  expect(stderr).toMatch(/bad\.yaml:3:12 {2}proc\.timeout: .*did you mean 30s\?/);
+  expect(stderr).not.toMatch(/^\s+at /m);
+  const json = JSON.parse((await policy("check", "bad.yaml", "--json")).stdout);
+  expect(json.error.details.problems).toHaveLength(2);
+});
+
+test("explain says REFUSED with the reason and the hint, and exits with 3", async () => {
+  await writeFile(join(cwd, "net.yaml"), "net: { enabled: true }\n");
+  const { code, stdout } = await policy("explain", "net.yaml");
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/REFUSED[\s\S]*net\.enabled \(true\): .*\n +hint: /);
+  expect(JSON.parse((await policy("explain", "net.yaml", "--json")).stdout)).toMatchObject({ holds: false });
+});
+
+test("schema prints JSON Schema", async () => {
+  const { code, stdout } = await policy("schema");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ type: "object", properties: { proc: {}, fs: {}, net: {} } });
+});

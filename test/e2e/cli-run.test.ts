@@ -1,0 +1,118 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { availableRunners, codecell } from "./codecell-process.ts";
+
+const runners = await availableRunners();
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-e2e-"));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+describe.each(runners)("codecell run in the %s runner", (runner) => {
+  const run = (...argv: string[]) => codecell(["run", "--runner", runner, ...argv], { cwd });
+
+  test("prints output, and the value of a last expression", async () => {
+    const finished = await run("-c", "import sys; print('out'); print('err', file=sys.stderr); 6*7");
+    expect(finished).toMatchObject({ code: 0, stdout: "out\n42\n", stderr: "err\n" });
+  });
+
+  test("runs a file, by its extension, without printing its last value", async () => {
+    await writeFile(join(cwd, "program.py"), "print('from a file')\n'unseen'\n");
+    expect(await run("program.py")).toMatchObject({ code: 0, stdout: "from a file\n" });
+  });
+
+  test("runs what comes on stdin", async () => {
+    const finished = await codecell(["run", "-", "--runner", runner], { cwd, stdin: "x = 20\nx + 1\n" });
+    expect(finished).toMatchObject({ code: 0, stdout: "21\n" });
+  });
+
+  test("shows the traceback of a failing program, with its own lines only", async () => {
+    const { code, stderr } = await run("-c", "def f():\n  return 1/0\nf()");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Traceback[\s\S]*return 1\/0[\s\S]*ZeroDivisionError: division by zero\n$/);
+    expect(stderr).not.toContain("codecell");
+  });
+
+  test("exits with the program's own code", async () => {
+    expect(await run("-c", "import sys; sys.exit(7)")).toMatchObject({ code: 7, stdout: "", stderr: "" });
+  });
+
+  test("exits with 124 at the time limit", async () => {
+    const { code, stderr } = await run("-c", "while True: pass", "--timeout", "500ms");
+    expect({ code, stderr }).toEqual({
+      code: 124,
+      stderr: expect.stringContaining("codecell: the run reached its time limit"),
+    });
+  });
+
+  test("exits with 137 when memory runs out, or lets the program see it", async () => {
+    const code = "block = []\nwhile True: block.append(bytearray(8 << 20))";
+    const finished = await run("-c", code, "--memory", "128MiB");
+    // an interpreter with a ceiling of its own raises MemoryError, which is the program's failure
+    if (finished.code === 1) expect(finished.stderr).toContain("MemoryError");
+    else expect(finished.code).toBe(137);
+  });
+
+  test("prints one JSON object with everything", async () => {
+    const { code, stdout, stderr } = await run("-c", "print('é'); [1, 2]", "--json");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const object = JSON.parse(stdout);
+    expect(object).toMatchObject({
+      status: "ok",
+      exit_code: 0,
+      stdout: "é\n",
+      stderr: "",
+      result: "[1, 2]",
+      error: null,
+    });
+    expect(object).toMatchObject({ truncated: false, state: "kept", runner, receipt: { runner } });
+    expect(object.duration_ms).toBeGreaterThanOrEqual(0);
+    const rules = object.receipt.rules.map(({ rule }: { rule: string }) => rule);
+    expect(rules).toEqual(expect.arrayContaining(["net.enabled", "proc.timeout", "proc.memory", "fs.workspace"]));
+  });
+
+  test("cuts output at the limit and says so", async () => {
+    const { code, stdout, stderr } = await run("-c", "print('x' * (3 << 20))");
+    expect(code).toBe(0);
+    expect(stdout.length).toBeLessThanOrEqual(1 << 20);
+    expect(stderr).toContain("codecell: output was cut: the program printed 3 MiB");
+  });
+
+  test("refuses a network with 3, naming the rule", async () => {
+    await writeFile(join(cwd, "net.yaml"), "net: { enabled: true }\n");
+    const { code, stderr } = await run("-c", "1", "--policy", "net.yaml");
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("net.enabled") });
+  });
+});
+
+test.skipIf(!runners.includes("process"))("runs bash, by option and by extension", async () => {
+  await writeFile(join(cwd, "job.sh"), "echo $((6 * 7)); exit 5\n");
+  expect(await codecell(["run", "job.sh", "--runner", "process"], { cwd })).toMatchObject({ code: 5, stdout: "42\n" });
+});
+
+test.skipIf(!runners.includes("process"))("shows a mounted directory read-only", async () => {
+  await mkdir(join(cwd, "data"));
+  await writeFile(join(cwd, "data", "notes.txt"), "hello\n");
+  // a test that runs as root has a cell that runs as nobody in particular
+  await chmod(cwd, 0o755);
+  const code = "print(open('/data/notes.txt').read(), end='')\nopen('/data/new', 'w')";
+  const finished = await codecell(["run", "-c", code, "--mount", "data:/data", "--runner", "process"], { cwd });
+  expect(finished).toMatchObject({ code: 1, stdout: "hello\n", stderr: expect.stringContaining("Read-only") });
+});
+
+test("says with 4 that a runner is not there", async () => {
+  const { code, stdout } = await codecell(["run", "-c", "1", "--runner", "gvisor", "--json"], { cwd });
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toMatchObject({ error: { code: "runner_unavailable" } });
+});
+
+test("names every runner in doctor, and exits with 0", async () => {
+  const { code, stdout } = await codecell(["doctor"], { cwd });
+  expect(code).toBe(0);
+  for (const name of ["microvm", "gvisor", "kata", "container", "process", "srt", "wasm"])
+    expect(stdout).toContain(name);
+  expect(stdout).toMatch(/^auto takes \w+$/m);
+});

@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { availableRunners, CodecellProcess, launcher, living } from "./codecell-process.ts";
+
+const runners = await availableRunners();
+const endless = "print('going', flush=True)\nwhile True: pass";
+/** refuses every polite request to stop */
+const stubborn = `
+import time
+print('going', flush=True)
+while True:
+    try:
+        while True: time.sleep(0.05)
+    except BaseException: pass`;
+
+async function start(runner: string, code: string): Promise<CodecellProcess> {
+  const one = new CodecellProcess(launcher, ["run", "--runner", runner, "-c", code]);
+  await one.printed("going");
+  return one;
+}
+
+for (const runner of runners) {
+  test(`interrupts a program in the ${runner} runner on Ctrl-C, which reaches the whole group, and keeps its state`, async () => {
+    const one = new CodecellProcess(launcher, ["run", "--json", "--runner", runner, "-c", endless]);
+    const cell = await someDescendants(one);
+    process.kill(-one.pid, "SIGINT"); // as a terminal does
+    const { code, stdout } = await one.finished;
+    expect(code).toBe(130);
+    // the signal may have come before the run; then there is no result, and nothing to keep
+    if (stdout !== "") expect(JSON.parse(stdout)).toMatchObject({ status: "interrupted", state: "kept" });
+    await gone(cell);
+  });
+
+  test(`prints what a program in the ${runner} runner said before Ctrl-C`, async () => {
+    const one = await start(runner, endless);
+    const cell = one.descendants();
+    expect(cell.length).toBeGreaterThan(0);
+    process.kill(-one.pid, "SIGINT");
+    const { code, stdout, stderr } = await one.finished;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: "going\n" });
+    expect(stderr).toContain("the run was interrupted");
+    expect(stderr).not.toContain("crashed");
+    await gone(cell);
+  });
+
+  test(`ends a program in the ${runner} runner that ignores the first Ctrl-C on the second`, async () => {
+    const one = await start(runner, stubborn);
+    const cell = one.descendants();
+    process.kill(-one.pid, "SIGINT");
+    await one.printed("interrupting"); // two signals at once would arrive as one
+    process.kill(-one.pid, "SIGINT");
+    expect((await one.finished).code).toBe(130);
+    await gone(cell);
+  });
+
+  test(`leaves nothing behind when SIGTERM ends it in the ${runner} runner`, async () => {
+    const one = await start(runner, stubborn);
+    const cell = one.descendants();
+    process.kill(one.pid, "SIGTERM");
+    expect((await one.finished).code).toBe(143);
+    await gone(cell);
+  });
+
+  test(`ends a program in the ${runner} runner when nobody reads its output any more`, async () => {
+    const flood =
+      "import time\nprint('going', flush=True)\nwhile True:\n  print('more', flush=True)\n  time.sleep(0.01)";
+    const one = await start(runner, flood);
+    const cell = one.descendants();
+    one.child.stdout?.destroy();
+    expect((await one.finished).code).toBe(141);
+    await gone(cell);
+  });
+}
+
+async function someDescendants(one: CodecellProcess): Promise<string[]> {
+  for (let cell = one.descendants(); ; cell = one.descendants()) {
+    if (cell.length > 0) return cell;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** The janitor of a cell may outlive it by a moment. */
+async function gone(processes: readonly string[]): Promise<void> {
+  await expect.poll(() => living(processes), { timeout: 5000 }).toEqual([]);
+}

@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+export const launcher = join(root, "bin", "codecell.js");
+
+assertBuilt();
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface StartOptions {
+  readonly cwd?: string;
+  readonly stdin?: string;
+  readonly env?: Record<string, string>;
+}
+
+/** A real `codecell` process. */
+export class CodecellProcess {
+  readonly child: ChildProcess;
+  readonly finished: Promise<Finished>;
+  #stdout = "";
+  #stderr = "";
+
+  constructor(file: string, argv: readonly string[], options: StartOptions = {}) {
+    this.child = spawn(process.execPath, [file, ...argv], {
+      cwd: options.cwd ?? root,
+      env: { ...process.env, ...options.env },
+      detached: true, // a group of its own, as a shell gives to a job
+    });
+    this.child.stdout?.on("data", (bytes) => {
+      this.#stdout += bytes;
+    });
+    this.child.stderr?.on("data", (bytes) => {
+      this.#stderr += bytes;
+    });
+    this.child.stdin?.on("error", () => {}); // it may end without reading
+    this.child.stdin?.end(options.stdin ?? "");
+    this.finished = new Promise((resolve, reject) => {
+      this.child.on("error", reject);
+      this.child.on("close", (code, signal) => resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr }));
+    });
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Waits until this was printed on either stream. */
+  async printed(text: string): Promise<void> {
+    const { stdout, stderr } = this.child;
+    while (!(this.#stdout + this.#stderr).includes(text)) {
+      const ended = await Promise.race([
+        new Promise<undefined>((resolve) => {
+          for (const stream of [stdout, stderr]) stream?.once("data", () => resolve(undefined));
+        }),
+        this.finished,
+      ]);
+      if (ended) throw new Error(`ended before it printed ${text}: ${JSON.stringify(ended)}`);
+    }
+  }
+
+  /** Every process below this one, as `pid/start time`: a pid alone may be given to another process. */
+  descendants(): string[] {
+    const parents = readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => processFacts(name) ?? []);
+    const below = new Set([String(this.pid)]);
+    for (let size = 0; size !== below.size; ) {
+      size = below.size;
+      for (const { pid, parent } of parents) if (below.has(parent)) below.add(pid);
+    }
+    below.delete(String(this.pid));
+    return parents.filter(({ pid }) => below.has(pid)).map(({ pid, started }) => `${pid}/${started}`);
+  }
+}
+
+/** Which of these processes still live. */
+export function living(processes: readonly string[]): string[] {
+  return processes.filter((one) => {
+    const [pid = "", started] = one.split("/");
+    const facts = processFacts(pid);
+    return facts?.started === started && facts?.state !== "Z";
+  });
+}
+
+export function codecell(argv: readonly string[], options: StartOptions = {}): Promise<Finished> {
+  return new CodecellProcess(launcher, argv, options).finished;
+}
+
+/** Runners that `doctor` finds here; one that REQUIRE_RUNNERS names must be among them. */
+export async function availableRunners(): Promise<string[]> {
+  const { stdout } = await codecell(["doctor", "--json"]);
+  const { runners } = JSON.parse(stdout) as { runners: { name: string; available: boolean; reason?: string }[] };
+  const there = runners.filter(({ available }) => available).map(({ name }) => name);
+  const required = (process.env.REQUIRE_RUNNERS ?? "").split(",").filter(Boolean);
+  const missing = required.filter((name) => !there.includes(name));
+  if (missing.length > 0) throw new Error(`REQUIRE_RUNNERS names ${missing}, which \`codecell doctor\` does not find`);
+  return there;
+}
+
+function processFacts(pid: string) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [state = "", parent = "", ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { pid, state, parent, started: rest[17] ?? "" };
+  } catch {
+    return undefined;
+  }
+}
+
+/** These tests run what was built; an old build would pass or fail for what is no longer there. */
+function assertBuilt(): void {
+  const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+  const newest = Math.max(
+    ...sources
+      .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+      .map((name) => statSync(join(root, "src", name)).mtimeMs),
+  );
+  const built = statSync(join(root, "dist", "index.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (built < newest) throw new Error("dist is older than src: run `npm run build` first");
+}

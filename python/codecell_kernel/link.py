@@ -75,7 +75,8 @@ class WorkerLink:
             if length > HEADER_BYTES:
                 continue
             try:
-                header = loads(packet[20 : 20 + length].decode())
+                # ASCII, as our own worker writes it: other text would grow when it is written out again
+                header = loads(packet[20 : 20 + length].decode("ascii"))
             except (ValueError, StopIteration, RecursionError):
                 continue
             if isinstance(header, dict):

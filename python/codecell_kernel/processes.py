@@ -3,8 +3,7 @@ from .pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import select
 
-SIGKILL, SIGSTOP = 9, 19
-PAGE = 4096
+SIGKILL, SIGCONT, SIGSTOP = 9, 18, 19
 
 
 def pids():
@@ -24,9 +23,29 @@ class NewProcesses:
         self.latest = latest
         return changed
 
+    def copied(self, pid):
+        """A parked copy took two numbers. Whatever else was started meanwhile has to show at the next look."""
+        before = self.latest
+        self.any()
+        if not before or int(before) + 2 != pid or int(self.latest) != pid:
+            self.latest = b""
 
-def kill_all_but(kept, reap):
-    """Ends every other process and returns how many. SIGSTOP goes first, so that a fork bomb cannot outrun us."""
+
+def kill_all_but(kept, reap, held=0):
+    """Ends every other process and returns how many. SIGSTOP goes first, so that a fork bomb cannot outrun us.
+
+    `held` is a kept process that stands still meanwhile: a thread of it could fork faster than we kill.
+    """
+    if not held:
+        return kill_others(kept, reap)
+    signal_quietly(held, SIGSTOP)
+    try:
+        return kill_others(kept, reap)
+    finally:
+        signal_quietly(held, SIGCONT)
+
+
+def kill_others(kept, reap):
     ended = set()
     for round_number in range(2000):
         others = [pid for pid in pids() if pid not in kept]
@@ -35,10 +54,7 @@ def kill_all_but(kept, reap):
         ended.update(others)
         for signal in (SIGSTOP, SIGKILL):
             for pid in others:
-                try:
-                    posix.kill(pid, signal)
-                except OSError:
-                    pass
+                signal_quietly(pid, signal)
         reap()
         if round_number > 3:
             if not any(alive(pid) for pid in others):
@@ -47,34 +63,51 @@ def kill_all_but(kept, reap):
     return len(ended)
 
 
+def signal_quietly(pid, signal):
+    try:
+        posix.kill(pid, signal)
+    except OSError:
+        pass
+
+
+def freeze_copy(pid):
+    """Stops a process that says it is a parked copy, and tells whether it is in a copy's place.
+
+    The message may be forged, and what it names is spared from every sweep. So it has to be our own child, whose end we
+    see; in a session of its own, out of the reach of groups and terminals; and it runs nothing until it is woken.
+    """
+    signal_quietly(pid, SIGSTOP)
+    _, _, fields = read_proc(pid, "stat").rpartition(b") ")
+    return fields.split()[1:4] == [b"1", b"%d" % pid, b"%d" % pid]  # parent, group, session
+
+
 def alive(pid):
-    try:
-        fd = posix.open("/proc/%d/stat" % pid, posix.O_RDONLY | posix.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return posix.read(fd, 512).rpartition(b") ")[2][:1] != b"Z"
-    except OSError:
-        return False
-    finally:
-        posix.close(fd)
+    state = read_proc(pid, "stat").rpartition(b") ")[2][:1]
+    return state != b"" and state != b"Z"
 
 
 def resident_bytes(left_out):
-    """Private resident memory of the cell's processes, for hosts without a memory cgroup."""
+    """Resident memory of the cell's processes, for hosts without a memory cgroup.
+
+    Shared anonymous memory counts in each process that has it: it is in no file system, so nothing else bounds it.
+    """
     total = 0
     for pid in pids():
-        if pid in left_out:
-            continue
-        try:
-            fd = posix.open("/proc/%d/statm" % pid, posix.O_RDONLY | posix.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            fields = posix.read(fd, 128).split()
-            total += (int(fields[1]) - int(fields[2])) * PAGE
-        except (OSError, IndexError):
-            pass
-        finally:
-            posix.close(fd)
+        if pid not in left_out:
+            for line in read_proc(pid, "status").split(b"\n"):
+                if line.startswith((b"RssAnon:", b"RssShmem:")):
+                    total += int(line.split()[1]) << 10
     return total
+
+
+def read_proc(pid, name):
+    try:
+        fd = posix.open("/proc/%d/%s" % (pid, name), posix.O_RDONLY | posix.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return posix.read(fd, 4096)
+    except OSError:
+        return b""
+    finally:
+        posix.close(fd)

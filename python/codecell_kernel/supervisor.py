@@ -7,15 +7,20 @@ from time import monotonic
 
 import _signal
 
+from . import claims
 from .bulk import BulkRelay
 from .channel import Outlet
 from .frames import BadFrame, Decoder, head
 from .link import WorkerLink
-from .processes import NewProcesses, kill_all_but, resident_bytes
+from .processes import NewProcesses, freeze_copy, kill_all_but, pids, resident_bytes, signal_quietly
 
 PROTOCOL = 1
+MAX_PID = 1 << 22
 INTERRUPT_GRACE = 0.5
 RESUME_SECONDS = 5.0
+PARK_SECONDS = 5.0
+MAX_IDLE_DEATHS = 3
+PID_WRAP_SECONDS = 0.2
 IDLE_BEFORE_PARK = 0.002
 PARK_COST_FACTOR = 50
 LONGEST_WITHOUT_COPY = 1.0
@@ -25,6 +30,7 @@ WINDOW = 4 << 20
 MAX_QUEUE = 64
 RUNAWAY_BYTES = 64 << 20
 MEMORY_WATCH_SECONDS = 0.02
+IDLE_MEMORY_WATCH_SECONDS = 0.1
 NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
 
 
@@ -45,6 +51,8 @@ class Supervisor:
         self.park_began = self.park_due = 0.0
         self.dirty = False  # a run ended since the copy was made
         self.runs = 0
+        self.idle_deaths = 0  # how often the worker died since the last run ended
+        self.zombies = ()  # children of the worker that a sweep ended
         self.situation = None  # what decides the interests
         self.interests = {}
         self.poll = select.poll()
@@ -137,21 +145,27 @@ class Supervisor:
 
     def wait_ms(self):
         times = [t for t in (self.park_at, self.active and self.active.deadline) if t is not None]
-        if self.active is not None and self.config.get("watchMemoryBytes"):
-            times.append(monotonic() + MEMORY_WATCH_SECONDS)
+        if self.parking:
+            times.append(self.park_began + PARK_SECONDS)
+        if self.link is not None and self.config.get("watchMemoryBytes"):
+            # Threads and timers of user code go on between two runs.
+            times.append(monotonic() + (MEMORY_WATCH_SECONDS if self.active else IDLE_MEMORY_WATCH_SECONDS))
         return None if not times else max(0, int((min(times) - monotonic()) * 1000) + 1)
 
     def on_time(self):
         now = monotonic()
         if self.park_at is not None and now >= self.park_at:
             self.park()
+        if self.parking and now >= self.park_began + PARK_SECONDS:
+            signal_quietly(self.link.pid, 9)  # fork hooks or threads of user code hold the worker: nobody may wait for ever
         active = self.active
-        if active is None:
-            return
-        limit = self.config.get("watchMemoryBytes")
-        if limit and active.is_run and resident_bytes(self.kept(worker=False)) > limit:
-            self.end("out_of_memory", kill=True)
-        elif active.deadline is not None and now >= active.deadline:
+        limit = self.config.get("watchMemoryBytes") if self.link is not None else None
+        if limit and resident_bytes(self.kept(worker=False)) > limit:
+            if active is None:
+                signal_quietly(self.link.pid, 9)
+            else:
+                self.end("out_of_memory", kill=True)
+        elif active is not None and active.deadline is not None and now >= active.deadline:
             self.end("timeout", kill=active.ending is not None)
 
     # ---------------------------------------------------------------- host to cell
@@ -231,6 +245,9 @@ class Supervisor:
         self.active = request
         if request.timeout is not None:
             request.deadline = monotonic() + request.timeout
+        request.began = monotonic()
+        if self.zombies and request.is_run:
+            request.header["ended"], self.zombies = self.zombies, ()
         self.link.send(request.header, request.body)
         if request.kind == "set":
             request.granted = 0
@@ -284,24 +301,34 @@ class Supervisor:
             self.next()
         elif kind == "resumed":
             self.link.resumed = True
-        elif kind == "ready":
-            self.link.ready = True
-            self.tell({"t": "ready"})
-            self.next()
-        elif kind == "failed":
-            self.tell({"t": "failed", "reason": str(header.get("reason"))[:2000]})
+        elif kind in ("ready", "failed") and not self.link.ready:
+            self.on_started(kind, header)
         elif active is None or header.get("id") != active.id:
             return  # forged or late
-        elif kind in ("display", "data"):
-            self.tell(header, body)
+        elif kind == "display" and active.is_run:
+            piece = claims.display(active.id, header)
+            if piece is not None:
+                self.tell(piece, body)
+        elif kind == "data" and not active.is_run:
+            self.tell({"t": "data", "id": active.id}, body)
         elif kind == "done" and active.is_run:
-            self.finish_run(header)
+            self.finish_run(claims.ending(header))
         elif kind == "reply" and not active.is_run:
+            reply = claims.reply(active.id, header)
             if active.ending:
-                header.update(ok=False, code="timeout", message="no answer within the time limit")
+                reply.update(ok=False, code="timeout", message="no answer within the time limit")
             self.finish()
-            self.tell(header)
+            self.tell(reply)
             self.next()
+
+    def on_started(self, kind, header):
+        """Said before any user code runs, and never again by the same worker."""
+        if kind == "failed":
+            self.tell({"t": "failed", "reason": str(header.get("reason"))[:2000]})
+            return
+        self.link.ready = True
+        self.tell({"t": "ready"})
+        self.next()
 
     def on_output(self, fd):
         """Forwards up to the run's limit and counts the rest; a runaway is stopped."""
@@ -337,16 +364,19 @@ class Supervisor:
         self.drain_output()
         active = self.active
         notes = []
-        if not self.config["background"] and self.new_processes.any():
+        # A run that had time to use every number of the pid namespace can make the latest one look unchanged.
+        may_have_wrapped = monotonic() - active.began > PID_WRAP_SECONDS
+        if not self.config["background"] and (self.new_processes.any() or may_have_wrapped):
             ended = self.sweep()
             if ended:
                 notes.append("%d process%s left behind by the run ended with it" % (ended, "" if ended == 1 else "es"))
-        done = active.done(active.ending or header.get("status"), "kept", notes)
+        done = active.done(active.ending or header["status"], "kept", notes)
         for field in ("exitCode", "result", "resultTruncated", "error"):
             if field in header and not (active.ending and field in ("exitCode", "result")):
                 done[field] = header[field]
         self.finish()
         self.runs = active.id
+        self.idle_deaths = 0
         self.tell(done)
         self.dirty = True
         self.plan_park()
@@ -371,7 +401,9 @@ class Supervisor:
         return kept
 
     def sweep(self, keep_worker=True):
-        ended = kill_all_but(self.kept(keep_worker), self.reap)
+        kept = self.kept(keep_worker)
+        ended = kill_all_but(kept, self.reap, held=self.link.pid if keep_worker else 0)
+        self.zombies = [pid for pid in pids() if pid not in kept][:8192] if ended else ()
         self.new_processes.any()
         return ended
 
@@ -411,14 +443,16 @@ class Supervisor:
         self.link.send({"t": "park", "run": self.runs})
 
     def on_parked(self, header):
-        pid, run = header.get("pid"), header.get("run")
-        if not self.parking or not isinstance(pid, int) or pid <= 1 or pid == self.link.pid:
+        pid = header.get("pid")
+        if not self.parking or not claims.is_whole(pid, MAX_PID) or pid in self.kept():
+            return
+        if not freeze_copy(pid):
             return
         self.drop_copy()
         self.parking = False
-        self.parked = (pid, run)
+        self.parked = (pid, self.runs)
         self.dirty = False
-        self.new_processes.any()
+        self.new_processes.copied(pid)
         now = monotonic()
         self.park_due = now + min(LONGEST_WITHOUT_COPY, (now - self.park_began) * PARK_COST_FACTOR)
         self.next()
@@ -437,6 +471,10 @@ class Supervisor:
         self.parking, self.park_at = False, None
         if active is not None and active.is_run:
             self.drain_output()
+        elif active is None:
+            self.idle_deaths += 1
+            if self.idle_deaths > MAX_IDLE_DEATHS:
+                self.drop_copy()  # its state kills whoever wakes it
         sent_ready = self.link.ready
         self.sweep(keep_worker=False)
         copy, self.parked = self.parked, None

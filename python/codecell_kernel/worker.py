@@ -11,9 +11,11 @@ from .errors import KernelError
 from .frames import PREFIX
 from .lean_json import dumps, loads
 from .interpreter import Interpreter
+from .tracebacks import cut
 from .system import close_all_but, set_dumpable, set_name, set_oom_score
 
 PIECE = 128 << 10
+MAX_HEADER = 180 << 10
 TOKEN_BYTES = 16
 
 
@@ -30,6 +32,8 @@ class Worker:
     def send(self, header, body=b""):
         """One packet per message: stray writes of user code cannot shift the framing, and lack the token."""
         text = dumps(header).encode()
+        if len(text) > MAX_HEADER:
+            text = dumps(shortened(header)).encode()
         posix.writev(self.replies, [self.token, len(text).to_bytes(4, "little"), text, body])
 
     def read(self, size):
@@ -56,6 +60,7 @@ class Worker:
             self.park(header["run"])
         elif kind == "run":
             self.prepare()
+            reap(header.get("ended", ()))
             self.send(dict(self.run(header, body), t="done", id=header["id"]))
         else:
             self.request(kind, header)
@@ -186,7 +191,9 @@ class Worker:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
     def sleep(self, run_id):
-        posix.setpgid(0, 0)  # out of the reach of kill(0) and killpg before the copy counts as parked
+        posix.setsid()  # out of the reach of kill(0), killpg and terminals before the copy counts as parked
+        while posix.getppid() != 1:  # the supervisor takes only its own child for a copy
+            posix.sched_yield()
         set_oom_score(0)
         set_dumpable(0)
         set_name(b"parked")
@@ -207,6 +214,25 @@ class Worker:
         except BlockingIOError:
             pass
         posix.set_blocking(self.requests, True)
+
+
+def shortened(header):
+    """A character outside of ASCII takes up to twelve bytes, and a packet has a limit."""
+    short = dict(header)
+    if "result" in short:
+        short.update(result=short["result"][:4000], resultTruncated=True)
+    if "error" in short:
+        short["error"] = {field: cut(text, 4000) for field, text in short["error"].items()}
+    return short
+
+
+def reap(ended):
+    """Children that the supervisor ended after the last run: as zombies they would count against the limit for ever."""
+    for pid in ended:
+        try:
+            posix.waitpid(pid, posix.WNOHANG)
+        except OSError:
+            pass
 
 
 class Stream(io.TextIOWrapper):

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
-import { detectCgroups } from "./cgroup.ts";
+import { type CgroupSupport, detectCgroups } from "./cgroup.ts";
 import { findHostRoot, type HostRoot } from "./host-root.ts";
 import { identityFiles } from "./identity-files.ts";
 import { startJanitor } from "./janitor.ts";
@@ -48,9 +48,7 @@ export async function openHost(probe: WorkingBubblewrap, options: HostOptions, c
   const [root, masks, cgroups] = await Promise.all([
     findHostRoot(),
     findProcMasks(),
-    options.cgroups === false
-      ? ({ kind: "none", reason: "switched off" } as const)
-      : detectCgroups({ trialName: `${tag}-trial` }),
+    options.cgroups === false ? switchedOff : usableCgroups(`${tag}-trial`),
   ]);
   const ownDir = join(runtimeDir, tag);
   const cgroupDirs = cgroups.kind === "v1" ? Object.values(cgroups.dirs) : cgroups.kind === "v2" ? [cgroups.dir] : [];
@@ -76,6 +74,15 @@ export async function openHost(probe: WorkingBubblewrap, options: HostOptions, c
       cpus: hostCpus(),
     },
   };
+}
+
+const switchedOff: CgroupSupport = { kind: "none", reason: "switched off" };
+
+/** A cell places itself, and on v2 a process of another uid has no right to: as root there are none to use then. */
+async function usableCgroups(trialName: string): Promise<CgroupSupport> {
+  const support = await detectCgroups({ trialName });
+  if (support.kind !== "v2" || process.getuid?.() !== 0) return support;
+  return { kind: "none", reason: "as root on cgroup v2, cells are not placed in groups by this version" };
 }
 
 /** A directory that another uid may use, and nobody else. */

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { type BubblewrapSupport, cellCommand, nodeFlags } from "./command.ts";
 
-const bubblewrap: BubblewrapSupport = { program: "/usr/bin/bwrap", libraries: ["/lib/libc.so.6"], disablesNamespaces: true };
+const bubblewrap: BubblewrapSupport = {
+  program: "/usr/bin/bwrap",
+  libraries: ["/lib/libc.so.6"],
+  disablesNamespaces: true,
+};
 const parts = {
   node: "/opt/node",
   runtime: "/state/abc",

@@ -50,7 +50,9 @@ export function cellCommand(parts: CommandParts): CellCommand {
 
 /** Flags of every process that evaluates Pyodide. V8 refuses a code cache that was made under other flags. */
 export function nodeFlags(runtime: string): string[] {
-  const permission = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
+  const permission = process.allowedNodeEnvironmentFlags.has("--permission")
+    ? "--permission"
+    : "--experimental-permission";
   return [
     permission, // no files, processes or addons through Node's own functions, but for the two lines below
     `--allow-fs-read=${runtime}/*`,

@@ -25,7 +25,12 @@ export function findPackageFiles(): FoundFiles {
   try {
     const manifest = require.resolve("pyodide/package.json");
     const { version } = require(manifest) as { version: string };
-    return { guest, kernel: join(root, "python", "codecell_kernel"), pyodide: dirname(manifest), pyodideVersion: version };
+    return {
+      guest,
+      kernel: join(root, "python", "codecell_kernel"),
+      pyodide: dirname(manifest),
+      pyodideVersion: version,
+    };
   } catch {
     return { missing: "the pyodide package is not installed", hint: "npm install" };
   }

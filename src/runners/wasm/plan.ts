@@ -1,5 +1,5 @@
-import type { Policy } from "../../policy/schema.ts";
 import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
+import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 import type { EnforcedBy, EnforcedRule, EnforcementPlan, RefusedRule } from "../receipt.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
@@ -33,7 +33,10 @@ const useProcess = "use the process, container or microvm runner";
 
 function nothingOfTheHost({ hasBubblewrap }: WasmFacts): Answer {
   return hasBubblewrap
-    ? { by: "kernel", how: "files exist in memory only; bubblewrap mount namespace holds nothing but the runtime's own files" }
+    ? {
+        by: "kernel",
+        how: "files exist in memory only; bubblewrap mount namespace holds nothing but the runtime's own files",
+      }
     : runtime("files exist in memory only; no function of the context reaches the host's");
 }
 
@@ -71,7 +74,10 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
   }),
   "proc.cpus": ({ proc }) =>
     proc.cpus < 1
-      ? { reason: "the interpreter's thread cannot be held below one CPU here", hint: `set proc.cpus to 1, or ${useProcess}` }
+      ? {
+          reason: "the interpreter's thread cannot be held below one CPU here",
+          hint: `set proc.cpus to 1, or ${useProcess}`,
+        }
       : runtime("one interpreter thread, and no way to start another"),
   "proc.memory": memory,
   "proc.pids": () => runtime("no processes and no threads exist inside"),
@@ -82,7 +88,10 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
   env: () => runtime("the interpreter's environment is made from these alone; its process has none"),
   "session.recovery": ({ session }) =>
     session.recovery === "required"
-      ? { reason: "an interpreter that crashes here loses its variables", hint: "set session.recovery to auto, or use the process runner" }
+      ? {
+          reason: "an interpreter that crashes here loses its variables",
+          hint: "set session.recovery to auto, or use the process runner",
+        }
       : runtime("a fresh interpreter after a crash; results say what was lost"),
   "kernel.preload": ({ kernel }) => {
     const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));
@@ -99,7 +108,10 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
 function memory({ proc }: Policy, facts: WasmFacts): Answer {
   if (proc.memoryBytes < leastMemoryBytes || proc.memoryBytes > mostMemoryBytes) {
     const [least, most] = [formatSize(leastMemoryBytes), formatSize(mostMemoryBytes)];
-    return { reason: `a 32-bit WebAssembly interpreter takes ${least} to ${most}`, hint: `set proc.memory between these` };
+    return {
+      reason: `a 32-bit WebAssembly interpreter takes ${least} to ${most}`,
+      hint: `set proc.memory between these`,
+    };
   }
   const limits = cellLimits(proc);
   const parts = [
@@ -115,8 +127,12 @@ function notes({ session }: Policy, facts: WasmFacts): string[] {
     facts.hasBubblewrap
       ? "A flaw in V8 itself would lead into the cell's process; bubblewrap then still holds files and network."
       : "A flaw in V8 itself would lead into the cell's process, which has this user's network and files as far as the kernel is concerned: only V8 and Node's permission model hold the wall. Install bubblewrap for a second one.",
-    ...(facts.staysRoot ? ["The cell's process runs as root, because no other user can reach Node or the runtime files."] : []),
-    ...(session.recovery === "auto" ? ["A crash of the interpreter loses its variables and files on this runner."] : []),
+    ...(facts.staysRoot
+      ? ["The cell's process runs as root, because no other user can reach Node or the runtime files."]
+      : []),
+    ...(session.recovery === "auto"
+      ? ["A crash of the interpreter loses its variables and files on this runner."]
+      : []),
     "All sessions share one seed of hash(), because interpreters start from one snapshot.",
   ];
 }

@@ -53,7 +53,11 @@ class WasmRunner implements SandboxRunner {
   async probe(): Promise<Probe> {
     const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
     if (major < 20 || (major === 20 && minor < 19)) {
-      return { available: false, reason: `Node ${process.versions.node} is too old`, hint: "install Node 20.19 or newer" };
+      return {
+        available: false,
+        reason: `Node ${process.versions.node} is too old`,
+        hint: "install Node 20.19 or newer",
+      };
     }
     const files = findPackageFiles();
     if ("missing" in files) return { available: false, reason: files.missing, hint: files.hint };

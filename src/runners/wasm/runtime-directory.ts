@@ -81,10 +81,14 @@ async function assertOwn(directory: string): Promise<void> {
   const { uid, mode } = await lstat(directory);
   const isOwn = process.getuid === undefined || uid === process.getuid();
   if (isOwn && (mode & 0o022) === 0) return;
-  throw new CodecellError("cell_start_failed", "the WASM runtime directory belongs to someone else, or others may write it", {
-    hint: "remove it, or choose another with the option runtimeDir",
-    details: { directory },
-  });
+  throw new CodecellError(
+    "cell_start_failed",
+    "the WASM runtime directory belongs to someone else, or others may write it",
+    {
+      hint: "remove it, or choose another with the option runtimeDir",
+      details: { directory },
+    },
+  );
 }
 
 /** Older versions that no cell started from for a while, and what a killed process left half-made. */

@@ -37,7 +37,7 @@ const statusExitCodes: Readonly<Record<RunStatus, number | "own">> = {
 export function runExitCode({ status, exitCode }: Pick<RunResult, "status" | "exitCode">): number {
   const code = statusExitCodes[status];
   // `||`: a run that failed never exits with 0, whatever the cell says
-  return code === "own" ? exitCode || 1 : code;
+  return code === "own" ? exitCode ?? 1 : code;
 }
 
 /** 128 + the signal's number, as a shell reports it. */

@@ -7,7 +7,7 @@ export interface IncomingFrame {
   readonly body: Uint8Array;
 }
 
-export const maxHeaderBytes = 256 * 1024;
+const maxHeaderBytes = 256 * 1024;
 const maxFrameBytes = 4 * 1024 * 1024;
 
 /** Cuts the host's byte stream into frames. The host is trusted; the bounds catch a program that is not one. */
@@ -63,5 +63,16 @@ export class Channel {
     this.isOpen = process.stdout.write(head);
     if (body !== undefined && bodyBytes > 0) this.isOpen = process.stdout.write(body);
     process.stdout.uncork();
+  }
+}
+
+/** A header that Python made: bounded, and an object, or nothing. */
+export function parseHeader(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (text.length > maxHeaderBytes) return undefined;
+  try {
+    const header: unknown = JSON.parse(text);
+    return typeof header === "object" && header !== null ? (header as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { createRing, OutputCounters, type RecordKind, RingReader, recordKinds } from "./ring.ts";
-import { threadOptions } from "./thread-options.ts";
 import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
+import { threadOptions } from "./thread-options.ts";
 
 export type ThreadEnd = { readonly why: "crashed" | "out_of_memory"; readonly reason: string };
 

@@ -45,7 +45,9 @@ describe("pyodideScripts", () => {
   });
 
   test("refuses module syntax that it does not know", () => {
-    expect(() => pyodideScripts(`import * as x from "y";${engineModule}`, loaderModule)).toThrow("unknown module syntax");
+    expect(() => pyodideScripts(`import * as x from "y";${engineModule}`, loaderModule)).toThrow(
+      "unknown module syntax",
+    );
     expect(() => pyodideScripts(`import ("y");${engineModule}`, loaderModule)).toThrow("unknown module syntax");
   });
 });

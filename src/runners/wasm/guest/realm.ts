@@ -47,7 +47,8 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
     scripts.set(name, script);
     return script.runInContext(context);
   };
-  const asText = (code: (...parameters: never[]) => unknown) => `(function(){'use strict';return ${code.toString()}})()`;
+  const asText = (code: (...parameters: never[]) => unknown) =>
+    `(function(){'use strict';return ${code.toString()}})()`;
   const boot = evaluate("boot", asText(bootInnerRealm)) as typeof bootInnerRealm;
   const limitFiles = evaluate("files", asText(limitVirtualFiles)) as typeof limitVirtualFiles;
   const engine = evaluate("engine", texts.engine) as () => unknown;

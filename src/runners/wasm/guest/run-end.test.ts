@@ -18,9 +18,12 @@ describe("the end of a run", () => {
     });
   });
 
-  test.each(["timeout", "output_limit"] as const)("is %s even when the program ends well after the interrupt", (stop) => {
-    expect(answeredRun(1, { status: "ok" }, stop, sizes)).toMatchObject({ status: stop, state: "kept" });
-  });
+  test.each(["timeout", "output_limit"] as const)(
+    "is %s even when the program ends well after the interrupt",
+    (stop) => {
+      expect(answeredRun(1, { status: "ok" }, stop, sizes)).toMatchObject({ status: stop, state: "kept" });
+    },
+  );
 
   test("is what the program made of it when the host's interrupt was swallowed", () => {
     expect(answeredRun(1, { status: "ok" }, "interrupted", sizes)).toMatchObject({ status: "ok" });

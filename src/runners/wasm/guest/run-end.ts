@@ -20,7 +20,10 @@ export function answeredRun(
     id,
     status: statusOf(fields, stop),
     state: "kept",
-    notes: [...notes, ...(stop === "output_limit" ? ["The run was stopped because it printed far over its limit."] : [])],
+    notes: [
+      ...notes,
+      ...(stop === "output_limit" ? ["The run was stopped because it printed far over its limit."] : []),
+    ],
     ...sizes,
   };
 }
@@ -34,7 +37,12 @@ function statusOf(fields: Readonly<Record<string, unknown>>, stop: StopReason | 
 }
 
 /** The `done` of a run that took its interpreter with it. */
-export function lostRun(id: number, status: string, notes: readonly string[], sizes: OutputSizes): Record<string, unknown> {
+export function lostRun(
+  id: number,
+  status: string,
+  notes: readonly string[],
+  sizes: OutputSizes,
+): Record<string, unknown> {
   return { t: "done", id, status, state: "lost", notes, ...sizes };
 }
 

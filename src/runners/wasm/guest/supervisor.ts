@@ -1,7 +1,8 @@
 import process from "node:process";
-import { Channel, type IncomingFrame, maxHeaderBytes } from "./channel.ts";
+import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
+import { IncomingValues } from "./incoming-values.ts";
 import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
-import { IncomingValue, type Request, requestOf, sizeOf } from "./requests.ts";
+import { type Request, requestOf } from "./requests.ts";
 import { answeredRun, lostRun, type OutputSizes, type StopReason } from "./run-end.ts";
 import { pageBytes } from "./wasm-memory.ts";
 
@@ -35,7 +36,7 @@ const lostNote = "The interpreter was ended and started anew: its variables, mod
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #channel: Channel;
-  readonly #values = new Map<number, IncomingValue>();
+  readonly #values: IncomingValues;
   readonly #queue: Request[] = [];
   #thread: InterpreterThread;
   #usesSnapshot: boolean;
@@ -54,6 +55,11 @@ export class Supervisor {
     this.#channel = new Channel(
       (frame) => this.#onFrame(frame),
       () => this.#thread.drain(),
+    );
+    this.#values = new IncomingValues(
+      options.memoryPages * pageBytes,
+      (message) => this.#channel.send(message),
+      (request) => this.#enqueue(request),
     );
     this.#thread = this.#startThread();
     setInterval(() => this.#watch(), watchMs);
@@ -97,8 +103,8 @@ export class Supervisor {
   #onFrame({ header, body }: IncomingFrame): void {
     const id = typeof header.id === "number" ? header.id : 0;
     if (header.t === "interrupt") this.#interrupt(id);
-    else if (header.t === "set") this.#onSet(id, header);
-    else if (header.t === "data") this.#onData(id, body);
+    else if (header.t === "set") this.#values.begin(id, header);
+    else if (header.t === "data") this.#values.add(id, body);
     else {
       const request = requestOf(header, body);
       if (request?.kind === "start") this.#onStart(request);
@@ -109,28 +115,6 @@ export class Supervisor {
   #onStart(request: Request): void {
     this.#start = request;
     if (this.#phase === "greeted") this.#begin(request);
-  }
-
-  #onSet(id: number, header: IncomingFrame["header"]): void {
-    if (sizeOf(header) > this.#options.memoryPages * pageBytes) {
-      const message = "the value is larger than the memory of the cell";
-      this.#channel.send({ t: "reply", id, ok: false, code: "too_large", message });
-      return;
-    }
-    const value = new IncomingValue(header);
-    this.#values.set(id, value);
-    if (value.isComplete) this.#onData(id, new Uint8Array(0));
-    else this.#channel.send({ t: "credit", id, bytes: value.firstCredit });
-  }
-
-  #onData(id: number, body: Uint8Array): void {
-    const value = this.#values.get(id);
-    if (value === undefined) return;
-    value.add(body);
-    if (value.isComplete) {
-      this.#values.delete(id);
-      this.#enqueue(value.request());
-    } else this.#channel.send({ t: "credit", id, bytes: body.length });
   }
 
   #enqueue(request: Request): void {
@@ -156,7 +140,12 @@ export class Supervisor {
     this.#active = { request, timer, floodBytes: Math.max(floodBytes, 16 * outputBytes), stop: undefined };
     this.#thread.clearInterrupt();
     this.#thread.counters.begin(request.kind === "run" ? outputBytes : 0);
-    this.#thread.post({ kind: "dispatch", id: request.id, header: JSON.stringify(request.header), body: copyOf(request) });
+    this.#thread.post({
+      kind: "dispatch",
+      id: request.id,
+      header: JSON.stringify(request.header),
+      body: copyOf(request),
+    });
   }
 
   /** The first interrupt keeps the state; the second ends what ignored the first. */
@@ -300,14 +289,4 @@ export class Supervisor {
 /** A body is transferred to the thread; the start message is kept for the next thread, so it has none to lose. */
 function copyOf(request: Request): Uint8Array | undefined {
   return request.kind === "start" ? undefined : request.body;
-}
-
-function parseHeader(text: string): Readonly<Record<string, unknown>> | undefined {
-  if (text.length > maxHeaderBytes) return undefined;
-  try {
-    const header: unknown = JSON.parse(text);
-    return typeof header === "object" && header !== null ? (header as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }

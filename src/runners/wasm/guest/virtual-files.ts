@@ -10,7 +10,16 @@ interface FileSystem {
     MEMFS: {
       ops_table: {
         file: {
-          stream: { write(stream: { node: FileNode }, buffer: Uint8Array, offset: number, length: number, position: number, canOwn?: boolean): number };
+          stream: {
+            write(
+              stream: { node: FileNode },
+              buffer: Uint8Array,
+              offset: number,
+              length: number,
+              position: number,
+              canOwn?: boolean,
+            ): number;
+          };
           node: { setattr(node: FileNode, attributes: { size?: number }): void };
         };
       };

@@ -1,0 +1,84 @@
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+if sys.platform == "linux":
+    from codecell_kernel.changes import Changes
+
+
+@unittest.skipUnless(sys.platform == "linux", "inotify is Linux's")
+class ChangedFiles(unittest.TestCase):
+    def setUp(self):
+        self.root = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def write(self, path, text="x"):
+        full = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w") as file:
+            file.write(text)
+
+    def taken(self, changes):
+        rows, complete = changes.take(1000)
+        self.assertTrue(complete)
+        return [row["path"] for row in rows]
+
+    def test_files_that_were_there_before_are_not_reported(self):
+        self.write("old.txt")
+        changes = Changes(self.root)
+        self.write("new.txt", "four")
+        rows, _ = changes.take(10)
+        self.assertEqual([(row["path"], row["size"]) for row in rows], [("new.txt", 4)])
+
+    def test_a_look_reports_each_change_once(self):
+        changes = Changes(self.root)
+        self.write("a")
+        self.assertEqual(self.taken(changes), ["a"])
+        self.assertEqual(self.taken(changes), [])
+        self.write("a", "again")
+        self.assertEqual(self.taken(changes), ["a"])
+
+    def test_files_in_new_nested_directories_are_found(self):
+        changes = Changes(self.root)
+        self.write("deep/er/file")
+        changes.drain()
+        self.write("deep/er/later")
+        self.assertEqual(self.taken(changes), ["deep/er/file", "deep/er/later"])
+
+    def test_a_moved_file_is_reported_under_its_new_name(self):
+        self.write("before")
+        changes = Changes(self.root)
+        os.rename(os.path.join(self.root, "before"), os.path.join(self.root, "after"))
+        self.assertEqual(self.taken(changes), ["after"])
+
+    def test_deleted_files_links_and_pipes_are_not_reported(self):
+        changes = Changes(self.root)
+        self.write("gone")
+        os.remove(os.path.join(self.root, "gone"))
+        os.symlink("/etc/passwd", os.path.join(self.root, "link"))
+        os.mkfifo(os.path.join(self.root, "pipe"))
+        self.assertEqual(self.taken(changes), [])
+
+    def test_a_directory_that_is_a_link_is_not_entered(self):
+        outside = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, outside)
+        with open(os.path.join(outside, "secret"), "w") as file:
+            file.write("x")
+        changes = Changes(self.root)
+        os.symlink(outside, os.path.join(self.root, "door"))
+        with open(os.path.join(outside, "secret"), "w") as file:
+            file.write("y")
+        self.assertEqual(self.taken(changes), [])
+
+    def test_more_changes_than_the_limit_are_said_to_be_incomplete(self):
+        changes = Changes(self.root)
+        for number in range(20):
+            self.write("f%d" % number)
+        rows, complete = changes.take(5)
+        self.assertEqual((len(rows), complete), (5, False))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,79 @@
+import { type Request, requestTimeoutMs } from "./requests.ts";
+
+type Header = Readonly<Record<string, unknown>>;
+
+/** Values on their way in: each becomes a request when its last byte is there. */
+export class IncomingValues {
+  readonly #values = new Map<number, IncomingValue>();
+  readonly #maxBytes: number;
+  readonly #send: (message: object) => void;
+  readonly #onComplete: (request: Request) => void;
+
+  constructor(maxBytes: number, send: (message: object) => void, onComplete: (request: Request) => void) {
+    this.#maxBytes = maxBytes;
+    this.#send = send;
+    this.#onComplete = onComplete;
+  }
+
+  begin(id: number, header: Header): void {
+    if (sizeOf(header) > this.#maxBytes) {
+      const message = "the value is larger than the memory of the cell";
+      this.#send({ t: "reply", id, ok: false, code: "too_large", message });
+      return;
+    }
+    const value = new IncomingValue(header);
+    this.#values.set(id, value);
+    if (value.isComplete) this.add(id, new Uint8Array(0));
+    else this.#send({ t: "credit", id, bytes: value.firstCredit });
+  }
+
+  add(id: number, bytes: Uint8Array): void {
+    const value = this.#values.get(id);
+    if (value === undefined) return;
+    value.add(bytes);
+    if (!value.isComplete) {
+      this.#send({ t: "credit", id, bytes: bytes.length });
+      return;
+    }
+    this.#values.delete(id);
+    this.#onComplete(value.request());
+  }
+}
+
+/** How much of a bulk transfer may be on its way. */
+const windowBytes = 4 * 1024 * 1024;
+
+/** Gathers the `data` frames that follow a `set`. The host sends only what it has credit for. */
+class IncomingValue {
+  readonly #header: Header;
+  readonly #bytes: Uint8Array;
+  #filled = 0;
+
+  constructor(header: Header) {
+    this.#header = header;
+    this.#bytes = new Uint8Array(sizeOf(header));
+  }
+
+  get isComplete(): boolean {
+    return this.#filled === this.#bytes.length;
+  }
+
+  get firstCredit(): number {
+    return Math.min(this.#bytes.length, windowBytes);
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#bytes.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+  }
+
+  request(): Request {
+    const id = typeof this.#header.id === "number" ? this.#header.id : 0;
+    const body = this.#bytes.length > 0 ? this.#bytes : undefined;
+    return { kind: "set", id, header: this.#header, body, timeoutMs: requestTimeoutMs };
+  }
+}
+
+function sizeOf(header: Header): number {
+  return typeof header.size === "number" ? header.size : 0;
+}

@@ -24,7 +24,14 @@ export async function bulk() {
     for (const measure of Object.values(variants)) await measure();
     const figures = await interleave(variants, 8);
     const figure = figures.variable / figures.file;
-    return [row("100 MB into a variable / reading the file", figure, { atMost: 2.5 }, `${ms(figures.variable)} / ${ms(figures.file)}`)];
+    return [
+      row(
+        "100 MB into a variable / reading the file",
+        figure,
+        { atMost: 2.5 },
+        `${ms(figures.variable)} / ${ms(figures.file)}`,
+      ),
+    ];
   } finally {
     await codecell.close();
     await rm(directory, { recursive: true });
@@ -44,7 +51,14 @@ export async function output() {
     };
     for (const measure of Object.values(variants)) await measure();
     const figures = await interleave(variants, 15);
-    return [row("10 MB of output, cut / all of it", figures.cut / figures.all, { atMost: 0.5 }, `${ms(figures.cut)} / ${ms(figures.all)}`)];
+    return [
+      row(
+        "10 MB of output, cut / all of it",
+        figures.cut / figures.all,
+        { atMost: 0.5 },
+        `${ms(figures.cut)} / ${ms(figures.all)}`,
+      ),
+    ];
   } finally {
     await Promise.all([cut.close(), all.close()]);
   }

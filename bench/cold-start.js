@@ -45,9 +45,24 @@ export async function coldStart() {
     for (const measure of Object.values(heavy)) await measure();
     const warm = await interleave(heavy, 7);
     return [
-      row("cold cell from the template / bare python3", cold.template / cold.bare, { atMost: 1.5 }, `${ms(cold.template)} / ${ms(cold.bare)}`),
-      row("cold cell, direct layout / bare python3", cold.direct / cold.bare, { atMost: 4 }, `${ms(cold.direct)} / ${ms(cold.bare)}`),
-      row("numpy and pandas ready / importing them", warm.ready / warm.importing, { atMost: 0.1 }, `${ms(warm.ready)} / ${ms(warm.importing)}`),
+      row(
+        "cold cell from the template / bare python3",
+        cold.template / cold.bare,
+        { atMost: 1.5 },
+        `${ms(cold.template)} / ${ms(cold.bare)}`,
+      ),
+      row(
+        "cold cell, direct layout / bare python3",
+        cold.direct / cold.bare,
+        { atMost: 4 },
+        `${ms(cold.direct)} / ${ms(cold.bare)}`,
+      ),
+      row(
+        "numpy and pandas ready / importing them",
+        warm.ready / warm.importing,
+        { atMost: 0.1 },
+        `${ms(warm.ready)} / ${ms(warm.importing)}`,
+      ),
     ];
   } finally {
     await Promise.all([template.close(), direct.close(), ready.close()]);

@@ -18,7 +18,7 @@ export async function manySessions() {
     const sessions = await Promise.all(Array.from({ length: idleCells }, () => codecell.openSession()));
     await Promise.all(sessions.map((session) => session.run("x = 1").result));
     await pause(200);
-    const each = (await totalPss() - before) / idleCells / 1024;
+    const each = ((await totalPss()) - before) / idleCells / 1024;
     const more = await Promise.all(Array.from({ length: concurrent - idleCells - 1 }, () => codecell.openSession()));
     const everyone = [first, ...sessions, ...more];
     const one = [];
@@ -30,7 +30,12 @@ export async function manySessions() {
     const [single, all] = [Math.max(...one), Math.max(...many)];
     return [
       row("idle cell, MB of PSS", each, { atMost: 6 }, `${idleCells} cells with a parked copy each`),
-      row(`${concurrent} sessions / one, runs per second`, all / single, { atLeast: 1.5 }, `${all.toFixed(0)} / ${single.toFixed(0)}`),
+      row(
+        `${concurrent} sessions / one, runs per second`,
+        all / single,
+        { atLeast: 1.5 },
+        `${all.toFixed(0)} / ${single.toFixed(0)}`,
+      ),
     ];
   } finally {
     await codecell.close();

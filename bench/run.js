@@ -5,7 +5,14 @@ import { manySessions } from "./many-sessions.js";
 import { warmRun } from "./warm-run.js";
 import { wasmStart } from "./wasm-start.js";
 
-const suites = { "cold-start": coldStart, "warm-run": warmRun, bulk, output, "many-sessions": manySessions, "wasm-start": wasmStart };
+const suites = {
+  "cold-start": coldStart,
+  "warm-run": warmRun,
+  bulk,
+  output,
+  "many-sessions": manySessions,
+  "wasm-start": wasmStart,
+};
 const words = process.argv.slice(2);
 const asJson = words.includes("--json");
 const names = words.filter((word) => word in suites);

@@ -21,7 +21,9 @@ export async function warmRun() {
       300,
     );
     const figure = figures.run / figures.echo;
-    return [row("warm run, spaced / echo through cat", figure, { atMost: 5 }, `${ms(figures.run)} / ${ms(figures.echo)}`)];
+    return [
+      row("warm run, spaced / echo through cat", figure, { atMost: 5 }, `${ms(figures.run)} / ${ms(figures.echo)}`),
+    ];
   } finally {
     cat.kill();
     await codecell.close();

@@ -1,3 +1,46 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Codecell, parsePolicy } from "../dist/index.js";
+import { wasmRunner } from "../dist/runners/wasm/runner.js";
+import { interleave, ms, row, timed } from "./harness.js";
+
+/** The WASM runner's start to a first result, with and without its memory snapshot. */
 export async function wasmStart() {
-  return [];
+  const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
+  await chmod(directory, 0o755); // as root, the cell is another user
+  const open = (options) =>
+    Codecell.open({ policy: parsePolicy({}), runners: [wasmRunner({ runtimeDir: directory, ...options })] });
+  const warm = await open({});
+  const plain = await open({ snapshot: "off" });
+  const first = (codecell) => async () => {
+    const session = await codecell.openSession();
+    const result = await session.run("print(1)").result;
+    if (result.status !== "ok") throw new Error(result.error?.traceback ?? result.status);
+    return () => session.close();
+  };
+  const measured = (work) => async () => {
+    let close;
+    const time = await timed(async () => {
+      close = await work();
+    });
+    await close();
+    return time;
+  };
+  try {
+    await measured(first(warm))(); // makes the snapshot
+    const figures = await interleave({ snapshot: measured(first(warm)), plain: measured(first(plain)) }, 4);
+    const figure = figures.snapshot / figures.plain;
+    return [
+      row(
+        "WASM start, with snapshot / without",
+        figure,
+        { atMost: 1 / 3 },
+        `${ms(figures.snapshot)} / ${ms(figures.plain)}`,
+      ),
+    ];
+  } finally {
+    await Promise.all([warm.close(), plain.close()]);
+    await rm(directory, { recursive: true, force: true });
+  }
 }

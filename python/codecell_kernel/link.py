@@ -77,7 +77,7 @@ class WorkerLink:
             try:
                 # ASCII, as our own worker writes it: other text would grow when it is written out again
                 header = loads(packet[20 : 20 + length].decode("ascii"))
-            except (ValueError, StopIteration, RecursionError):
+            except Exception:  # whatever the parser makes of it; some of its errors need modules that are not loaded
                 continue
             if isinstance(header, dict):
                 messages.append((header, memoryview(packet)[20 + length :]))

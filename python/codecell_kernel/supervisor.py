@@ -51,6 +51,8 @@ class Supervisor:
         self.park_began = self.park_due = 0.0
         self.dirty = False  # a run ended since the copy was made
         self.runs = 0
+        self.memory_due = 0.0
+        self.idle_reason = None  # why the worker was ended between two runs
         self.idle_deaths = 0  # how often the worker died since the last run ended
         self.zombies = ()  # children of the worker that a sweep ended
         self.situation = None  # what decides the interests
@@ -148,8 +150,7 @@ class Supervisor:
         if self.parking:
             times.append(self.park_began + PARK_SECONDS)
         if self.link is not None and self.config.get("watchMemoryBytes"):
-            # Threads and timers of user code go on between two runs.
-            times.append(monotonic() + (MEMORY_WATCH_SECONDS if self.active else IDLE_MEMORY_WATCH_SECONDS))
+            times.append(self.memory_due)
         return None if not times else max(0, int((min(times) - monotonic()) * 1000) + 1)
 
     def on_time(self):
@@ -157,16 +158,28 @@ class Supervisor:
         if self.park_at is not None and now >= self.park_at:
             self.park()
         if self.parking and now >= self.park_began + PARK_SECONDS:
-            signal_quietly(self.link.pid, 9)  # fork hooks or threads of user code hold the worker: nobody may wait for ever
+            # Fork hooks or threads of user code hold the worker: nobody may wait for it for ever.
+            self.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
+        if self.link is not None and self.config.get("watchMemoryBytes") and now >= self.memory_due:
+            self.watch_memory(now)
         active = self.active
-        limit = self.config.get("watchMemoryBytes") if self.link is not None else None
-        if limit and resident_bytes(self.kept(worker=False)) > limit:
-            if active is None:
-                signal_quietly(self.link.pid, 9)
-            else:
-                self.end("out_of_memory", kill=True)
-        elif active is not None and active.deadline is not None and now >= active.deadline:
+        if active is not None and active.deadline is not None and now >= active.deadline:
             self.end("timeout", kill=active.ending is not None)
+
+    def watch_memory(self, now):
+        """Also between two runs: threads and timers of user code go on then."""
+        active = self.active
+        self.memory_due = now + (IDLE_MEMORY_WATCH_SECONDS if active is None else MEMORY_WATCH_SECONDS)
+        if resident_bytes(self.kept(worker=False)) <= self.config["watchMemoryBytes"]:
+            return
+        if active is None:
+            self.end_idle("it took more than the memory limit between two runs")
+        else:
+            self.end("out_of_memory", kill=True)
+
+    def end_idle(self, why):
+        self.idle_reason = why
+        signal_quietly(self.link.pid, 9)
 
     # ---------------------------------------------------------------- host to cell
 
@@ -206,10 +219,15 @@ class Supervisor:
             self.config = header
             self.start_worker()
         else:
-            if len(self.queue) >= MAX_QUEUE:
-                raise BadFrame
-            self.queue.append(Request(header, bytes(body)))
-            self.next()
+            self.on_request(Request(header, bytes(body)))
+
+    def on_request(self, request):
+        if len(self.queue) >= MAX_QUEUE and not request.is_run:
+            message = "more than %d requests wait" % MAX_QUEUE
+            self.tell({"t": "reply", "id": request.id, "ok": False, "code": "too_large", "message": message})
+            return
+        self.queue.append(request)
+        self.next()
 
     def takes_data(self, header):
         """Bytes of a transfer that ended early must not reach the worker: it would take them for its next request."""
@@ -245,7 +263,7 @@ class Supervisor:
         self.active = request
         if request.timeout is not None:
             request.deadline = monotonic() + request.timeout
-        request.began = monotonic()
+        request.began = self.memory_due = monotonic()
         if self.zombies and request.is_run:
             request.header["ended"], self.zombies = self.zombies, ()
         self.link.send(request.header, request.body)
@@ -498,6 +516,9 @@ class Supervisor:
 
     def report(self, active, status, state, back_to):
         notes = [cause(status)]
+        if self.idle_reason is not None:
+            notes.append(self.idle_reason)
+            self.idle_reason = None
         if state == "recovered":
             notes.append("variables are as they were after run %d" % back_to if back_to else "the interpreter is fresh")
             if back_to:

@@ -51,6 +51,9 @@ type Pending =
 
 const startTimeoutMs = 60_000;
 const maxVariablesBytes = 8 * 1024 * 1024;
+const transferTimeoutMs = 120_000;
+/** How long after a request's own limit the supervisor may take to say so: it may have to bring a copy back first. */
+const answerGraceMs = 15_000;
 /** Requests and runs share the wire but not their numbers: `<run 3>` in a traceback is the third run. */
 const firstRequestId = 2 ** 32;
 
@@ -122,7 +125,7 @@ export class KernelClient {
 
   async variables(timeoutMs = 10_000): Promise<Variable[]> {
     const data = await this.#request((id) => ({ t: "vars", id, timeoutMs }), maxVariablesBytes);
-    return variableList.parse(JSON.parse(data.toString()));
+    return listOfVariables(data);
   }
 
   /** The value of a variable or an expression. */
@@ -137,7 +140,7 @@ export class KernelClient {
     const reply = this.#request(
       (requestId) => {
         id = requestId;
-        return { t: "set", id: requestId, name, format, size: data.byteLength };
+        return { t: "set", id: requestId, name, format, size: data.byteLength, timeoutMs: transferTimeoutMs };
       },
       0,
       credit,
@@ -153,10 +156,25 @@ export class KernelClient {
   #request(message: (id: number) => HostMessage, maxBytes: number, credit?: Credit): Promise<Buffer> {
     this.#assertAlive();
     const id = ++this.#requests;
+    const request = message(id);
+    const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
+    let watchdog: NodeJS.Timeout | undefined;
+    // Stops a cell that never answers from holding its caller. What came before may take its own time.
+    const watch = () => {
+      const [oldest] = this.#pending.keys();
+      if (oldest === id) this.#abandon(new CodecellError("cell_lost", "the cell did not answer and was ended"));
+      else watchdog = setTimeout(watch, limitMs);
+    };
     return new Promise<Buffer>((resolve, reject) => {
       this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
-      this.#send(message(id));
-    });
+      watchdog = setTimeout(watch, limitMs);
+      this.#send(request);
+    }).finally(() => clearTimeout(watchdog));
+  }
+
+  #abandon(error: CodecellError): void {
+    this.#fail(error);
+    this.#channel.destroy();
   }
 
   #send(message: HostMessage, body?: Uint8Array): void {
@@ -176,9 +194,7 @@ export class KernelClient {
     try {
       this.#decoder.push(bytes, (frame) => this.#onFrame(frame));
     } catch (error) {
-      const failure = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
-      this.#fail(failure);
-      this.#channel.destroy();
+      this.#abandon(error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error)));
     }
   }
 
@@ -200,7 +216,13 @@ export class KernelClient {
         this.#ready = undefined;
         return;
       case "failed":
-        this.#fail(new CodecellError("cell_start_failed", `the cell could not be set up: ${message.reason}`));
+        // Once user code has run, a cell that reports a failed start is one that was lost.
+        this.#fail(
+          new CodecellError(
+            this.#ready ? "cell_start_failed" : "cell_lost",
+            `the cell could not be set up: ${message.reason}`,
+          ),
+        );
         return;
       case "lost":
         this.#onLost(message);
@@ -275,5 +297,14 @@ export class KernelClient {
       pending.reject(error);
     }
     this.#pending.clear();
+  }
+}
+
+/** User code can change what the cell answers with. */
+function listOfVariables(data: Buffer): Variable[] {
+  try {
+    return variableList.parse(JSON.parse(data.toString()));
+  } catch (error) {
+    throw new CodecellError("variable_unserializable", "the cell's list of variables cannot be read", { cause: error });
   }
 }

@@ -40,7 +40,7 @@ export type HostMessage =
   /** value of a variable, or of an expression, as JSON or raw bytes */
   | { t: "get"; id: number; expression: string; format: "json" | "bytes" | "repr"; maxBytes: number; timeoutMs: number }
   /** followed by `data` frames with `size` bytes in all */
-  | { t: "set"; id: number; name: string; format: "json" | "bytes"; size: number }
+  | { t: "set"; id: number; name: string; format: "json" | "bytes"; size: number; timeoutMs: number }
   | { t: "data"; id: number }
   | { t: "reset"; id: number }
   /** the receiver of a bulk transfer has taken this many bytes */
@@ -50,7 +50,7 @@ const id = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const text = z.string();
 
-const variable = z.object({ name: text, type: text, size: count.optional(), summary: text });
+const variable = z.object({ name: text, type: text, size: count.optional().catch(undefined), summary: text });
 export type Variable = z.output<typeof variable>;
 
 const runError = z.object({ name: text, message: text, traceback: text });
@@ -87,7 +87,7 @@ export const cellMessage = z.discriminatedUnion("t", [
   /** body: bytes that the program printed */
   z.object({ t: z.literal("out"), id, stream: z.enum(["stdout", "stderr"]) }),
   /** body: one representation of a displayed value, possibly in pieces */
-  z.object({ t: z.literal("display"), id, display: count, mime: text, more: z.boolean() }),
+  z.object({ t: z.literal("display"), id, display: count, mime: text.max(200), more: z.boolean() }),
   done,
   /** end of a request that is not a run */
   z.object({

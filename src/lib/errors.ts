@@ -15,6 +15,15 @@ export type CodecellErrorCode =
   | "cell_lost"
   | "session_closed"
   | "session_busy"
+  /** no session has that id, alive or saved */
+  | "session_unknown"
+  /** the session ended without its caller's doing: idle, too old; the message says why */
+  | "session_culled"
+  /** as many sessions are alive as the policy allows */
+  | "session_limit"
+  /** what was saved of a session cannot be read back */
+  | "snapshot_damaged"
+  | "checkpoint_unknown"
   | "language_unavailable"
   | "variable_missing"
   | "variable_unserializable"

@@ -51,7 +51,8 @@ export class Codecell implements AsyncDisposable {
     const lostNotes: string[] = [];
     const kernel = await KernelClient.connect(cell.channel, cell.setup, {
       ...options,
-      onLost: (message) => lostNotes.push("between two runs:", ...message.notes),
+      // the latest only: user code decides how often its interpreter dies
+      onLost: (message) => lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes),
     });
     cleanup.move();
     const session = new Session({ id, policy, cell, kernel, lostNotes, onClose: () => this.#sessions.delete(session) });

@@ -45,6 +45,8 @@ export interface RunOptions {
 }
 
 const maxDisplayBytes = 64 * 1024 * 1024;
+/** What one piece of a display takes besides its bytes, so that a flood of empty ones ends as well. */
+const displayPieceBytes = 1024;
 
 /**
  * One execution: an AsyncIterable of events from the first on, for any number of readers, and a `result` that settles
@@ -108,7 +110,7 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
   }
 
   receiveDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void {
-    this.#displayBytes += bytes.byteLength;
+    this.#displayBytes += bytes.byteLength + displayPieceBytes;
     if (this.#displayBytes > maxDisplayBytes) return;
     this.#displayParts.push(Buffer.from(bytes));
     if (part.more) return;
@@ -128,7 +130,8 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
   }
 
   wasTruncated(done: Pick<DoneMessage, "stdoutBytes" | "stderrBytes">): boolean {
-    return this.#received.stdout < done.stdoutBytes || this.#received.stderr < done.stderrBytes;
+    const lostOutput = this.#received.stdout < done.stdoutBytes || this.#received.stderr < done.stderrBytes;
+    return lostOutput || this.#displayBytes > maxDisplayBytes;
   }
 
   #push(type: "stdout" | "stderr", text: string): void {

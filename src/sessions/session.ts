@@ -89,7 +89,15 @@ export class Session implements AsyncDisposable {
 
   /** The value of a variable, or of any Python expression, through JSON. */
   async get(expression: string, options: { timeoutMs?: number } = {}): Promise<unknown> {
-    return JSON.parse((await this.#read(expression, "json", options.timeoutMs)).toString());
+    const data = await this.#read(expression, "json", options.timeoutMs);
+    try {
+      return JSON.parse(data.toString());
+    } catch (error) {
+      // User code can replace what makes the JSON.
+      throw new CodecellError("variable_unserializable", "the cell answered with text that is not JSON", {
+        cause: error,
+      });
+    }
   }
 
   /** The bytes of a bytes-like or text variable, without base64. */

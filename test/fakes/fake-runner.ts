@@ -55,6 +55,7 @@ export class FakeRunner implements SandboxRunner {
     const { rules, notes } = await this.plan(spec.policy);
     const [host, guest] = duplexPair();
     speak(guest, this.#options.program ?? (() => ({})));
+    let isOpen = true;
     let exit = () => {};
     const exited = new Promise<void>((resolve) => {
       exit = resolve;
@@ -68,7 +69,8 @@ export class FakeRunner implements SandboxRunner {
       exited: exited.then(() => ({ code: 0, signal: null, diagnostics: "" })),
       usage: async () => ({ memoryBytes: undefined, peakMemoryBytes: undefined, cpuMs: undefined, oomKills: 0 }),
       [Symbol.asyncDispose]: async () => {
-        if (!host.destroyed) this.openCells--;
+        if (isOpen) this.openCells--;
+        isOpen = false;
         host.destroy();
         exit();
       },

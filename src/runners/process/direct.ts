@@ -46,6 +46,7 @@ export function startDirect(parts: DirectParts): DirectJail {
     cwd: "/",
     // 3 info, 4 filter, 5 unused, 6 the channel: a pipe above 2 is a socket pair, open in both directions
     stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", "ignore", "pipe"],
+    detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const diagnostics = collectText(child.stderr);

@@ -1,6 +1,7 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { messageOf } from "../../lib/errors.ts";
+import { collectText } from "./collect-text.ts";
 import { explainBubblewrapFailure } from "./explain-failure.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
 import { findHostRoot } from "./host-root.ts";
@@ -74,12 +75,22 @@ interface Attempt {
 }
 
 function attempt(path: string, args: readonly string[], uid: number | undefined): Promise<Attempt> {
-  const identity = uid === undefined ? {} : { uid, gid: uid };
-  const options = { env: {}, cwd: "/", timeout: limitMs, killSignal: "SIGKILL", ...identity } as const;
+  const child = spawn(path, args, {
+    env: {},
+    cwd: "/",
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: limitMs,
+    killSignal: "SIGKILL",
+    // A Ctrl-C that reached bubblewrap between its clone and its death signal would leave a process for ever.
+    detached: true,
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  const [stdout, stderr] = [collectText(child.stdout), collectText(child.stderr)];
   return new Promise((resolve) => {
-    execFile(path, args, options, (error, stdout, stderr) => {
-      const complaint = error && stderr === "" ? messageOf(error) : stderr;
-      resolve({ ok: error === null, stdout, stderr: complaint });
+    child.on("error", (error) => resolve({ ok: false, stdout: "", stderr: messageOf(error) }));
+    child.on("close", (code, signal) => {
+      const complaint = stderr() === "" && code !== 0 ? `it ended with ${signal ?? code}` : stderr();
+      resolve({ ok: code === 0, stdout: stdout(), stderr: complaint });
     });
   });
 }

@@ -128,6 +128,7 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     env: {}, // the jail's first process would keep what bubblewrap was started with
     cwd: "/",
     stdio: ["pipe", "pipe", "pipe", "pipe", "pipe"],
+    detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const limits = { allowMemfd: cgroupHolds(facts.cgroups, "memory"), allowAffinity: cgroupHolds(facts.cgroups, "cpu") };

@@ -42,6 +42,7 @@ function startsNode(support: BubblewrapSupport, node: string, identity: ChildIde
     stdio: ["ignore", "ignore", "ignore"],
     timeout: probeTimeoutMs,
     killSignal: "SIGKILL",
+    detached: true, // a Ctrl-C in our terminal would leave a half-made jail behind
   });
   return new Promise((resolve) => {
     child.on("error", () => resolve(false));

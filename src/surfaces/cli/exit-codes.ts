@@ -19,6 +19,11 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   cell_lost: 70,
   session_closed: 70,
   session_busy: 70,
+  session_unknown: 1,
+  session_culled: 1,
+  session_limit: 70,
+  snapshot_damaged: 1,
+  checkpoint_unknown: 1,
   internal: 70,
 };
 
@@ -37,7 +42,7 @@ const statusExitCodes: Readonly<Record<RunStatus, number | "own">> = {
 export function runExitCode({ status, exitCode }: Pick<RunResult, "status" | "exitCode">): number {
   const code = statusExitCodes[status];
   // `||`: a run that failed never exits with 0, whatever the cell says
-  return code === "own" ? exitCode ?? 1 : code;
+  return code === "own" ? exitCode || 1 : code;
 }
 
 /** 128 + the signal's number, as a shell reports it. */

@@ -66,15 +66,22 @@ test("runs lines from a pipe in one session, with the commands of the repl", asy
 });
 
 test("goes on in a fresh session of the repl after the cell is gone", async () => {
-  let runs = 0;
-  const runner = new FakeRunner({ program: ({ code }) => ({ result: `<${code} ${++runs}>` }) });
+  const channels: { destroy(): void }[] = [];
+  const runner = new FakeRunner({
+    program: ({ code }) => {
+      if (code !== "die") return { result: `<${code}>` };
+      channels.at(-1)?.destroy();
+      return new Promise(() => {});
+    },
+  });
   const start = runner.start.bind(runner);
   runner.start = async (spec) => {
     const cell = await start(spec);
-    if (runner.started.length === 1) setImmediate(() => cell.channel.destroy());
+    channels.push(cell.channel);
     return cell;
   };
-  const { code, stdout } = await cli(["repl"], { stdin: "a\nb\n%exit\n" }, [runner]);
-  expect(code).toBe(0);
-  expect(stdout).toContain("<b");
+  const { code, stdout, stderr } = await cli(["repl"], { stdin: "a\ndie\nb\n" }, [runner]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "<a>\n<b>\n" });
+  expect(stderr).toContain("codecell: the session was over; this is a fresh one");
+  expect(runner).toMatchObject({ openCells: 0, started: { length: 2 } });
 });

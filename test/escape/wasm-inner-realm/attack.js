@@ -1,6 +1,6 @@
 // Evaluated inside the empty context, after Python has handed out everything it can reach: more than any program in a
 // cell gets. It looks for one object of the outer realm, because one is enough to reach all that Node can do.
-(async () => {
+void (async () => {
   const found = [];
   const tried = [];
   const rootOf = (value) => {
@@ -188,7 +188,7 @@
     found.push(`the host called ${what}`);
     return "";
   };
-  Promise.reject({
+  void Promise.reject({
     [Symbol.for("nodejs.util.inspect.custom")]: hooked("inspect"),
     get stack() {
       return hooked("stack")();

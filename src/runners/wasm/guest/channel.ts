@@ -8,6 +8,7 @@ export interface IncomingFrame {
 }
 
 const maxHeaderBytes = 256 * 1024;
+const smallValueCharacters = 4000;
 const maxFrameBytes = 4 * 1024 * 1024;
 
 /** Cuts the host's byte stream into frames. The host is trusted; the bounds catch a program that is not one. */
@@ -53,7 +54,7 @@ export class Channel {
   }
 
   send(header: object, body?: Uint8Array): void {
-    const json = Buffer.from(JSON.stringify(header));
+    const json = Buffer.from(boundedJson(header));
     const bodyBytes = body?.length ?? 0;
     const head = Buffer.allocUnsafe(8 + json.length);
     head.writeUInt32LE(4 + json.length + bodyBytes, 0);
@@ -66,9 +67,16 @@ export class Channel {
   }
 }
 
-/** A header that Python made: bounded, and an object, or nothing. */
+/** What is too large for a header is left out: the message that a run ended must arrive in any case. */
+export function boundedJson(header: object): string {
+  const json = JSON.stringify(header);
+  if (Buffer.byteLength(json) <= maxHeaderBytes) return json;
+  const small = Object.entries(header).filter(([, value]) => JSON.stringify(value).length <= smallValueCharacters);
+  return JSON.stringify(Object.fromEntries(small));
+}
+
+/** A header that Python made: an object, or nothing. */
 export function parseHeader(text: string): Readonly<Record<string, unknown>> | undefined {
-  if (text.length > maxHeaderBytes) return undefined;
   try {
     const header: unknown = JSON.parse(text);
     return typeof header === "object" && header !== null ? (header as Record<string, unknown>) : undefined;

@@ -7,8 +7,8 @@ const maxTimers = 10_000;
 /** Node fires a longer timer at once, with a warning. */
 const maxTimerMs = 2 ** 31 - 1;
 const maxDecoders = 50;
-/** The channel's own bounds: what is larger could not be sent on. */
-const maxHeaderCharacters = 256 * 1024;
+/** Python escapes all but ASCII, so a header is up to six times longer here than on the channel. */
+const maxHeaderCharacters = 1024 * 1024;
 const maxBodyBytes = 3 * 1024 * 1024;
 
 export interface Outlet {

@@ -1,0 +1,35 @@
+import { randomBytes } from "node:crypto";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/**
+ * Replaces a file by a whole new one: whoever reads it, also after a power cut, finds the old or the new content, and a
+ * full disk leaves the old one.
+ */
+export async function writeFileAtomically(path: string, data: string | AsyncIterable<Uint8Array>): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString("hex")}.draft`;
+  try {
+    const file = await open(draft, "wx", 0o600);
+    try {
+      if (typeof data === "string") await file.writeFile(data);
+      else for await (const piece of data) await file.write(piece);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

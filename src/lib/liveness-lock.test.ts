@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isHeld, takeLock } from "./liveness-lock.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "lock-"));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe("a liveness lock", () => {
+  test("is held by one until it is released", async () => {
+    const path = join(directory, "lock");
+    const first = await takeLock(path);
+    expect(first).toBeDefined();
+    expect(await takeLock(path)).toBeUndefined();
+    await first?.[Symbol.asyncDispose]();
+    expect(await isHeld(path)).toBe(false);
+    await using second = await takeLock(path);
+    expect(second).toBeDefined();
+  });
+
+  test("of a killed process can be taken", async () => {
+    const path = join(directory, "lock");
+    const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.stdout.write("up"))`;
+    const owner = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(owner.stdout, "data");
+    expect(await isHeld(path)).toBe(true);
+    expect(await takeLock(path)).toBeUndefined();
+    owner.kill("SIGKILL");
+    await once(owner, "exit");
+    expect(await isHeld(path)).toBe(false);
+    await using taken = await takeLock(path);
+    expect(taken).toBeDefined();
+  });
+
+  test("that many want at once after a death goes to exactly one", async () => {
+    const path = join(directory, "lock");
+    const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.exit())`;
+    await once(spawn(process.execPath, ["-e", script]), "exit");
+    const taken = (await Promise.all(Array.from({ length: 12 }, () => takeLock(path)))).filter(Boolean);
+    expect(taken).toHaveLength(1);
+    await taken[0]?.[Symbol.asyncDispose]();
+    expect(await readdir(directory)).toEqual([]);
+  });
+});

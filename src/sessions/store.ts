@@ -1,0 +1,187 @@
+import { createHash } from "node:crypto";
+import { appendFile, chmod, lstat, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { writeFileAtomically } from "../lib/atomic-file.ts";
+import { CodecellError, messageOf } from "../lib/errors.ts";
+import { checkSessionId } from "./session-id.ts";
+
+const count = z.int().min(0);
+
+const recordSchema = z.object({
+  version: z.literal(1),
+  id: z.string(),
+  /** name of its directory below `workspaces/` */
+  workspace: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  createdMs: count,
+  usedMs: count,
+  runs: count,
+  snapshot: z
+    .object({
+      sha256: z.string(),
+      bytes: count,
+      savedMs: count,
+      /** run after which it was made */
+      run: count,
+      python: z.string(),
+      runner: z.string(),
+      saved: z.array(z.string()),
+      skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
+    })
+    .optional(),
+});
+
+/** What is kept of a session on disk, besides its workspace. */
+export type SessionRecord = z.output<typeof recordSchema>;
+export type SnapshotInfo = NonNullable<SessionRecord["snapshot"]>;
+
+export interface HistoryEntry {
+  readonly run: number;
+  readonly atMs: number;
+  readonly language: string;
+  readonly code: string;
+  readonly status: string;
+  readonly durationMs: number;
+}
+
+const maxRecordBytes = 4 * 1024 * 1024;
+
+/** Sessions on disk: a record, a history and a snapshot each; workspaces lie beside them, so that cells see only those. */
+export class SessionStore {
+  readonly workspacesDir: string;
+  readonly #sessionsDir: string;
+
+  private constructor(root: string) {
+    this.#sessionsDir = join(root, "sessions");
+    this.workspacesDir = join(root, "workspaces");
+  }
+
+  static async open(root: string): Promise<SessionStore> {
+    const store = new SessionStore(root);
+    // As root, cells have another uid: they may pass through to their workspace, and list nothing.
+    const passable = process.getuid?.() === 0 ? 0o711 : 0o700;
+    await mkdir(root, { recursive: true, mode: passable });
+    const stats = await lstat(root);
+    if (!stats.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o022) !== 0) {
+      throw new CodecellError("usage", `${root} is not a directory that only this user can write`, {
+        hint: "remove it, or set XDG_STATE_HOME to a private directory",
+      });
+    }
+    await chmod(root, passable);
+    await mkdir(store.#sessionsDir, { recursive: true, mode: 0o700 });
+    await mkdir(store.workspacesDir, { recursive: true, mode: passable });
+    return store;
+  }
+
+  /** The record of a session, or undefined when there is none. A damaged one is an error that names the file. */
+  async read(id: string): Promise<SessionRecord | undefined> {
+    const path = this.#path(id, "session.json");
+    const text = await readBounded(path, maxRecordBytes);
+    if (text === undefined) return undefined;
+    try {
+      return recordSchema.parse(JSON.parse(text.toString()));
+    } catch (error) {
+      throw new CodecellError("snapshot_damaged", `the record of session ${id} cannot be read: ${messageOf(error)}`, {
+        hint: `its workspace is untouched; remove the session with \`codecell sessions rm ${id}\``,
+        cause: error,
+      });
+    }
+  }
+
+  async write(record: SessionRecord): Promise<void> {
+    await mkdir(join(this.#sessionsDir, record.id), { recursive: true, mode: 0o700 });
+    await writeFileAtomically(this.#path(record.id, "session.json"), `${JSON.stringify(record, null, 2)}\n`);
+  }
+
+  async list(): Promise<string[]> {
+    const names = await readdir(this.#sessionsDir);
+    return names.filter((name) => isSessionId(name)).sort();
+  }
+
+  /** Names of workspaces that exist, whoever they belong to. */
+  listWorkspaces(): Promise<string[]> {
+    return readdir(this.workspacesDir);
+  }
+
+  /** Forgets a session; its workspace goes with it. */
+  async remove(record: Pick<SessionRecord, "id" | "workspace">): Promise<void> {
+    await rm(join(this.#sessionsDir, checkSessionId(record.id)), { recursive: true, force: true });
+    await this.removeWorkspace(record.workspace);
+  }
+
+  async removeWorkspace(name: string): Promise<void> {
+    await rm(join(this.workspacesDir, name), { recursive: true, force: true });
+  }
+
+  async appendHistory(id: string, entry: HistoryEntry): Promise<void> {
+    await appendFile(this.#path(id, "history.jsonl"), `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+  }
+
+  /** The latest entries; a torn last line, as after a crash, is left out. */
+  async history(id: string, limit: number): Promise<HistoryEntry[]> {
+    const text = (await readFile(this.#path(id, "history.jsonl"), "utf8").catch(() => "")).split("\n");
+    return text.slice(-limit - 1).flatMap((line) => {
+      try {
+        return line === "" ? [] : [JSON.parse(line) as HistoryEntry];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  /** Stores a snapshot's bytes, which are never interpreted here, and returns their hash and size. */
+  async writeSnapshot(id: string, data: Uint8Array): Promise<{ sha256: string; bytes: number }> {
+    await mkdir(join(this.#sessionsDir, id), { recursive: true, mode: 0o700 });
+    await writeFileAtomically(this.#path(id, "snapshot.bin"), pieces(data));
+    return { sha256: createHash("sha256").update(data).digest("hex"), bytes: data.byteLength };
+  }
+
+  /** The bytes of a snapshot, if they are the ones that were saved. */
+  async readSnapshot(id: string, info: SnapshotInfo): Promise<Buffer> {
+    const data = await readFile(this.#path(id, "snapshot.bin")).catch((cause: unknown) => {
+      throw damaged(id, "its file cannot be read", cause);
+    });
+    if (data.byteLength !== info.bytes) throw damaged(id, `it has ${data.byteLength} bytes instead of ${info.bytes}`);
+    if (createHash("sha256").update(data).digest("hex") !== info.sha256) throw damaged(id, "its checksum is wrong");
+    return data;
+  }
+
+  #path(id: string, name: string): string {
+    return join(this.#sessionsDir, checkSessionId(id), name);
+  }
+}
+
+function isSessionId(name: string): boolean {
+  try {
+    return checkSessionId(name) === name;
+  } catch {
+    return false;
+  }
+}
+
+function damaged(id: string, why: string, cause?: unknown): CodecellError {
+  return new CodecellError("snapshot_damaged", `the saved variables of session ${id} are damaged: ${why}`, {
+    hint: "the workspace is untouched; the session starts without them",
+    cause,
+  });
+}
+
+async function readBounded(path: string, maxBytes: number): Promise<Buffer | undefined> {
+  const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (!file) return undefined;
+  try {
+    const { size } = await file.stat();
+    if (size > maxBytes) throw new CodecellError("snapshot_damaged", `${path} is larger than any record`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+async function* pieces(data: Uint8Array): AsyncGenerator<Uint8Array> {
+  const size = 4 * 1024 * 1024;
+  for (let at = 0; at < data.byteLength; at += size) yield data.subarray(at, at + size);
+}

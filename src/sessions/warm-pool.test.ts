@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { WarmPool } from "./warm-pool.ts";
+
+class FakeItem implements AsyncDisposable {
+  isGood = true;
+  disposals = 0;
+  async [Symbol.asyncDispose]() {
+    this.disposals++;
+  }
+}
+
+function poolOf(size: number, made: FakeItem[] = []) {
+  const make = async () => {
+    const item = new FakeItem();
+    made.push(item);
+    return item;
+  };
+  return { made, pool: new WarmPool({ size, make, isGood: (item: FakeItem) => item.isGood }) };
+}
+
+describe("a warm pool", () => {
+  test("hands out each item once and refills", async () => {
+    const { pool, made } = poolOf(2);
+    await pool.filled();
+    const taken = [await pool.take(), await pool.take()];
+    expect(new Set(taken).size).toBe(2);
+    await pool.filled();
+    expect(made).toHaveLength(4);
+    expect(pool.statistics).toMatchObject({ ready: 2, hits: 2, misses: 0 });
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test("makes a fresh one when it is empty, and counts the miss", async () => {
+    const { pool } = poolOf(0);
+    await pool.take();
+    expect(pool.statistics).toMatchObject({ hits: 0, misses: 1 });
+  });
+
+  test("does not hand out what died while it waited", async () => {
+    const { pool, made } = poolOf(1);
+    await pool.filled();
+    const [dead] = made;
+    if (dead) dead.isGood = false;
+    expect(await pool.take()).not.toBe(dead);
+    expect(dead?.disposals).toBe(1);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test("ends what it still holds", async () => {
+    const { pool, made } = poolOf(3);
+    await pool.filled();
+    await pool[Symbol.asyncDispose]();
+    expect(made.map((item) => item.disposals)).toEqual([1, 1, 1]);
+    expect(pool.takeReady()).toBeUndefined();
+  });
+
+  test("hands its failure to who asks and goes on", async () => {
+    let isBroken = true;
+    const make = async () => {
+      if (isBroken) throw new Error("no room");
+      return new FakeItem();
+    };
+    const pool = new WarmPool({ size: 1, make, isGood: () => true });
+    await pool.filled();
+    await expect(pool.take()).rejects.toThrow("no room");
+    isBroken = false;
+    await expect(pool.take()).resolves.toBeInstanceOf(FakeItem);
+    await pool[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,121 @@
+import { type Logger, silentLogger } from "../lib/logger.ts";
+
+/** What a pool did so far. */
+export interface PoolStatistics {
+  readonly ready: number;
+  readonly target: number;
+  readonly hits: number;
+  readonly misses: number;
+  /** how long callers waited for a fresh one because the pool was empty, in all */
+  readonly missWaitMs: number;
+}
+
+export interface WarmPoolOptions<Item extends AsyncDisposable> {
+  readonly size: number;
+  /** makes one more; called in the background */
+  readonly make: () => Promise<Item>;
+  /** false for one that died while it waited */
+  readonly isGood: (item: Item) => boolean;
+  readonly logger?: Logger;
+}
+
+const maxRefills = 2;
+const retryMs = 1000;
+
+/** Ready-made items of one kind. Each is handed out once and never comes back. */
+export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
+  readonly #options: WarmPoolOptions<Item>;
+  readonly #ready: Item[] = [];
+  readonly #making = new Set<Promise<void>>();
+  #hits = 0;
+  #misses = 0;
+  #missWaitMs = 0;
+  #isClosed = false;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(options: WarmPoolOptions<Item>) {
+    this.#options = options;
+  }
+
+  get statistics(): PoolStatistics {
+    return {
+      ready: this.#ready.length,
+      target: this.#options.size,
+      hits: this.#hits,
+      misses: this.#misses,
+      missWaitMs: this.#missWaitMs,
+    };
+  }
+
+  /** A ready one at once, or a fresh one when there is none. */
+  async take(): Promise<Item> {
+    const ready = this.takeReady();
+    if (ready) return ready;
+    const began = performance.now();
+    this.#misses++;
+    try {
+      return await this.#options.make();
+    } finally {
+      this.#missWaitMs += performance.now() - began;
+    }
+  }
+
+  /** A ready one, or undefined; refills in the background. */
+  takeReady(): Item | undefined {
+    for (let item = this.#ready.shift(); item; item = this.#ready.shift()) {
+      if (this.#options.isGood(item)) {
+        this.#hits++;
+        setImmediate(() => this.fill());
+        return item;
+      }
+      void item[Symbol.asyncDispose]();
+    }
+    this.fill();
+    return undefined;
+  }
+
+  /** Starts making what is missing; returns at once. */
+  fill(): void {
+    while (
+      !this.#isClosed &&
+      this.#making.size < maxRefills &&
+      this.#ready.length + this.#making.size < this.#options.size
+    ) {
+      const making = this.#makeOne().then((isMade) => {
+        this.#making.delete(making);
+        if (isMade) this.fill();
+      });
+      this.#making.add(making);
+    }
+  }
+
+  /** Waits until the pool is full, or its filling has failed. */
+  async filled(): Promise<void> {
+    this.fill();
+    while (this.#making.size > 0) await Promise.all(this.#making);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    await Promise.all(this.#making);
+    await Promise.all(this.#ready.splice(0).map((item) => item[Symbol.asyncDispose]()));
+  }
+
+  async #makeOne(): Promise<boolean> {
+    try {
+      const item = await this.#options.make();
+      if (this.#isClosed) await item[Symbol.asyncDispose]();
+      else this.#ready.push(item);
+      return true;
+    } catch (error) {
+      (this.#options.logger ?? silentLogger).warn("a warm cell could not be made", { error });
+      // Whoever asks meets the same failure and is told; trying again at once would only burn the machine.
+      this.#retry ??= setTimeout(() => {
+        this.#retry = undefined;
+        this.fill();
+      }, retryMs).unref();
+      return false;
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CodecellError } from "../../src/lib/errors.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { bothLayouts, forging, idle, openCells, run, skipsProcess, within } from "../support/process-cells.ts";
+
+/** Code that speaks for the worker while run 2 goes on. */
+const forgeries: readonly (readonly [string, string])[] = [
+  ["that the start failed", "forge({'t': 'failed', 'reason': 'no'})"],
+  ["that the worker is ready, again", "[forge({'t': 'ready'}) for _ in range(1000)]"],
+  ["that a copy was resumed", "forge({'t': 'resumed'})"],
+  ["that no copy can be made", "forge({'t': 'unparked'})"],
+  ["an end with a status that does not exist", "forge({'t': 'done', 'id': 2, 'status': 'root'})"],
+  ["an end whose status is an object", "forge({'t': 'done', 'id': 2, 'status': {}})"],
+  ["an end with an exit code out of range", "forge({'t': 'done', 'id': 2, 'status': 'ok', 'exitCode': 300})"],
+  ["an end whose error lacks its parts", "forge({'t': 'done', 'id': 2, 'status': 'error', 'error': {'name': 3}})"],
+  [
+    "an end nested too deeply to be written",
+    "forge(b'{\"t\":\"done\",\"id\":2,\"status\":' + b'[' * 900 + b']' * 900 + b'}')",
+  ],
+  ["JSON nested too deeply to be read", "forge(b'[' * 150000)"],
+  ["a number of 100000 digits", "forge(b'{\"t\":\"done\",\"id\":' + b'9' * 100000 + b'}')"],
+  ["an id that is a string", "forge({'t': 'done', 'id': '2', 'status': 'ok'})"],
+  ["a header that is not an object", "forge([1, 2]); forge(b'null'); forge(b''); forge(b'{')"],
+  ["a kind that is an object", "forge({'t': {}, 'id': 2}); forge({'t': [], 'id': 2}); forge({'id': 2})"],
+  ["a display without its fields", "forge({'t': 'display', 'id': 2})"],
+  ["a display whose number is no number", 'forge(b\'{"t":"display","id":2,"display":NaN,"mime":"a","more":false}\')'],
+  [
+    "text that grows when it is written again",
+    'forge(b\'{"t":"display","id":2,"display":1,"more":false,"mime":"\' + \'é\'.encode() * 90000 + b\'"}\')',
+  ],
+  ["data for a run", "forge({'t': 'data', 'id': 2}, bytes(100000))"],
+  [
+    "a reply to nobody",
+    "forge({'t': 'reply', 'id': 2, 'ok': True}); forge({'t': 'reply', 'id': 4294967297, 'ok': True})",
+  ],
+  [
+    "output and credit, which only the supervisor sends",
+    "forge({'t': 'out', 'id': 2, 'stream': 'stdout'}, b'x'); forge({'t': 'credit', 'id': 2, 'bytes': 2**60})",
+  ],
+  [
+    "a header longer than its packet",
+    "os.writev(_worker.replies, [_worker.token, (2**32 - 1).to_bytes(4, 'little'), b'{}'])",
+  ],
+  ["packets without the token", "[os.write(_worker.replies, os.urandom(n)) for n in (1, 16, 19, 20, 21, 60000)]"],
+];
+
+describe.skipIf(skipsProcess).each(bothLayouts)("a forged message in the $name", (layout) => {
+  let codecell: Codecell;
+  beforeAll(async () => {
+    codecell = await openCells(layout, { proc: { timeout: "5s" } });
+  });
+  afterAll(() => codecell?.close());
+
+  test.each(forgeries)("%s: the session answers on, with its variables", async (_, code) => {
+    await using session = await codecell.openSession();
+    await run(session, "before = 'kept'");
+    const result = await within(10_000, run(session, `${forging}\n${code}\ntime.sleep(0.05)`));
+    expect(["ok", "error"]).toContain(result.status);
+    expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", result: "'kept'" });
+  });
+
+  test("an end that comes too early is believed, and does not stop the session", async () => {
+    await using session = await codecell.openSession();
+    const early = "forge({'t': 'done', 'id': 1, 'status': 'ok'})\nwhile True: time.sleep(0.01)";
+    expect(await within(5_000, run(session, forging + early))).toMatchObject({ status: "ok" });
+    const next = await within(20_000, run(session, "1"));
+    expect(["ok", "timeout"]).toContain(next.status);
+    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+  });
+
+  test("writing to every descriptor reaches nobody but the own output", async () => {
+    await using session = await codecell.openSession();
+    const code = `import os
+for fd in range(256):
+    for data in (b"\\0" * 64, b'{"t":"ready"}', (4 << 20).to_bytes(4, "little") * 2):
+        try: os.set_blocking(fd, False); os.write(fd, data)
+        except OSError: pass`;
+    await within(10_000, run(session, code));
+    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+  });
+
+  test("reading the worker's own requests away does not hang the caller", async () => {
+    await using session = await codecell.openSession();
+    const thief = `${forging}
+def steal():
+    while True: os.read(_worker.requests, 100000)
+for _ in range(8): threading.Thread(target=steal, daemon=True).start()`;
+    await run(session, thief);
+    const next = await within(20_000, run(session, "1", { timeoutMs: 1_000 }));
+    expect(["ok", "timeout", "crashed"]).toContain(next.status);
+    await within(20_000, session.reset());
+    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+  });
+});
+
+describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
+  let codecell: Codecell;
+  let session: Session;
+  beforeAll(async () => {
+    codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "5s" } });
+    session = await codecell.openSession();
+  });
+  afterAll(() => codecell?.close());
+
+  test("about a variable's size is not believed", async () => {
+    await run(session, "class Huge:\n    nbytes = 2 ** 70\nhuge = Huge()");
+    expect(await session.variables()).toContainEqual(expect.objectContaining({ name: "huge" }));
+  });
+
+  test.each(["'x'", "'[' * 1000000", "'{\"a\": 1e999999999}' * 2"])(
+    "with JSON of %s gets an error with a code",
+    async (json) => {
+      await session.reset();
+      await run(session, `import json\njson.dumps = lambda *a, **k: ${json}`);
+      await expect(session.get("1")).rejects.toBeInstanceOf(CodecellError);
+      await expect(session.variables()).rejects.toBeInstanceOf(CodecellError);
+    },
+  );
+
+  test("with more data than was asked for ends its own session only", async () => {
+    await using liar = await codecell.openSession();
+    await run(
+      liar,
+      `${forging}\n_worker.request = lambda kind, header: [forge({'t': 'data', 'id': header['id']}, bytes(150000)) for _ in range(100)]`,
+    );
+    await expect(within(15_000, liar.variables())).rejects.toMatchObject({ code: "cell_lost" });
+    await session.reset();
+    expect(await run(session, "1")).toMatchObject({ status: "ok" });
+  });
+
+  test("with a flood of displays takes a bounded part of the host's memory", async () => {
+    await session.reset();
+    const { id } = await run(session, forging);
+    const before = process.memoryUsage().rss;
+    const flood = `end = time.monotonic() + 2
+while time.monotonic() < end:
+    forge({'t': 'display', 'id': ${id + 1}, 'display': 1, 'mime': 'm' * 150000, 'more': True})`;
+    await within(20_000, run(session, flood));
+    expect(process.memoryUsage().rss - before).toBeLessThan(120 * 2 ** 20);
+  });
+
+  test("with an error of a million wide characters is a result that keeps the state", async () => {
+    await session.reset();
+    await run(session, "before = 'kept'");
+    const result = await run(session, "raise ValueError('\\U0001F600' * 1000000)");
+    expect(result).toMatchObject({ status: "error", state: "kept", error: { name: "ValueError" } });
+    expect(await run(session, "before")).toMatchObject({ result: "'kept'" });
+  });
+
+  test("with a hundred questions at once answers or refuses each", async () => {
+    await session.reset();
+    const answers = await Promise.allSettled(Array.from({ length: 100 }, (_, n) => session.get(String(n))));
+    for (const [n, answer] of answers.entries()) {
+      if (answer.status === "fulfilled") expect(answer.value).toBe(n);
+      else expect(answer.reason).toMatchObject({ code: "too_large" });
+    }
+    expect(await run(session, "1")).toMatchObject({ status: "ok" });
+    await idle(1);
+  });
+});

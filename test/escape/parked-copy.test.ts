@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import {
+  bothLayouts,
+  eventually,
+  forging,
+  idle,
+  marked,
+  openCells,
+  run,
+  skipsProcess,
+  within,
+} from "../support/process-cells.ts";
+
+const others = "[int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, os.getpid())]";
+
+/** Ways to reach the copy of the state that a later crash falls back on. */
+const murders: readonly (readonly [string, string])[] = [
+  ["kill by pid", "for p in others:\n    for sig in range(1, 65): attempt(os.kill, p, sig)"],
+  ["kill of every process", "attempt(os.kill, -1, 9)"],
+  ["kill of every group", "for p in others: attempt(os.killpg, p, 9)\nattempt(os.kill, 0, 0)"],
+  ["pidfd_open", "for p in others: attempt(lambda: signal.pidfd_send_signal(os.pidfd_open(p), 9))"],
+  [
+    "a directory of /proc used as a pidfd",
+    "for p in others: attempt(lambda: signal.pidfd_send_signal(os.open('/proc/%d' % p, os.O_RDONLY), 9))",
+  ],
+  [
+    "thread signals and queued signals",
+    "for p in others:\n    libc.syscall(200, p, 9); libc.syscall(234, p, p, 9); libc.syscall(129, p, 9, buffer); libc.syscall(297, p, p, 9, buffer)",
+  ],
+  [
+    "a terminal whose foreground it is made",
+    "import pty, fcntl, termios\nmaster, slave = pty.openpty()\nattempt(fcntl.ioctl, slave, termios.TIOCSCTTY, 0)\nfor p in others:\n    attempt(os.tcsetpgrp, slave, p); os.write(master, b'\\x03\\x1c')\nos.close(master); os.close(slave)",
+  ],
+  ["its limits", "import resource\nfor p in others: attempt(resource.prlimit, p, resource.RLIMIT_CPU, (0, 0))"],
+  [
+    "its memory",
+    "for p in others: attempt(lambda: os.pwrite(os.open('/proc/%d/mem' % p, os.O_RDWR), b'x' * 4096, 4096))",
+  ],
+];
+
+describe.skipIf(skipsProcess).each(bothLayouts)("the parked copy in the $name", (layout) => {
+  let codecell: Codecell;
+  beforeAll(async () => {
+    codecell = await openCells(layout, { proc: { timeout: "10s" } });
+  });
+  afterAll(() => codecell?.close());
+
+  test.each(murders)("outlives %s", async (_, code) => {
+    await using session = await codecell.openSession();
+    await run(session, "before = 'kept'");
+    await idle();
+    const attack = `import os, signal, ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+buffer = ctypes.create_string_buffer(128)
+def attempt(call, *args):
+    try: call(*args)
+    except OSError: pass
+others = ${others}
+assert others, "there is no copy to attack"
+${code}
+os._exit(7)`;
+    expect(await within(15_000, run(session, attack))).toMatchObject({ status: "crashed", state: "recovered" });
+    expect(await run(session, "before")).toMatchObject({ result: "'kept'" });
+  });
+
+  test("is not taken from a message: a daemon that claims to be one ends with the run", async () => {
+    await using session = await codecell.openSession();
+    const mark = `claimant-${Math.random().toString(36).slice(2)}`;
+    const claim = `${forging}
+if os.fork() == 0:
+    for step in range(2):
+        os.setsid()
+        if os.fork(): os._exit(0)
+    if os.fork() == 0: os.execv("/bin/sh", ["sh", "-c", "sleep 60 # ${mark}; :"])
+    for n in range(4000):
+        for pid in (os.getpid(), os.getpid() + 1, 1, -1, 2 ** 31, 10 ** 30, True, "2", None):
+            forge({"t": "parked", "pid": pid, "run": "x"})
+    os._exit(0)`;
+    await within(10_000, run(session, claim));
+    await idle(300);
+    expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    expect(await eventually(() => marked(mark).length === 0)).toBe(true);
+    expect(await within(10_000, run(session, "import os\nos._exit(1)"))).toMatchObject({ status: "crashed" });
+    expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+  });
+
+  test("runs nothing of the user while it waits", async () => {
+    await using session = await codecell.openSession();
+    // what the copy calls to fall asleep becomes a program that counts
+    const awake = `import _signal, time
+def count(*_):
+    n = 0
+    while True:
+        n += 1
+        open('/workspace/awake', 'w').write(str(n))
+        time.sleep(0.001)
+_signal.sigwaitinfo = count`;
+    await run(session, awake);
+    await idle(200);
+    const read = "open('/workspace/awake').read() if __import__('os').path.exists('/workspace/awake') else ''";
+    const first = await run(session, read);
+    await idle(200);
+    expect((await run(session, read)).result).toBe(first.result);
+  });
+});
+
+describe.skipIf(skipsProcess)("making the copy", () => {
+  let codecell: Codecell;
+  beforeAll(async () => {
+    codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "10s" } });
+  });
+  afterAll(() => codecell?.close());
+
+  test("holds nobody for ever when user code blocks every fork, and the next result says what was lost", async () => {
+    await using session = await codecell.openSession();
+    await run(session, "import os, time\nos.register_at_fork(before=lambda: time.sleep(10 ** 6))");
+    await idle(20);
+    expect(await within(15_000, session.get("1"))).toBe(1);
+    const { notes } = await run(session, "1");
+    expect(notes.join(" ")).toContain("a copy of its state could not be made");
+  });
+
+  test("does not go round and round when user code dies at every fork", async () => {
+    await using session = await codecell.openSession();
+    await run(session, "import os\nos.register_at_fork(after_in_parent=lambda: os._exit(1))");
+    await idle(500);
+    const before = await session.usage();
+    await idle(500);
+    const after = await session.usage();
+    expect((after.cpuMs ?? 0) - (before.cpuMs ?? 0)).toBeLessThan(100);
+    const next = await within(10_000, run(session, "40 + 2"));
+    expect(next).toMatchObject({ status: "ok", result: "42" });
+    expect(next.notes.length).toBeLessThan(8);
+  });
+});

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import type { HostOptions } from "../../src/runners/process/host.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { skipOrFail } from "../contract/required.ts";
+
+export interface Layout {
+  readonly name: string;
+  readonly options: HostOptions;
+}
+
+const sample = processRunner();
+const probe = await sample.probe();
+await sample[Symbol.asyncDispose]();
+
+export const skipsProcess = skipOrFail("process", probe);
+export const hasMemoryGroup = probe.available && probe.guarantees.includes("kernel-memory-limit");
+
+const template: Layout = { name: "template layout", options: { layout: "template" } };
+const direct: Layout = { name: "direct layout", options: { layout: "direct" } };
+const withoutGroups: Layout = {
+  name: "template layout without control groups",
+  options: { layout: "template", cgroups: false },
+};
+export const bothLayouts: readonly Layout[] = [template, direct];
+export const everyLayout: readonly Layout[] = [template, direct, withoutGroups];
+
+/** A policy's sessions in one layout. */
+export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<Codecell> {
+  return Codecell.open({ policy: parsePolicy(policy), runners: [processRunner(layout.options)] });
+}
+
+/** Runs code that is expected to get through, and gives back what its last expression printed as JSON. */
+export async function look(session: Session, code: string, options?: RunOptions): Promise<unknown> {
+  const result = await session.run(`import json\n${code}`, options).result;
+  if (result.status !== "ok")
+    throw new Error(`${result.status}: ${result.error?.traceback ?? result.notes.join("; ")}`);
+  return JSON.parse(result.stdout);
+}
+
+export function run(session: Session, code: string, options?: RunOptions): Promise<RunResult> {
+  return session.run(code, options).result;
+}
+
+/** Long enough for the copy of the state that is made in idle time. */
+export function idle(ms = 80): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Fails instead of waiting for ever: a hung client is what an attacker may be after. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`hung for ${ms} ms`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+export interface HostProcess {
+  readonly pid: number;
+  readonly uid: number;
+  readonly command: string;
+  readonly status: Readonly<Record<string, string>>;
+}
+
+/** Living processes of the host; a zombie is nobody. */
+export function hostProcesses(): HostProcess[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const text = readFileSync(`/proc/${name}/status`, "utf8");
+        const status = Object.fromEntries(text.split("\n").map((line) => line.split(/:\s+/, 2) as [string, string]));
+        if (status.State?.startsWith("Z")) return [];
+        const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
+        return [{ pid: Number(name), uid: Number(status.Uid?.split("\t")[0]), command, status }];
+      } catch {
+        return []; // it ended while we looked
+      }
+    });
+}
+
+/** Processes of the host whose command line carries a mark that a test planted in it. */
+export function marked(mark: string): HostProcess[] {
+  return hostProcesses().filter(({ command }) => command.includes(mark));
+}
+
+/** Waits until the condition holds; false when it never does. */
+export async function eventually(holds: () => boolean, ms = 5_000): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (!holds()) {
+    if (performance.now() > end) return false;
+    await idle(20);
+  }
+  return true;
+}
+
+/** Python that finds the worker's token in its own memory and sends messages as the worker would. */
+export const forging = `
+import gc, json, os, threading, time
+from codecell_kernel import worker as _kernel
+_worker = next(one for one in gc.get_objects() if type(one) is _kernel.Worker)
+def forge(header, body=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    os.writev(_worker.replies, [_worker.token, len(text).to_bytes(4, "little"), text, body])
+`;

@@ -8,8 +8,9 @@ const mayImport: Record<string, readonly string[]> = {
   lib: [],
   policy: ["lib"],
   kernel: ["lib"],
+  artifacts: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
-  sessions: ["lib", "policy", "kernel", "runners"],
+  sessions: ["lib", "policy", "kernel", "runners", "artifacts"],
   surfaces: ["lib", "policy", "runners", "sessions"],
 };
 

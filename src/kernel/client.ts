@@ -1,19 +1,18 @@
 import type { Duplex } from "node:stream";
-import { deadline } from "../lib/deadline.ts";
-import { CodecellError, messageOf } from "../lib/errors.ts";
+import { CodecellError } from "../lib/errors.ts";
+import { type Branch, KernelConnection, type KernelInfo, type StartConfig } from "./connection.ts";
 import { Credit } from "./credit.ts";
-import { encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
 import {
   type CellMessage,
-  cellMessage,
   type DoneMessage,
   type HostMessage,
   type Language,
+  type RestoreFailure,
+  restoreFailures,
   type Variable,
   variableList,
 } from "./messages.ts";
 
-export type StartConfig = Omit<Extract<HostMessage, { t: "start" }>, "t">;
 export type ValueFormat = "json" | "bytes" | "repr";
 
 export interface RunRequest {
@@ -31,11 +30,7 @@ export interface RunHandlers {
 
 /** The interpreter died between two runs. */
 export type LostMessage = Extract<CellMessage, { t: "lost" }>;
-
-export interface KernelInfo {
-  readonly python: string;
-  readonly languages: readonly string[];
-}
+export type OnLost = (message: LostMessage) => void;
 
 type Pending =
   | { kind: "run"; handlers: RunHandlers; resolve: (done: DoneMessage) => void; reject: (error: Error) => void }
@@ -49,57 +44,55 @@ type Pending =
       reject: (error: Error) => void;
     };
 
-const startTimeoutMs = 60_000;
+/** Everything of a request but its number. */
+type Request = HostMessage extends infer Message
+  ? Message extends { id: number }
+    ? Omit<Message, "id">
+    : never
+  : never;
+
 const maxVariablesBytes = 8 * 1024 * 1024;
+const maxReportBytes = 4 * 1024 * 1024;
 const transferTimeoutMs = 120_000;
 /** How long after a request's own limit the supervisor may take to say so: it may have to bring a copy back first. */
 const answerGraceMs = 15_000;
 /** Requests and runs share the wire but not their numbers: `<run 3>` in a traceback is the third run. */
 const firstRequestId = 2 ** 32;
 
-/** Speaks the kernel's protocol over a cell's channel. Whatever comes back is checked; a broken promise ends it. */
-export class KernelClient {
-  readonly #channel: Duplex;
-  readonly #decoder = new FrameDecoder();
+/** Speaks to one interpreter of a cell. */
+export class KernelClient implements Branch {
+  readonly #connection: KernelConnection;
+  readonly #branch: number;
   readonly #pending = new Map<number, Pending>();
-  readonly #onLost: (message: LostMessage) => void;
-  #runs = 0;
+  readonly #onLost: OnLost;
+  #runs: number;
   #requests = firstRequestId;
-  #failure: CodecellError | undefined;
-  #ready: { resolve: () => void; reject: (error: Error) => void } | undefined;
-  #info: KernelInfo = { python: "", languages: [] };
 
-  private constructor(channel: Duplex, onLost: (message: LostMessage) => void) {
-    this.#channel = channel;
+  private constructor(connection: KernelConnection, branch: number, runs: number, onLost: OnLost) {
+    this.#connection = connection;
+    this.#branch = branch;
+    this.#runs = runs;
     this.#onLost = onLost;
-    channel.on("data", (bytes: Buffer) => this.#receive(bytes));
-    channel.on("error", (error) =>
-      this.#fail(new CodecellError("cell_lost", "the cell's channel broke", { cause: error })),
-    );
-    channel.on("close", () => this.#fail(new CodecellError("cell_lost", "the cell ended")));
-    channel.on("end", () => this.#fail(new CodecellError("cell_lost", "the cell ended")));
+    connection.attach(branch, this);
   }
 
   /** Sets the worker up and returns when it is ready for code. */
   static async connect(
     channel: Duplex,
     config: StartConfig,
-    options: { signal?: AbortSignal; onLost?: (message: LostMessage) => void } = {},
+    options: { signal?: AbortSignal; onLost?: OnLost } = {},
   ): Promise<KernelClient> {
-    const client = new KernelClient(channel, options.onLost ?? (() => {}));
-    using limit = deadline(startTimeoutMs, options.signal);
-    await new Promise<void>((resolve, reject) => {
-      client.#ready = { resolve, reject };
-      limit.signal.addEventListener("abort", () => {
-        reject(new CodecellError("aborted", `the start was given up: ${messageOf(limit.signal.reason)}`));
-      });
-      client.#send({ t: "start", ...config });
-    });
-    return client;
+    const connection = await KernelConnection.open(channel, config, options.signal);
+    return new KernelClient(connection, 0, 0, options.onLost ?? (() => {}));
   }
 
   get info(): KernelInfo {
-    return this.#info;
+    return this.#connection.info;
+  }
+
+  /** Whether the cell still answers. */
+  get isAlive(): boolean {
+    return this.#connection.failure === undefined;
   }
 
   /** The number that the next run gets. */
@@ -120,110 +113,73 @@ export class KernelClient {
 
   /** First call: stop the run and keep the state. Second call: end it. */
   interrupt(runId: number): void {
-    if (!this.#failure) this.#send({ t: "interrupt", id: runId });
+    if (this.isAlive) this.#send({ t: "interrupt", id: runId });
   }
 
   async variables(timeoutMs = 10_000): Promise<Variable[]> {
-    const data = await this.#request((id) => ({ t: "vars", id, timeoutMs }), maxVariablesBytes);
-    return listOfVariables(data);
+    return listOfVariables(await this.#request({ t: "vars", timeoutMs }, maxVariablesBytes));
   }
 
   /** The value of a variable or an expression. */
   get(expression: string, format: ValueFormat, options: { maxBytes: number; timeoutMs: number }): Promise<Buffer> {
-    return this.#request((id) => ({ t: "get", id, expression, format, ...options }), options.maxBytes);
+    return this.#request({ t: "get", expression, format, ...options }, options.maxBytes);
   }
 
   /** Puts bytes (raw, or as JSON text) into a variable; large values go as a stream of raw frames. */
   async set(name: string, format: "json" | "bytes", data: Uint8Array): Promise<void> {
-    const credit = new Credit();
-    let id = 0;
-    const reply = this.#request(
-      (requestId) => {
-        id = requestId;
-        return { t: "set", id: requestId, name, format, size: data.byteLength, timeoutMs: transferTimeoutMs };
-      },
-      0,
-      credit,
-    );
-    const sent = credit.spend(data, (piece) => this.#send({ t: "data", id }, piece));
-    await Promise.all([reply.finally(() => credit.close()), sent]);
+    await this.#transfer({ t: "set", name, format, size: data.byteLength, timeoutMs: transferTimeoutMs }, data, 0);
   }
 
   async reset(): Promise<void> {
-    await this.#request((id) => ({ t: "reset", id }), 0);
+    await this.#request({ t: "reset" }, 0);
   }
 
-  #request(message: (id: number) => HostMessage, maxBytes: number, credit?: Credit): Promise<Buffer> {
-    this.#assertAlive();
-    const id = ++this.#requests;
-    const request = message(id);
-    const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
-    let watchdog: NodeJS.Timeout | undefined;
-    // Stops a cell that never answers from holding its caller. What came before may take its own time.
-    const watch = () => {
-      const [oldest] = this.#pending.keys();
-      if (oldest === id) this.#abandon(new CodecellError("cell_lost", "the cell did not answer and was ended"));
-      else watchdog = setTimeout(watch, limitMs);
-    };
-    return new Promise<Buffer>((resolve, reject) => {
-      this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
-      watchdog = setTimeout(watch, limitMs);
-      this.#send(request);
-    }).finally(() => clearTimeout(watchdog));
+  /** Keeps a frozen copy of the interpreter under a name. */
+  async checkpoint(name: string): Promise<void> {
+    await this.#request({ t: "checkpoint", name }, 0);
   }
 
-  #abandon(error: CodecellError): void {
-    this.#fail(error);
-    this.#channel.destroy();
+  /** Goes on from a named copy, which stays. */
+  async rollback(name: string): Promise<void> {
+    await this.#request({ t: "rollback", name }, 0);
   }
 
-  #send(message: HostMessage, body?: Uint8Array): void {
-    const head = encodeFrameHead(message, body?.byteLength);
-    if (!body?.byteLength) {
-      this.#channel.write(head);
-      return;
-    }
-    this.#channel.cork();
-    this.#channel.write(head);
-    this.#channel.write(body);
-    this.#channel.uncork();
+  async forget(name: string): Promise<void> {
+    await this.#request({ t: "forget", name }, 0);
   }
 
-  #receive(bytes: Buffer): void {
-    if (this.#failure) return;
+  /** A second interpreter in the same cell that starts from this one's state. */
+  async fork(onLost: OnLost): Promise<KernelClient> {
+    const branch = this.#connection.newBranch();
+    const fork = new KernelClient(this.#connection, branch, this.#runs, onLost);
     try {
-      this.#decoder.push(bytes, (frame) => this.#onFrame(frame));
+      await this.#request({ t: "fork", into: branch }, 0);
+      return fork;
     } catch (error) {
-      this.#abandon(error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error)));
+      this.#connection.detach(branch);
+      throw error;
     }
   }
 
-  #onFrame({ header, body }: Frame): void {
-    const parsed = cellMessage.safeParse(header);
-    if (!parsed.success) {
-      throw new CodecellError("cell_lost", "the cell sent a message that is not part of the protocol");
-    }
-    this.#onMessage(parsed.data, body);
+  /** Ends a fork's interpreter; the cell goes on for the others. */
+  async leave(): Promise<void> {
+    await this.#request({ t: "leave" }, 0);
+    this.#connection.detach(this.#branch);
   }
 
-  #onMessage(message: CellMessage, body: Uint8Array): void {
+  /** Every variable as bytes, made inside the cell; they are for `restore` and nobody else. */
+  snapshot(options: { maxBytes: number; timeoutMs: number }): Promise<Buffer> {
+    return this.#request({ t: "snapshot", ...options }, options.maxBytes);
+  }
+
+  /** Puts the variables of a snapshot back and tells what did not come back. */
+  async restore(data: Uint8Array, timeoutMs = transferTimeoutMs): Promise<RestoreFailure[]> {
+    const report = await this.#transfer({ t: "restore", size: data.byteLength, timeoutMs }, data, maxReportBytes);
+    return report.byteLength === 0 ? [] : restoreFailures.parse(JSON.parse(report.toString()));
+  }
+
+  onMessage(message: CellMessage, body: Uint8Array): void {
     switch (message.t) {
-      case "hello":
-        this.#info = { python: message.python, languages: message.languages };
-        return;
-      case "ready":
-        this.#ready?.resolve();
-        this.#ready = undefined;
-        return;
-      case "failed":
-        // Once user code has run, a cell that reports a failed start is one that was lost.
-        this.#fail(
-          new CodecellError(
-            this.#ready ? "cell_start_failed" : "cell_lost",
-            `the cell could not be set up: ${message.reason}`,
-          ),
-        );
-        return;
       case "lost":
         this.#onLost(message);
         return;
@@ -250,6 +206,47 @@ export class KernelClient {
     }
   }
 
+  onFailure(error: CodecellError): void {
+    for (const pending of this.#pending.values()) {
+      if (pending.kind === "request") pending.credit?.close();
+      pending.reject(error);
+    }
+    this.#pending.clear();
+  }
+
+  /** A request whose body follows as a stream of raw frames. */
+  async #transfer(request: Request, data: Uint8Array, maxBytes: number): Promise<Buffer> {
+    const credit = new Credit();
+    const reply = this.#request(request, maxBytes, credit);
+    const id = this.#requests;
+    const sent = credit.spend(data, (piece) => this.#send({ t: "data", id }, piece));
+    const [answer] = await Promise.all([reply.finally(() => credit.close()), sent]);
+    return answer;
+  }
+
+  #request(request: Request, maxBytes: number, credit?: Credit): Promise<Buffer> {
+    this.#assertAlive();
+    const id = ++this.#requests;
+    const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
+    let watchdog: NodeJS.Timeout | undefined;
+    // Stops a cell that never answers from holding its caller. What came before may take its own time.
+    const watch = () => {
+      const [oldest] = this.#pending.keys();
+      if (oldest === id)
+        this.#connection.abandon(new CodecellError("cell_lost", "the cell did not answer and was ended"));
+      else watchdog = setTimeout(watch, limitMs);
+    };
+    return new Promise<Buffer>((resolve, reject) => {
+      this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
+      watchdog = setTimeout(watch, limitMs);
+      this.#send({ ...request, id } as HostMessage);
+    }).finally(() => clearTimeout(watchdog));
+  }
+
+  #send(message: HostMessage, body?: Uint8Array): void {
+    this.#connection.send(this.#branch, message, body);
+  }
+
   #runHandlers(id: number): RunHandlers | undefined {
     const pending = this.#pending.get(id);
     return pending?.kind === "run" ? pending.handlers : undefined;
@@ -267,8 +264,9 @@ export class KernelClient {
     if (pending?.kind !== "request") return;
     pending.received += body.byteLength;
     // The cell promised to stay below the limit; it is not believed.
-    if (pending.received > pending.maxBytes)
+    if (pending.received > pending.maxBytes) {
       throw new CodecellError("cell_lost", "the cell sent more than was asked for");
+    }
     pending.chunks.push(body);
   }
 
@@ -285,18 +283,7 @@ export class KernelClient {
   }
 
   #assertAlive(): void {
-    if (this.#failure) throw this.#failure;
-  }
-
-  #fail(error: CodecellError): void {
-    if (this.#failure) return;
-    this.#failure = error;
-    this.#ready?.reject(error);
-    for (const pending of this.#pending.values()) {
-      if (pending.kind === "request") pending.credit?.close();
-      pending.reject(error);
-    }
-    this.#pending.clear();
+    if (this.#connection.failure) throw this.#connection.failure;
   }
 }
 

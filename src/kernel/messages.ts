@@ -43,8 +43,23 @@ export type HostMessage =
   | { t: "set"; id: number; name: string; format: "json" | "bytes"; size: number; timeoutMs: number }
   | { t: "data"; id: number }
   | { t: "reset"; id: number }
+  /** keep a frozen copy of the interpreter under a name */
+  | { t: "checkpoint"; id: number; name: string }
+  /** go on from a named copy, which stays */
+  | { t: "rollback"; id: number; name: string }
+  | { t: "forget"; id: number; name: string }
+  /** start a second interpreter from this one's state, in the same cell; `into` is its branch */
+  | { t: "fork"; id: number; into: number }
+  /** end a branch that `fork` made */
+  | { t: "leave"; id: number }
+  /** variables as bytes, one by one; the reply's data is the snapshot */
+  | { t: "snapshot"; id: number; maxBytes: number; timeoutMs: number }
+  /** followed by `data` frames; the reply's data is a JSON list of what did not come back */
+  | { t: "restore"; id: number; size: number; timeoutMs: number }
   /** the receiver of a bulk transfer has taken this many bytes */
   | { t: "credit"; id: number; bytes: number };
+
+export const maxChangedFiles = 1000;
 
 const id = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -55,6 +70,10 @@ export type Variable = z.output<typeof variable>;
 
 const runError = z.object({ name: text, message: text, traceback: text });
 export type RunError = z.output<typeof runError>;
+
+/** A file that a run created or changed, as the cell tells it: a hint, not a fact. */
+const changedFile = z.object({ path: text.max(4096), size: count, modifiedMs: count });
+export type ChangedFile = z.output<typeof changedFile>;
 
 const done = z.object({
   t: z.literal("done"),
@@ -76,11 +95,21 @@ const done = z.object({
   /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
   recoveredTo: count.optional(),
   signal: count.optional(),
+  /** files below the workspace that the run created or changed */
+  files: z.array(changedFile).max(maxChangedFiles).optional(),
+  /** false: there were more than could be told */
+  filesComplete: z.boolean().optional(),
 });
 
 /** Cell to host. Untrusted: a forged message can only lie about its own session. */
 export const cellMessage = z.discriminatedUnion("t", [
-  z.object({ t: z.literal("hello"), protocol: z.literal(protocolVersion), python: text, languages: z.array(text) }),
+  z.object({
+    t: z.literal("hello"),
+    protocol: z.literal(protocolVersion),
+    python: text,
+    languages: z.array(text),
+    features: z.array(text).default([]),
+  }),
   z.object({ t: z.literal("ready") }),
   /** the cell could not be set up; `reason` is for the log */
   z.object({ t: z.literal("failed"), reason: text }),
@@ -95,7 +124,15 @@ export const cellMessage = z.discriminatedUnion("t", [
     id,
     ok: z.boolean(),
     code: z
-      .enum(["variable_missing", "variable_unserializable", "expression_failed", "too_large", "timeout", "cell_lost"])
+      .enum([
+        "variable_missing",
+        "variable_unserializable",
+        "expression_failed",
+        "too_large",
+        "checkpoint_unknown",
+        "timeout",
+        "cell_lost",
+      ])
       .optional(),
     message: text.optional(),
     /** size in bytes of the `data` frames that came before */
@@ -116,3 +153,10 @@ export type DoneMessage = z.output<typeof done>;
 
 /** body of the `vars` reply */
 export const variableList = z.array(variable).max(10_000);
+
+const restoreFailure = z.object({ name: text.max(1000), reason: text.max(2000) });
+/** A variable that a snapshot had and that did not come back. */
+export type RestoreFailure = z.output<typeof restoreFailure>;
+
+/** body of the `restore` reply */
+export const restoreFailures = z.array(restoreFailure).max(10_000);

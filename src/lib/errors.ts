@@ -29,6 +29,9 @@ export type CodecellErrorCode =
   | "variable_unserializable"
   /** an expression asked for by `get` raised, or took too long */
   | "expression_failed"
+  | "file_missing"
+  /** a file that is not given out: a bad name, a link, a special file, a directory, or one that the policy denies */
+  | "file_refused"
   /** code, a value or a file is over its limit */
   | "too_large"
   | "aborted"

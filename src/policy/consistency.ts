@@ -36,7 +36,8 @@ function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
 
 function* sourceProblems({ fs }: Policy): Iterable<FoundProblem> {
   const matcher = denyMatcher(fs.deny);
-  for (const { path, source } of sources(fs)) {
+  const loadable = fs.load.map((source, index) => ({ path: ["fs", "load", index], source }));
+  for (const { path, source } of [...sources(fs), ...loadable]) {
     const glob = source === undefined ? undefined : deniedSource(source, matcher);
     if (glob !== undefined) yield { path, message: `${source} is denied by ${glob}` };
   }

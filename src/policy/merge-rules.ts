@@ -74,6 +74,13 @@ const denyGlobs: Order<string[]> = {
   ],
 };
 
+/** For a model only the very same paths: one below them may be a link, made by a program, that leads out. */
+const loadable: Order<string[]> = {
+  ...fewer,
+  under: (to, ceiling, own) =>
+    to.every((path) => own.includes(path) || ceiling.some((limit) => path === limit || isBelow(path, limit))),
+};
+
 const hosts: Order<string[]> = {
   narrows: (to, from) => to.every((host) => from.some((other) => hostPatternCovers(other, host))),
   join: union,
@@ -99,6 +106,7 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "fs.deps": rule("fs", "deps", directory),
   "fs.mounts": rule("fs", "mounts", mounts),
   "fs.deny": rule("fs", "deny", denyGlobs),
+  "fs.load": rule("fs", "load", loadable),
   "net.enabled": rule("net", "enabled", onlyOff),
   "net.allowlist": rule("net", "allowlist", hosts),
   "net.deny": rule("net", "deny", more),

@@ -18,6 +18,7 @@ const wide = parsePolicy({
       { source: "/srv/b", target: "/b" },
     ],
     deny: ["secret/**", "!.npmrc"],
+    load: ["/srv/data", "/srv/one.csv"],
   },
   net: { enabled: true, allowlist: ["packages.example", "*.example.com"], deny: ["bad.example.com"] },
   proc: { timeout: "60s", memory: "1GiB", cpus: 2, pids: 100, background: true },
@@ -79,6 +80,8 @@ describe("an override from a model", () => {
     ["fs.mounts", { fs: { mounts: [{ source: "/srv/a", target: "/elsewhere" }] } }],
     ["fs.deny", { fs: { deny: [] } }],
     ["fs.deny", { fs: { deny: ["secret/**", "!.npmrc", "!.env*"] } }],
+    ["fs.load", { fs: { load: ["/srv/data", "/srv/other"] } }],
+    ["fs.load", { fs: { load: ["/srv/data/link"] } }],
     ["net.allowlist", { net: { allowlist: ["evil.org"] } }],
     ["net.allowlist", { net: { allowlist: ["packages.example:22"] } }],
     ["net.deny", { net: { deny: [] } }],
@@ -151,6 +154,7 @@ describe("an override from a host program", () => {
           workspace: "/srv/work",
           mounts: [{ source: "/srv/data", target: "/data" }],
           deny: ["secret/**", "!.npmrc"],
+          load: ["/srv/data"],
         },
         net: { enabled: true, allowlist: ["*.example.com"] },
         env: { TZ: "" },
@@ -178,6 +182,7 @@ describe("an override from a host program", () => {
       },
     ],
     ["a lift that the ceiling has", { fs: { deny: ["secret/**", "!.npmrc"] } }],
+    ["to load from below the ceiling's directory", { fs: { load: ["/srv/data/x.csv"] } }],
     ["a host below the ceiling's", { net: { enabled: true, allowlist: ["api.example.com"] } }],
     ["a variable that the ceiling names", { env: { LANG: "C", TZ: "Europe/Berlin" } }],
     ["a runner, where the policy leaves it open", { isolation: { runner: "process" } }],
@@ -191,6 +196,7 @@ describe("an override from a host program", () => {
     ["fs.mounts", { fs: { mounts: [{ source: "/srv/data", target: "/data", mode: "rw" }] } }],
     ["fs.mounts", { fs: { mounts: [{ source: "/srv/other", target: "/o" }] } }],
     ["fs.deny", { fs: { deny: ["!.npmrc"] } }],
+    ["fs.load", { fs: { load: ["/srv/data", "/srv/data2"] } }],
     ["net.allowlist", { net: { allowlist: ["example.org"] } }],
     ["env", { env: { LANG: "de" } }],
     ["kernel.python", { kernel: { python: "/opt/python" } }],
@@ -248,7 +254,7 @@ describe("merging", () => {
 
   test("has a row for every rule", () => {
     for (const name of Object.keys(mergeRules)) expect(showRule(wide, name as PolicyFieldName)).toBeTypeOf("string");
-    expect(Object.keys(mergeRules)).toHaveLength(21);
+    expect(Object.keys(mergeRules)).toHaveLength(22);
   });
 });
 
@@ -270,6 +276,7 @@ function expectNotWider(to: Policy, from: Policy): void {
   for (const path of ["secret/x", ".npmrc", ".env", ".ssh/id_rsa", "a/b"]) {
     if (wasDenied(path) !== undefined) expect(denied(path)).toBeDefined();
   }
+  for (const path of to.fs.load) expect(from.fs.load).toContain(path);
   expect(!to.net.enabled || from.net.enabled).toBe(true);
   for (const host of to.net.allowlist)
     expect(from.net.allowlist.some((wideHost) => hostPatternCovers(wideHost, host))).toBe(true);
@@ -291,6 +298,7 @@ function randomOverride(random: () => number): PolicyOverride {
       { deps: pick(null, "/srv/deps", "/srv/deps2") },
       { mounts: some({ source: pick("/srv/a", "/srv/b"), target: pick("/a", "/c"), mode: pick("ro", "rw") }) },
       { deny: some("secret/**", "more", "!.npmrc", "!.env*", "secret/**") },
+      { load: some("/srv/data", "/srv/one.csv", "/srv/data/x", "/srv") },
     ),
     net: pick<PolicyOverride["net"]>(
       { enabled: pick(true, false) },

@@ -30,7 +30,7 @@ describe("a policy file", () => {
     expect(parse("")).toEqual({
       version: 1,
       isolation: { runner: "auto", minimum: "wasm" },
-      fs: { mounts: [], deny: [] },
+      fs: { mounts: [], deny: [], load: [] },
       net: { enabled: false, allowlist: [], deny: [] },
       proc: {
         ...{ timeoutMs: 30_000, memoryBytes: 512 * 2 ** 20, diskBytes: 256 * 2 ** 20, outputBytes: 2 ** 20 },
@@ -45,11 +45,12 @@ describe("a policy file", () => {
 
   test("resolves its paths against its own directory and the home directory", () => {
     const { fs, kernel } = parse(
-      "fs: { workspace: work/., deps: ~/deps, mounts: [{ source: ../data, target: /data/ }] }\nkernel: { python: venv/bin/python }",
+      "fs: { workspace: work/., deps: ~/deps, mounts: [{ source: ../data, target: /data/ }], load: [in, ~/x.csv] }\nkernel: { python: venv/bin/python }",
     );
     expect(fs.workspace).toBe("/srv/project/work");
     expect(fs.deps).toBe("/home/someone/deps");
     expect(fs.mounts).toEqual([{ source: "/srv/data", target: "/data", mode: "ro" }]);
+    expect(fs.load).toEqual(["/srv/project/in", "/home/someone/x.csv"]);
     expect(kernel.python).toBe("/srv/project/venv/bin/python");
   });
 
@@ -111,6 +112,8 @@ env: { PORT: 8080 }
     ["the host's root", "fs: { workspace: / }", "1:18  fs.workspace: / is the whole host"],
     ["a system directory", "fs: { deps: /etc/ssl }", expect.stringContaining("/etc is refused with all below it")],
     ["credentials", "fs: { deps: ~/.aws }", "1:13  fs.deps: /home/someone/.aws is denied by .aws/**"],
+    ["a system file to load", "fs: { load: [a, /etc/passwd] }", expect.stringContaining("fs.load[1]: /etc is refused")],
+    ["a denied file to load", "fs: { load: [.ENV] }", "1:14  fs.load[0]: /srv/project/.ENV is denied by .env*"],
     ["a null path", "fs: { workspace: ~ }", "1:18  fs.workspace: expected a path"],
     ["a lift of nothing", "fs: { deny: ['!.npmr'] }", expect.stringContaining("(did you mean !.npmrc?)")],
     ["a broken glob", "fs: { deny: ['a['] }", expect.stringContaining("fs.deny[0]")],

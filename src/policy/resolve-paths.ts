@@ -11,7 +11,7 @@ type Section = Record<string, unknown>;
  */
 export function resolvePaths(policy: unknown, at: PolicyPath, context: PathContext): FoundProblem[] {
   const problems: FoundProblem[] = [];
-  const resolve = (owner: Section, path: PolicyPath, key: string, access?: { writable: boolean }) => {
+  const resolve = (owner: Section, path: PolicyPath, key: string | number, access?: { writable: boolean }) => {
     const written = owner[key];
     if (typeof written !== "string") return;
     const resolved = resolveHostPath(written, context);
@@ -36,6 +36,10 @@ export function resolvePaths(policy: unknown, at: PolicyPath, context: PathConte
     if (message !== undefined) problems.push({ path: [...path, "target"], message });
     targets.push(target);
     mount.target = normalTarget(target);
+  }
+  if (Array.isArray(fs.load)) {
+    const paths = fs.load as unknown as Section;
+    for (const index of fs.load.keys()) resolve(paths, [...at, "fs", "load"], index, { writable: false });
   }
   // An interpreter is run, not mounted for the program's use: any place will do.
   resolve(section(policy, "kernel"), [...at, "kernel"], "python");

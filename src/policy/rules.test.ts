@@ -10,6 +10,7 @@ test("every rule is listed once, in the order of the file", () => {
       "fs.deps",
       "fs.mounts",
       "fs.deny",
+      "fs.load",
       "net.enabled",
       "net.allowlist",
       "net.deny",

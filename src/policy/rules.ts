@@ -23,6 +23,7 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "fs.deps": ({ fs }) => fs.deps ?? "none",
   "fs.mounts": ({ fs }) => list(fs.mounts.map(({ source, target, mode }) => `${source} → ${target} (${mode})`)),
   "fs.deny": ({ fs }) => [`built-in (${builtinDeny.length})`, ...fs.deny].join(", "),
+  "fs.load": ({ fs }) => list(fs.load),
   "net.enabled": ({ net }) => String(net.enabled),
   "net.allowlist": ({ net }) => list(net.allowlist),
   "net.deny": ({ net }) => list(net.deny),

@@ -58,6 +58,10 @@ const rules = {
       .array(denyGlob)
       .max(256, "at most 256 globs")
       .describe("Globs hidden in every mount, besides the built-in list; !glob lifts an entry of that list."),
+    load: z
+      .array(path)
+      .max(256, "at most 256 paths")
+      .describe("Host directories or files that may be loaded into a variable; the deny globs hold here too."),
   },
   net: {
     enabled: z.boolean().describe("Whether the cell reaches any network at all."),
@@ -152,6 +156,7 @@ const fs = z.strictObject({
   deps: rules.fs.deps.optional(),
   mounts: rules.fs.mounts.default([]),
   deny: rules.fs.deny.default([]),
+  load: rules.fs.load.default([]),
 });
 
 const net = z.strictObject({

@@ -1,5 +1,14 @@
-/** Who holds a rule: the operating system's kernel, the language runtime around the code, the egress proxy, or a watcher. */
-export type EnforcedBy = "kernel" | "runtime" | "proxy" | "supervisor watchdog" | "host watchdog";
+/**
+ * Who holds a rule: the operating system's kernel, the language runtime around the code, the egress proxy, a watcher, or
+ * codecell's own process, which does the thing itself and nothing in the cell can.
+ */
+export type EnforcedBy = "kernel" | "runtime" | "proxy" | "supervisor watchdog" | "host watchdog" | "host";
+
+/** How every runner answers for `fs.load`: the host reads, so the kind of cell makes no difference. */
+export const loadedByHost: { readonly by: EnforcedBy; readonly how: string } = {
+  by: "host",
+  how: "real path checked against allow and deny before it is read",
+};
 
 /** One rule of the policy and what holds it. */
 export interface EnforcedRule {

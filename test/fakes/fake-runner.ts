@@ -109,7 +109,7 @@ function speak(channel: Duplex, program: FakeProgram): void {
   };
   const onMessage = (message: HostMessage, body: string) => {
     if (message.t === "start") {
-      send({ t: "hello", protocol: 1, python: "3.99.0", languages: ["python", "bash"] });
+      send({ t: "hello", protocol: 1, python: "3.99.0", languages: ["python", "bash"], features: [] });
       send({ t: "ready" });
     } else if (message.t === "run") void run(message.id, body);
     else if (message.t === "interrupt") interrupts.get(message.id)?.();

@@ -1,7 +1,7 @@
 import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import type { EnforcedBy, EnforcedRule, EnforcementPlan, RefusedRule } from "../receipt.ts";
+import { type EnforcedBy, type EnforcedRule, type EnforcementPlan, loadedByHost, type RefusedRule } from "../receipt.ts";
 import { privateFilesBytes } from "./cell-config.ts";
 import { type CgroupController, cgroupHolds } from "./cgroup.ts";
 import type { ProcessFacts } from "./process-facts.ts";
@@ -20,6 +20,7 @@ const table: Table = {
   "fs.deps": ({ fs }) => kernel(fs.deps ? "read-only bind mount" : "nothing is mounted"),
   "fs.mounts": ({ fs }) => kernel(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted"),
   "fs.deny": () => kernel("matching entries of every mount are covered when the cell starts"),
+  "fs.load": () => loadedByHost,
   "net.enabled": ({ net }) =>
     net.enabled
       ? { refused: networkRefusal, hint: "set net.enabled to false" }

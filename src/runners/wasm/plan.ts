@@ -1,7 +1,7 @@
 import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import type { EnforcedBy, EnforcedRule, EnforcementPlan, RefusedRule } from "../receipt.ts";
+import { type EnforcedBy, type EnforcedRule, type EnforcementPlan, loadedByHost, type RefusedRule } from "../receipt.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
 import { isInPythonRuntime } from "./python-modules.ts";
 
@@ -64,6 +64,7 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
       ? nothingOfTheHost(facts)
       : { reason: "this runner mounts nothing of the host", hint: `leave fs.mounts out, or ${useProcess}` },
   "fs.deny": (_, facts) => nothingOfTheHost(facts),
+  "fs.load": () => loadedByHost,
   "net.enabled": ({ net }, facts) =>
     net.enabled ? { reason: networkRefusal, hint: "set net.enabled to false" } : noNetwork(facts),
   "net.allowlist": (_, facts) => noNetwork(facts),

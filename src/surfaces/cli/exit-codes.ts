@@ -12,6 +12,8 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   runner_unavailable: 4,
   cell_start_failed: 4,
   language_unavailable: 4,
+  file_missing: 1,
+  file_refused: 3,
   variable_missing: 1,
   variable_unserializable: 1,
   expression_failed: 1,

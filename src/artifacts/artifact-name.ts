@@ -1,0 +1,42 @@
+import { CodecellError } from "../lib/errors.ts";
+import { printable } from "../policy/problem.ts";
+
+const maxComponentBytes = 255;
+const maxNameBytes = 1024;
+
+/** Characters that turn, break or hide what a person or a model reads: `gpj.exe` shown as `exe.jpg`, or unseen text. */
+const misleading =
+  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/u;
+
+/**
+ * Why a name cannot be that of a file in a workspace, or undefined. One file has one name: relative, with `/` between
+ * its parts, and nothing to resolve. The replacement character is what bytes that are not UTF-8 decode to, so a name with
+ * it may stand for another file.
+ */
+export function artifactNameProblem(name: unknown): string | undefined {
+  if (typeof name !== "string") return "a name is text";
+  if (name === "") return "the name is empty";
+  if (name.length > maxNameBytes) return `a name has at most ${maxNameBytes} bytes`;
+  if (/\p{Cs}|\ufffd/u.test(name)) return "the name is not valid UTF-8";
+  if (/\p{Cc}/u.test(name)) return "a name has no control characters";
+  if (misleading.test(name)) return "a name has no characters that change how it reads";
+  // On some systems a backslash separates directories, so `..\` would be a way up there.
+  if (name.includes("\\")) return "a name has no backslash";
+  if (name.startsWith("/")) return "a name is relative to the workspace";
+  if (Buffer.byteLength(name) > maxNameBytes) return `a name has at most ${maxNameBytes} bytes`;
+  for (const part of name.split("/")) {
+    if (part === "") return "a name has no empty parts";
+    if (part === "." || part === "..") return `a name has no ${part} parts`;
+    if (Buffer.byteLength(part) > maxComponentBytes) return `a part of a name has at most ${maxComponentBytes} bytes`;
+  }
+  return undefined;
+}
+
+/** The name as it came, or `file_refused`. */
+export function checkArtifactName(name: string): string {
+  const problem = artifactNameProblem(name);
+  if (problem === undefined) return name;
+  throw new CodecellError("file_refused", `${problem}: ${JSON.stringify(printable(String(name)))}`, {
+    hint: "name a file by its path in the workspace, such as plots/result.png",
+  });
+}

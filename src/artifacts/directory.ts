@@ -1,0 +1,139 @@
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { CodecellError } from "../lib/errors.ts";
+
+/** Linux: a descriptor that stands for a place and needs no permission to read it. Node does not name it. */
+const O_PATH = 0o10000000;
+
+/**
+ * An open directory whose entries are reached without following any link and without naming the way to it again. The
+ * attack: between a look at `a/b` and its opening, a program replaces `a` by a link that leads out.
+ *
+ * Node has no openat(2). On Linux `/proc/self/fd/N/name` is the same: the kernel starts at the open directory, wherever
+ * it is by now. Elsewhere a real path is used, and what was opened is compared afterwards with what lies at that path;
+ * there a program that wins several races in a row can still have another file opened, though not through a link at the
+ * last name.
+ */
+export class Directory implements AsyncDisposable {
+  readonly #handle: FileHandle;
+  readonly #base: string;
+  readonly #isAnchored: boolean;
+  #closing: Promise<void> | undefined;
+
+  private constructor(handle: FileHandle, base: string, isAnchored: boolean) {
+    this.#handle = handle;
+    this.#base = base;
+    this.#isAnchored = isAnchored;
+  }
+
+  /** Opens a directory that the host chose: links on the way to it are the host's own, its last name is none. */
+  static async open(path: string, options: { anchored?: boolean } = {}): Promise<Directory> {
+    if (constants.O_NOFOLLOW === undefined || constants.O_DIRECTORY === undefined)
+      throw new CodecellError("internal", "this platform cannot open files without following links");
+    const { anchored = await hasDescriptorPaths() } = options;
+    const handle = await open(path, directoryFlags(anchored));
+    try {
+      return new Directory(handle, anchored ? descriptorPath(handle) : await realpath(path), anchored);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** Path of the directory itself for a system call; good while it is open. */
+  get path(): string {
+    return this.#base;
+  }
+
+  /** Path of an entry for a system call that does not follow its last name; good while the directory is open. */
+  entry(name: string): string {
+    // A name with a slash would be resolved by the kernel, links included.
+    if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
+      throw new CodecellError("internal", "not the name of a directory entry");
+    return join(this.#base, name);
+  }
+
+  async openDirectory(name: string): Promise<Directory> {
+    const handle = await this.#open(name, directoryFlags(this.#isAnchored));
+    const base = this.#isAnchored ? descriptorPath(handle) : this.entry(name);
+    return new Directory(handle, base, this.#isAnchored);
+  }
+
+  /** Opens an entry that is no link. O_NONBLOCK: a pipe without a writer, or a lease, would hold us for ever. */
+  openFile(name: string, flags: number, mode?: number): Promise<FileHandle> {
+    return this.#open(name, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY, mode);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#handle.close();
+    return this.#closing;
+  }
+
+  async #open(name: string, flags: number, mode?: number): Promise<FileHandle> {
+    // A closed descriptor's number may belong to something else by now.
+    if (this.#closing) throw new CodecellError("internal", "the directory is closed");
+    const handle = await open(this.entry(name), flags, mode);
+    if (this.#isAnchored) return handle;
+    try {
+      await this.#verify(name, handle);
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async #verify(name: string, opened: FileHandle): Promise<void> {
+    const isHere =
+      (await realpath(this.#base)) === this.#base &&
+      isSameFile(await lstat(this.#base), await this.#handle.stat()) &&
+      isSameFile(await lstat(this.entry(name)), await opened.stat());
+    if (!isHere) throw new CodecellError("file_refused", "the file was replaced while it was opened");
+  }
+}
+
+/** Walks down from an open directory and hands the last one over; the ones between are closed. */
+export async function withDirectory<T>(
+  root: Directory,
+  parts: readonly string[],
+  use: (directory: Directory) => Promise<T>,
+  step: (parent: Directory, name: string) => Promise<Directory> = (parent, name) => parent.openDirectory(name),
+): Promise<T> {
+  let directory = root;
+  try {
+    for (const part of parts) {
+      const parent = directory;
+      directory = await step(parent, part);
+      if (parent !== root) await parent[Symbol.asyncDispose]();
+    }
+    return await use(directory);
+  } finally {
+    if (directory !== root) await directory[Symbol.asyncDispose]();
+  }
+}
+
+function directoryFlags(anchored: boolean): number {
+  return constants.O_DIRECTORY | constants.O_NOFOLLOW | (anchored ? O_PATH : constants.O_RDONLY);
+}
+
+function descriptorPath(handle: FileHandle): string {
+  return `/proc/self/fd/${handle.fd}`;
+}
+
+/** Whether /proc is there and is ours: a container may mask it. */
+async function hasDescriptorPaths(): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  const handle = await open("/", constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    return isSameFile(await handle.stat(), await stat(`${descriptorPath(handle)}/.`));
+  } catch {
+    return false;
+  } finally {
+    await handle.close();
+  }
+}
+
+function isSameFile(a: Stats, b: Stats): boolean {
+  return a.dev === b.dev && a.ino === b.ino;
+}

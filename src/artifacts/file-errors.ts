@@ -1,0 +1,57 @@
+import { CodecellError } from "../lib/errors.ts";
+import { printable } from "../policy/problem.ts";
+
+/** What went wrong with a file, in words without host paths: what the system says names them. */
+export function fileError(error: unknown, name: string): CodecellError {
+  if (error instanceof CodecellError) return error;
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const shown = printable(name, 200);
+  const refused = (why: string, hint?: string) => {
+    return new CodecellError("file_refused", `${shown} ${why}`, { cause: error, ...(hint ? { hint } : {}) });
+  };
+  switch (code) {
+    case "ENOENT":
+      return new CodecellError("file_missing", `${shown} does not exist`, { cause: error });
+    case "ELOOP":
+      return refused("is a link, and links are not followed");
+    case "ENOTDIR":
+      return refused("lies below something that is not a directory; links are not followed");
+    case "EISDIR":
+    case "ENOTEMPTY":
+      return refused("is a directory", "name a file");
+    case "ENXIO":
+    case "ENODEV":
+      return refused("is not a regular file");
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return refused("cannot be accessed: permission denied");
+    case "EAGAIN":
+    case "EBUSY":
+    case "ETXTBSY":
+      return refused("is held by another program", "try again when it is done");
+    case "ENAMETOOLONG":
+      return refused("has too long a name");
+    case "ENOSPC":
+    case "EDQUOT":
+    case "EFBIG":
+      return new CodecellError("too_large", `there is no space left for ${shown}`, {
+        cause: error,
+        hint: "free some space, or send less",
+        details: { reason: "disk_full" },
+      });
+    default:
+      return new CodecellError("internal", `${shown} cannot be accessed (${code || "unknown error"})`, {
+        cause: error,
+      });
+  }
+}
+
+/** Runs an access to a file; whatever it throws becomes a `CodecellError` about that name. */
+export async function accessing<T>(name: string, access: () => Promise<T>): Promise<T> {
+  try {
+    return await access();
+  } catch (error) {
+    throw fileError(error, name);
+  }
+}

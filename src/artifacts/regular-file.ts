@@ -1,0 +1,132 @@
+import { constants } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { CodecellError } from "../lib/errors.ts";
+import { printable } from "../policy/problem.ts";
+import type { Directory } from "./directory.ts";
+import { accessing } from "./file-errors.ts";
+
+/** Part of a file in bytes: from `start` up to but not including `end`; what lies past the end of the file is not there. */
+export interface ByteRange {
+  readonly start?: number;
+  readonly end?: number;
+}
+
+const chunkBytes = 256 * 1024;
+const largestReadBytes = 16 * 2 ** 20;
+
+/** A regular file, open for reading: everything is asked of and read from one descriptor, so no swap of names matters. */
+export class RegularFile implements AsyncDisposable {
+  readonly size: number;
+  readonly modifiedMs: number;
+  /** names of the file in its file system */
+  readonly links: number;
+  /** changes when the content does, as far as the file system tells: writes through a memory map may not show */
+  readonly identity: string;
+  /** when the file system last saw a change of any kind */
+  readonly changedMs: number;
+  readonly #handle: FileHandle;
+  readonly #shown: string;
+  #closing: Promise<void> | undefined;
+
+  private constructor(handle: FileHandle, shown: string, facts: Facts) {
+    this.#handle = handle;
+    this.#shown = shown;
+    this.size = Number(facts.size);
+    this.modifiedMs = Number(facts.mtimeNs / 1_000_000n);
+    this.changedMs = Number(facts.ctimeNs / 1_000_000n);
+    this.links = Number(facts.nlink);
+    this.identity = identityOf(facts);
+  }
+
+  /** Opens an entry of a directory; a link, a directory or a special file is `file_refused`. */
+  static async open(directory: Directory, name: string, shown = name): Promise<RegularFile> {
+    return accessing(shown, async () => {
+      const handle = await directory.openFile(name, constants.O_RDONLY);
+      try {
+        const facts = await handle.stat({ bigint: true });
+        if (facts.isFile()) return new RegularFile(handle, shown, facts);
+        const kind = facts.isDirectory() ? "a directory" : "not a regular file";
+        throw new CodecellError("file_refused", `${printable(shown, 200)} is ${kind}`, { hint: "name a regular file" });
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    });
+  }
+
+  /** Path of the open file for a system call on it, on Linux. */
+  get descriptorPath(): string {
+    return `/proc/self/fd/${this.#handle.fd}`;
+  }
+
+  /** Fills the buffer from a position as far as the file goes; answers with the bytes read. */
+  readInto(buffer: Uint8Array, position: number): Promise<number> {
+    return accessing(this.#shown, async () => {
+      let length = 0;
+      while (length < buffer.length) {
+        const wanted = Math.min(buffer.length - length, largestReadBytes);
+        const { bytesRead } = await this.#handle.read(buffer, length, wanted, position + length);
+        if (bytesRead === 0) break;
+        length += bytesRead;
+      }
+      return length;
+    });
+  }
+
+  /** Reads a range at once. More than `maxBytes` is `too_large`, and no memory is taken for it. */
+  async read(range: ByteRange & { readonly maxBytes: number }): Promise<Uint8Array> {
+    const { start, end } = this.#within(range);
+    if (end - start > range.maxBytes) {
+      const message = `${printable(this.#shown, 200)}: ${end - start} bytes were asked for, at most ${range.maxBytes} are read at once`;
+      throw new CodecellError("too_large", message, {
+        hint: "read a part of it, or stream it",
+        details: { size: this.size, maxBytes: range.maxBytes },
+      });
+    }
+    const data = new Uint8Array(end - start);
+    const length = await this.readInto(data, start);
+    return length === data.length ? data : data.slice(0, length);
+  }
+
+  /** Yields a range in pieces, exactly as many bytes as the file had when it was opened. */
+  async *chunks(range: ByteRange = {}): AsyncGenerator<Uint8Array, void, void> {
+    const { start, end } = this.#within(range);
+    for (let position = start; position < end; ) {
+      const chunk = new Uint8Array(Math.min(chunkBytes, end - position));
+      const length = await this.readInto(chunk, position);
+      // A reader who was told a size must not take a cut file for a whole one.
+      if (length < chunk.length) throw becameShorter(this.#shown);
+      position += length;
+      yield chunk;
+    }
+  }
+
+  /** Whether the file system has seen no change since the file was opened. */
+  async isUnchanged(): Promise<boolean> {
+    return identityOf(await this.#handle.stat({ bigint: true })) === this.identity;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#handle.close();
+    return this.#closing;
+  }
+
+  #within({ start = 0, end = this.size }: ByteRange): { start: number; end: number } {
+    if (![start, end].every((at) => Number.isSafeInteger(at) && at >= 0) || start > end)
+      throw new CodecellError("usage", "a range starts at 0 or later and does not end before it starts");
+    return { start: Math.min(start, this.size), end: Math.min(end, this.size) };
+  }
+}
+
+type Facts = Awaited<ReturnType<typeof bigStat>>;
+function bigStat(handle: FileHandle) {
+  return handle.stat({ bigint: true });
+}
+
+function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: Facts): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(":");
+}
+
+function becameShorter(shown: string): CodecellError {
+  return new CodecellError("file_refused", `${printable(shown, 200)} became shorter while it was read`);
+}

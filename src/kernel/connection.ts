@@ -1,0 +1,137 @@
+import type { Duplex } from "node:stream";
+import { deadline } from "../lib/deadline.ts";
+import { CodecellError, messageOf } from "../lib/errors.ts";
+import { encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
+import { type CellMessage, cellMessage, type HostMessage } from "./messages.ts";
+
+export type StartConfig = Omit<Extract<HostMessage, { t: "start" }>, "t">;
+
+export interface KernelInfo {
+  readonly python: string;
+  readonly languages: readonly string[];
+  /** what this kernel can do beyond runs and variables: checkpoints, fork, snapshot, files */
+  readonly features: readonly string[];
+}
+
+/** One interpreter in the cell listens for what is addressed to it. */
+export interface Branch {
+  onMessage(message: CellMessage, body: Uint8Array): void;
+  onFailure(error: CodecellError): void;
+}
+
+const startTimeoutMs = 60_000;
+
+/** A cell's channel: frames out, checked messages in, each to its branch. A broken promise ends it. */
+export class KernelConnection {
+  readonly #channel: Duplex;
+  readonly #decoder = new FrameDecoder();
+  readonly #branches = new Map<number, Branch>();
+  #failure: CodecellError | undefined;
+  #ready: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  #info: KernelInfo = { python: "", languages: [], features: [] };
+  #latestBranch = 0;
+
+  private constructor(channel: Duplex) {
+    this.#channel = channel;
+    channel.on("data", (bytes: Buffer) => this.#receive(bytes));
+    channel.on("error", (error) => {
+      this.fail(new CodecellError("cell_lost", "the cell's channel broke", { cause: error }));
+    });
+    channel.on("close", () => this.fail(new CodecellError("cell_lost", "the cell ended")));
+    channel.on("end", () => this.fail(new CodecellError("cell_lost", "the cell ended")));
+  }
+
+  /** Sets the worker up and returns when it is ready for code. */
+  static async open(channel: Duplex, config: StartConfig, signal?: AbortSignal): Promise<KernelConnection> {
+    const connection = new KernelConnection(channel);
+    using limit = deadline(startTimeoutMs, signal);
+    await new Promise<void>((resolve, reject) => {
+      connection.#ready = { resolve, reject };
+      limit.signal.addEventListener("abort", () => {
+        reject(new CodecellError("aborted", `the start was given up: ${messageOf(limit.signal.reason)}`));
+      });
+      connection.send(0, { t: "start", ...config });
+    });
+    return connection;
+  }
+
+  get info(): KernelInfo {
+    return this.#info;
+  }
+
+  get failure(): CodecellError | undefined {
+    return this.#failure;
+  }
+
+  /** A number that no branch of this cell had before. */
+  newBranch(): number {
+    return ++this.#latestBranch;
+  }
+
+  attach(number: number, branch: Branch): void {
+    this.#branches.set(number, branch);
+  }
+
+  detach(number: number): void {
+    this.#branches.delete(number);
+  }
+
+  send(branch: number, message: HostMessage, body?: Uint8Array): void {
+    const head = encodeFrameHead(branch === 0 ? message : { ...message, branch }, body?.byteLength);
+    if (!body?.byteLength) {
+      this.#channel.write(head);
+      return;
+    }
+    this.#channel.cork();
+    this.#channel.write(head);
+    this.#channel.write(body);
+    this.#channel.uncork();
+  }
+
+  /** Ends the cell: it did not answer, or sent what it may not. */
+  abandon(error: CodecellError): void {
+    this.fail(error);
+    this.#channel.destroy();
+  }
+
+  fail(error: CodecellError): void {
+    if (this.#failure) return;
+    this.#failure = error;
+    this.#ready?.reject(error);
+    for (const branch of this.#branches.values()) branch.onFailure(error);
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.#failure) return;
+    try {
+      this.#decoder.push(bytes, (frame) => this.#onFrame(frame));
+    } catch (error) {
+      this.abandon(error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error)));
+    }
+  }
+
+  #onFrame({ header, body }: Frame): void {
+    const parsed = cellMessage.safeParse(header);
+    if (!parsed.success) {
+      throw new CodecellError("cell_lost", "the cell sent a message that is not part of the protocol");
+    }
+    const message = parsed.data;
+    if (message.t === "hello") {
+      this.#info = { python: message.python, languages: message.languages, features: message.features };
+    } else if (message.t === "ready") {
+      this.#ready?.resolve();
+      this.#ready = undefined;
+    } else if (message.t === "failed") {
+      // Once user code has run, a cell that reports a failed start is one that was lost.
+      const code = this.#ready ? "cell_start_failed" : "cell_lost";
+      this.fail(new CodecellError(code, `the cell could not be set up: ${message.reason}`));
+    } else {
+      this.#branches.get(branchOf(header))?.onMessage(message, body);
+    }
+  }
+}
+
+function branchOf(header: unknown): number {
+  const branch = typeof header === "object" && header !== null && "branch" in header ? header.branch : 0;
+  return typeof branch === "number" ? branch : 0;
+}

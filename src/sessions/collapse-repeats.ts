@@ -1,0 +1,67 @@
+/** Lines that were said once instead of many times: where the notice stands, and what of the original it stands for. */
+export interface Repeats {
+  readonly at: number;
+  readonly end: number;
+  readonly originalStart: number;
+  readonly originalEnd: number;
+}
+
+export interface Collapsed {
+  readonly text: string;
+  /** in order */
+  readonly repeats: readonly Repeats[];
+  /** length of the text before */
+  readonly originalLength: number;
+}
+
+/** Below this many characters saved, two or three equal lines read better as they are. */
+const worthCharacters = 80;
+
+/** Says a line once that comes many times in a row: `… the line above 9,998 more times`. */
+export function collapseRepeats(original: string): Collapsed {
+  const parts: string[] = [];
+  const repeats: Repeats[] = [];
+  let length = 0;
+  let copied = 0; // how far of the original is in `parts`
+  const copyTo = (end: number) => {
+    parts.push(original.slice(copied, end));
+    length += end - copied;
+    copied = end;
+  };
+  for (let start = 0; start < original.length; ) {
+    const lineEnd = original.indexOf("\n", start);
+    if (lineEnd === -1) break;
+    const size = lineEnd + 1 - start;
+    const end = endOfRepeats(original, start, size);
+    const extra = (end - start) / size - 1;
+    const notice =
+      extra > 0 ? `… the line above ${extra.toLocaleString("en-US")} more time${extra > 1 ? "s" : ""}\n` : "";
+    if (extra > 0 && end - start - size >= notice.length + worthCharacters) {
+      copyTo(start + size);
+      repeats.push({ at: length, end: length + notice.length, originalStart: start + size, originalEnd: end });
+      parts.push(notice);
+      length += notice.length;
+      copied = end;
+    }
+    start = end;
+  }
+  copyTo(original.length);
+  return { text: parts.join(""), repeats, originalLength: original.length };
+}
+
+/** Where a position of the collapsed text lies in the original; positions inside a notice do not occur. */
+export function originalPosition(collapsed: Collapsed, position: number): number {
+  let shift = 0;
+  for (const one of collapsed.repeats) {
+    if (one.end > position) break;
+    shift += one.originalEnd - one.originalStart - (one.end - one.at);
+  }
+  return position + shift;
+}
+
+function endOfRepeats(text: string, start: number, size: number): number {
+  const line = text.slice(start, start + size);
+  let end = start + size;
+  while (text.startsWith(line, end)) end += size;
+  return end;
+}

@@ -1,0 +1,97 @@
+import { type LinePattern, lineMatcher } from "./find-lines.ts";
+
+export interface SearchRequest extends LinePattern {
+  /** lines shown before and after a match; at most 20 */
+  readonly contextLines?: number;
+  /** at most 1,000 */
+  readonly maxMatches?: number;
+}
+
+export interface TextMatch {
+  /** number of the line, from 0, as a page by lines counts */
+  readonly line: number;
+  /** where the match begins, in characters of the whole text; with `ignoreCase` it may be off by a few */
+  readonly offset: number;
+  /** the line, or the part of a long one around the match */
+  readonly text: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+export interface SearchAnswer {
+  readonly matches: readonly TextMatch[];
+  /** matching lines in all, of which `matches` holds the first */
+  readonly total: number;
+}
+
+const maxShownLine = 500;
+/** What one answer holds at most, context included, whatever is asked. */
+const maxAnswerCharacters = 100_000;
+const limits = { contextLines: 20, maxMatches: 1_000 } as const;
+const defaults = { contextLines: 0, maxMatches: 50 } as const;
+
+/** The lines of a text that match, in order. */
+export function searchText(text: string, request: SearchRequest): SearchAnswer {
+  const match = lineMatcher(request);
+  const contextLines = within(request.contextLines ?? defaults.contextLines, limits.contextLines);
+  const maxMatches = within(request.maxMatches ?? defaults.maxMatches, limits.maxMatches);
+  const matches: TextMatch[] = [];
+  let total = 0;
+  let answerCharacters = 0;
+  let line = 0;
+  for (let start = 0; start < text.length; line++) {
+    const end = endOfLine(text, start);
+    const content = text.slice(start, end);
+    const column = match(content);
+    if (column >= 0) {
+      total++;
+      if (matches.length < maxMatches && answerCharacters < maxAnswerCharacters) {
+        const before = linesBefore(text, start, contextLines);
+        const after = linesAfter(text, end + 1, contextLines);
+        const offset = start + Math.min(column, content.length);
+        const found = { line, offset, text: shown(content, column), before, after };
+        answerCharacters += [found.text, ...before, ...after].join("\n").length;
+        matches.push(found);
+      }
+    }
+    start = end + 1;
+  }
+  return { matches, total };
+}
+
+function linesBefore(text: string, start: number, count: number): string[] {
+  const lines: string[] = [];
+  for (let at = start; at > 0 && lines.length < count; ) {
+    const previous = at === 1 ? 0 : text.lastIndexOf("\n", at - 2) + 1;
+    lines.unshift(shown(text.slice(previous, at - 1), 0));
+    at = previous;
+  }
+  return lines;
+}
+
+function linesAfter(text: string, start: number, count: number): string[] {
+  const lines: string[] = [];
+  for (let at = start; at < text.length && lines.length < count; ) {
+    const end = endOfLine(text, at);
+    lines.push(shown(text.slice(at, end), 0));
+    at = end + 1;
+  }
+  return lines;
+}
+
+function endOfLine(text: string, at: number): number {
+  const found = text.indexOf("\n", at);
+  return found === -1 ? text.length : found;
+}
+
+/** A long line around the match; one line of a megabyte is not an answer. Cut by code point, not inside a pair. */
+function shown(line: string, column: number): string {
+  if (line.length <= maxShownLine) return line;
+  const from = Math.max(0, Math.min(column - maxShownLine / 4, line.length - maxShownLine));
+  const part = line.slice(from, from + maxShownLine).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
+  return `${from > 0 ? "…" : ""}${part}${from + maxShownLine < line.length ? "…" : ""}`;
+}
+
+function within(value: number, most: number): number {
+  return Number.isFinite(value) ? Math.max(0, Math.min(Math.floor(value), most)) : most;
+}

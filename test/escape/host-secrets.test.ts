@@ -1,0 +1,167 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { homedir, hostname, tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { everyLayout, look, openCells, run, skipsProcess } from "../support/process-cells.ts";
+
+/** Never written whole into code that goes into the cell: finding it there would prove nothing. */
+const canary = `canary${randomBytes(12).toString("hex")}`;
+const halves = [canary.slice(0, 12), canary.slice(12)] as const;
+const planted: string[] = [];
+
+beforeAll(async () => {
+  process.env.CODECELL_TEST_SECRET = canary;
+  for (const parent of [homedir(), tmpdir(), "/run", "/dev/shm", "/var/tmp"]) {
+    const directory = await mkdtemp(join(parent, "codecell-canary-")).catch(() => undefined);
+    if (directory === undefined) continue; // an ordinary user may not write there
+    planted.push(directory);
+    await chmod(directory, 0o755);
+    await writeFile(join(directory, "secret.txt"), canary, { mode: 0o644 });
+  }
+});
+afterAll(async () => {
+  delete process.env.CODECELL_TEST_SECRET;
+  await Promise.all(planted.map((directory) => rm(directory, { recursive: true, force: true })));
+});
+
+describe.skipIf(skipsProcess).each(everyLayout)("secrets of the host from the $name", (layout) => {
+  let codecell: Codecell;
+  let session: Session;
+  beforeAll(async () => {
+    codecell = await openCells(layout);
+    session = await codecell.openSession();
+  });
+  afterAll(() => codecell?.close());
+
+  test("are not found by a search through every file that can be opened", async () => {
+    const search = `
+import os, stat
+needle = ("${halves[0]}" + "${halves[1]}").encode()
+needles = [needle, needle[::-1]]
+found, opened = [], 0
+for root in ("/etc", "/root", "/home", "/tmp", "/var", "/run", "/dev", "/sys", "/opt", "/srv", "/mnt", "/media", "/workspace",
+             "/.kernel", "/proc/1", "/proc/self", "/proc/thread-self", "/proc/sys", "/proc/fs", "/proc/bus", "/proc/tty"):
+    for directory, names, files in os.walk(root, onerror=lambda error: None):
+        if directory.count("/") > 8: names.clear()
+        for name in files:
+            path = directory + "/" + name
+            if path.endswith("/mem") or "kmsg" in path: continue
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            except OSError:
+                continue
+            try:
+                data = os.read(fd, 1 << 16)
+                opened += 1
+                if any(n in data for n in needles): found.append(path)
+            except OSError:
+                pass
+            finally:
+                os.close(fd)
+print(json.dumps([found, opened > 100]))`;
+    expect(await look(session, search)).toEqual([[], true]);
+  });
+
+  test("are in no environment, command line or memory that can be read", async () => {
+    const search = `
+import os
+needle = ("${halves[0]}" + "${halves[1]}").encode()
+found = []
+for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
+    for name in ("environ", "cmdline", "auxv", "maps", "mountinfo", "status", "cgroup"):
+        try:
+            if needle in open("/proc/%s/%s" % (pid, name), "rb").read(): found.append((pid, name))
+        except OSError: pass
+with open("/proc/self/mem", "rb", 0) as memory:
+    for line in open("/proc/self/maps"):
+        span, rights = line.split()[:2]
+        if "r" not in rights or "[v" in line: continue
+        start, end = (int(x, 16) for x in span.split("-"))
+        try:
+            memory.seek(start)
+            if memory.read(min(end - start, 64 << 20)).count(needle) > 1: found.append(line)
+        except (OSError, ValueError, OverflowError): pass
+print(json.dumps([found, any(needle.decode() in v for v in os.environ.values())]))`;
+    const [found, inEnvironment] = (await look(session, search)) as [string[], boolean];
+    // the search itself holds the needle in a few anonymous places
+    expect(found.filter((line) => Array.isArray(line))).toEqual([]);
+    expect(inEnvironment).toBe(false);
+  });
+
+  test.each(["/proc/self/root", "/proc/1/root", "/proc/1/cwd", "/proc/self/cwd/../..", "/proc/thread-self/root"])(
+    "are not below %s",
+    async (root) => {
+      const paths = planted.map((directory) => `${root}${directory}/secret.txt`);
+      const code = `print(json.dumps([path for path in ${JSON.stringify(paths)} if __import__("os").path.exists(path)]))`;
+      expect(await look(session, code)).toEqual([]);
+    },
+  );
+
+  test("like accounts, keys and service sockets are not there", async () => {
+    const code = `
+import os
+names = ["/etc/shadow", "/etc/gshadow", "/etc/ssh", "/etc/sudoers", "/root", "/home", "/boot", "/sys", "/var/run/docker.sock",
+         "/run/docker.sock", "/run/dbus", "/run/systemd", "/proc/kcore", "/proc/kallsyms", "/proc/keys", "/dev/mem", "/dev/kmsg",
+         "/dev/sda", "/dev/kvm", "/dev/fuse", "/dev/net/tun"]
+def readable(path):
+    try: return bool(os.listdir(path)) if os.path.isdir(path) else bool(os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 16))
+    except OSError: return False
+print(json.dumps([name for name in names if readable(name)]))`;
+    expect(await look(session, code)).toEqual([]);
+  });
+
+  test("like names of people and places are not in the mount table, the accounts or the host's name", async () => {
+    const code = `
+import os, socket, pwd
+text = open("/proc/self/mountinfo").read() + open("/proc/1/mountinfo").read() + open("/proc/1/cmdline").read()
+text += open("/etc/passwd").read() + open("/proc/self/cgroup").read() + socket.gethostname() + pwd.getpwuid(os.getuid()).pw_name
+print(json.dumps(text))`;
+    const text = String(await look(session, code));
+    const names = [
+      process.cwd(),
+      hostname(),
+      ...(userInfo().uid === 0 ? [] : [userInfo().username]),
+      "/home/",
+      "/root",
+    ];
+    for (const name of names) expect(text).not.toContain(name);
+  });
+
+  test("are not reached by writing where the host will read: nothing outside the workspace and /tmp is writable", async () => {
+    const code = `
+import os
+def writable(directory):
+    path = directory + "/written"
+    try: os.close(os.open(path, os.O_CREAT | os.O_WRONLY)); os.remove(path); return True
+    except OSError: return False
+roots = ["/", "/etc", "/usr", "/usr/bin", "/usr/lib", "/bin", "/lib", "/.kernel", "/.kernel/codecell_kernel", "/run", "/var", "/opt",
+         "/dev", "/dev/pts", "/proc", "/proc/sys", "/proc/sys/kernel", "/proc/self", "/workspace", "/tmp", "/dev/shm"]
+print(json.dumps([path for path in roots if writable(path)]))`;
+    expect(await look(session, code)).toEqual(["/workspace", "/tmp", "/dev/shm"]);
+  });
+
+  test("kernel settings cannot be changed", async () => {
+    const code = `
+import os
+changed = []
+for directory, _, names in os.walk("/proc/sys"):
+    for name in names:
+        try: fd = os.open(directory + "/" + name, os.O_WRONLY)
+        except OSError: continue
+        os.close(fd); changed.append(name)
+for path in ("/proc/sysrq-trigger", "/proc/1/oom_score_adj", "/proc/1/uid_map", "/proc/self/uid_map", "/proc/1/attr/current"):
+    try: os.close(os.open(path, os.O_WRONLY)); os.write(os.open(path, os.O_WRONLY), b"0"); changed.append(path)
+    except OSError: pass
+print(json.dumps(changed))`;
+    expect(await look(session, code)).toEqual([]);
+  });
+
+  test("are in no shell's environment either", async () => {
+    const result = await run(session, "env; cat /proc/*/environ 2>/dev/null", { language: "bash" });
+    expect(result.stdout).not.toContain(canary);
+    expect(result.stdout).not.toContain("CODECELL_TEST_SECRET");
+  });
+});

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import {
+  bothLayouts,
+  everyLayout,
+  hasMemoryGroup,
+  hostProcesses,
+  idle,
+  openCells,
+  run,
+  skipsProcess,
+  within,
+} from "../support/process-cells.ts";
+
+const policy = { proc: { timeout: "4s", memory: "128MiB", disk: "32MiB", pids: 48, output: "64KiB" } } as const;
+
+/** Whatever becomes of the program, the next answer has to be right. */
+const bombs: readonly (readonly [string, string])[] = [
+  ["a fork bomb", "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"],
+  [
+    "a fork bomb that ignores signals",
+    "import os, signal\nfor s in set(range(1, 32)) - {9, 19}:\n    try: signal.signal(s, signal.SIG_IGN)\n    except OSError: pass\nwhile True:\n    try: os.fork()\n    except OSError: pass",
+  ],
+  [
+    "a bomb of threads",
+    "import threading, time\nwhile True:\n    try: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n    except RuntimeError: break",
+  ],
+  ["a heap that grows", "hog = []\nwhile True: hog.append(bytearray(8 << 20))"],
+  ["one allocation of 100 GB", "hog = bytearray(100 << 30)"],
+  [
+    "six children of 60 MB",
+    "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        hog = bytearray(60 << 20); time.sleep(1); os._exit(0)\ntime.sleep(1.5)",
+  ],
+  [
+    "shared anonymous memory in many children",
+    "import mmap, os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        hog = mmap.mmap(-1, 60 << 20); hog.write(bytes(60 << 20)); time.sleep(1); os._exit(0)\ntime.sleep(1.5)",
+  ],
+  ["a file in memory", "import os\nfd = os.memfd_create('hog')\nwhile True: os.write(fd, bytes(1 << 20))"],
+  [
+    "a full /tmp, /dev/shm and workspace",
+    "import os\nfor path in ('/tmp/hog', '/dev/shm/hog', '/workspace/hog'):\n    with open(path, 'wb') as f:\n        try:\n            while True: f.write(bytes(1 << 20)); f.flush()\n        except OSError: pass\nfor path in ('/tmp/hog', '/dev/shm/hog', '/workspace/hog'): os.remove(path)",
+  ],
+  [
+    "a file of 100 TB with a hole",
+    "import os\nfd = os.open('/workspace/hole', os.O_CREAT | os.O_WRONLY)\nos.ftruncate(fd, 100 << 40)",
+  ],
+  [
+    "ten thousand descriptors",
+    "import os\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', os.O_RDONLY))\nexcept OSError: print(len(fds))",
+  ],
+  [
+    "full pipes and sockets",
+    "import os, socket\nheld = []\ntry:\n    while True:\n        pair = socket.socketpair(); held.append(pair)\n        for one in pair:\n            one.setblocking(False)\n            try:\n                while True: one.send(bytes(65536))\n            except BlockingIOError: pass\nexcept OSError: pass\nheld = None",
+  ],
+  ["a gigabyte of output", "import os\nfor _ in range(16384): os.write(1, b'x' * 65536)"],
+  ["output of single bytes", "import os\nfor _ in range(100000): os.write(1, b'x')"],
+  ["an argument list of megabytes", "import subprocess\nsubprocess.run(['true', 'x' * 3_000_000])"],
+  ["a stack without end", "import sys, threading\nsys.setrecursionlimit(10 ** 9)\ndef f(n): return f(n + 1) + 1\nf(0)"],
+  ["a number that takes for ever", "9 ** 9 ** 9"],
+  [
+    "a sleep that ignores the interrupt",
+    "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(100)",
+  ],
+  [
+    "a directory tree without a bottom",
+    "import os\ntry:\n    while True: os.mkdir('d'); os.chdir('d')\nexcept OSError: pass\nos.chdir('/workspace')\nimport shutil\ntry: shutil.rmtree('d', ignore_errors=True)\nexcept RecursionError: pass",
+  ],
+  [
+    "pending signals and timers",
+    "import ctypes, os, signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(34, 64))\nlibc = ctypes.CDLL(None)\nfor _ in range(5000): libc.sigqueue(os.getpid(), 40, None)",
+  ],
+];
+
+describe.skipIf(skipsProcess).each(everyLayout)("a bomb in the $name", (layout) => {
+  let codecell: Codecell;
+  let session: Session;
+  beforeAll(async () => {
+    codecell = await openCells(layout, policy);
+    session = await codecell.openSession();
+  });
+  afterAll(() => codecell?.close());
+
+  test.each(bombs)("of %s is over in time, and the next answer is right", async (_, code) => {
+    const result = await within(20_000, run(session, code, { timeoutMs: 2_500 }));
+    expect(result.durationMs).toBeLessThan(10_000);
+    const next = await within(15_000, run(session, "print('fine')\n40 + 2"));
+    expect(next).toMatchObject({ status: "ok", result: "42", stdout: "fine\n" });
+    // a child is what a session needs to go on working
+    const child = await within(
+      15_000,
+      run(session, "import subprocess\nsubprocess.run(['echo', 'child'], capture_output=True, text=True).stdout"),
+    );
+    expect(child).toMatchObject({ status: "ok", result: "'child\\n'" });
+  });
+
+  test("of children left behind, run after run, does not use up the process limit", async () => {
+    await within(15_000, session.reset());
+    for (let round = 0; round < 4; round++) {
+      const code =
+        "import os, time\nmade = 0\nfor _ in range(30):\n    if os.fork() == 0: time.sleep(60); os._exit(0)\n    made += 1\nmade";
+      expect(await within(15_000, run(session, code))).toMatchObject({ status: "ok", result: "30" });
+    }
+  });
+
+  test("of a value far over the memory limit is refused or costs the state, never the session", async () => {
+    await using other = await codecell.openSession();
+    await within(30_000, other.set("hog", Buffer.alloc(400 << 20))).catch((error: unknown) => {
+      expect(error).toMatchObject({ name: "CodecellError" });
+    });
+    expect(await within(15_000, run(other, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+  });
+
+  test("leaves nothing on the host when the session closes in the middle of it", async () => {
+    const other = await codecell.openSession();
+    const mark = `bomb-${Math.random().toString(36).slice(2)}`;
+    const going = other.run(
+      `import os, subprocess\nprint('on', flush=True)\nwhile True:\n    try: subprocess.Popen(['sh', '-c', 'while :; do :; done; : ${mark}'])\n    except OSError: pass`,
+    );
+    for await (const _ of going) break;
+    await within(15_000, other.close());
+    expect(await within(5_000, going.result)).toMatchObject({ status: "cancelled", state: "lost" });
+    expect(hostProcesses().filter(({ command }) => command.startsWith("sh -c") && command.includes(mark))).toEqual([]);
+  });
+});
+
+describe.skipIf(skipsProcess || !hasMemoryGroup).each(bothLayouts)("a limit of the kernel in the $name", (layout) => {
+  test("holds the processor to its share", async () => {
+    await using codecell = await openCells(layout, { proc: { cpus: 0.5, timeout: "10s" } });
+    await using session = await codecell.openSession();
+    const spin =
+      "import os, time\nfor _ in range(3): os.fork()\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass";
+    const before = (await session.usage()).cpuMs ?? 0;
+    const started = performance.now();
+    await run(session, spin);
+    const elapsed = performance.now() - started;
+    expect((await session.usage()).cpuMs).toBeDefined();
+    expect(((await session.usage()).cpuMs ?? 0) - before).toBeLessThan(elapsed * 0.5 + 200);
+  });
+
+  test("is not outlived by memory of the kernel itself", async () => {
+    await using codecell = await openCells(layout, policy);
+    await using session = await codecell.openSession();
+    const semaphores =
+      "import ctypes\nlibc = ctypes.CDLL(None)\nn = 0\nwhile n < 400 and libc.semget(0, 32000, 0o600) >= 0: n += 1";
+    const queues =
+      "import ctypes\nlibc = ctypes.CDLL(None)\nm = ctypes.create_string_buffer(8192); m[0] = b'x'\nfor _ in range(8000):\n    q = libc.msgget(0, 0o600)\n    if q < 0: break\n    while libc.msgsnd(q, m, 8000, 0o4000) == 0: pass";
+    for (const code of [semaphores, queues]) {
+      await within(20_000, run(session, code));
+      await idle();
+      expect(await within(15_000, run(session, "hog = bytearray(32 << 20)\nlen(hog)"))).toMatchObject({ status: "ok" });
+    }
+  });
+});

@@ -133,18 +133,18 @@ def become_cell(connection, template):
         jail.unshare()
         pid = os.fork()
         if pid == 0:
-            become_supervisor(connection, template)
+            become_supervisor(connection, template, request)
     except BaseException as error:
         fail(number, error)
     os.write(template.announce, BIRTH.pack(number, pid))
     os._exit(0)
 
 
-def become_supervisor(connection, template):
+def become_supervisor(connection, template, request):
     """Pid 1 of the cell; never returns."""
     try:
         os.setsid()
-        jail.enter(template.config["cell"])
+        jail.enter(cell_of(template.config, request))
         channel = connection.detach()
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
@@ -158,6 +158,15 @@ def become_supervisor(connection, template):
     except BaseException as error:
         fail(channel if connection.fileno() < 0 else connection.fileno(), error)
     os._exit(1)
+
+
+def cell_of(config, request):
+    """The template's cell, with the session's own workspace where it has one."""
+    if "workspace" not in request:
+        return config["cell"]
+    stage = config["workspacesStage"] + "/" + request["workspace"]
+    own = {"stage": stage, "target": "/workspace", "readOnly": False, "deny": []}
+    return dict(config["cell"], mounts=[own, *config["cell"]["mounts"]])
 
 
 def fail(fd, error):

@@ -46,6 +46,11 @@ export class Directory implements AsyncDisposable {
     return this.#base;
   }
 
+  /** Whether `path` and `entry` lead to this very directory, whatever is renamed meanwhile. */
+  get isAnchored(): boolean {
+    return this.#isAnchored;
+  }
+
   /** Path of an entry for a system call that does not follow its last name; good while the directory is open. */
   entry(name: string): string {
     // A name with a slash would be resolved by the kernel, links included.

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/problem.ts";
@@ -28,7 +28,7 @@ export class RegularFile implements AsyncDisposable {
   readonly #shown: string;
   #closing: Promise<void> | undefined;
 
-  private constructor(handle: FileHandle, shown: string, facts: Facts) {
+  private constructor(handle: FileHandle, shown: string, facts: BigIntStats) {
     this.#handle = handle;
     this.#shown = shown;
     this.size = Number(facts.size);
@@ -118,12 +118,7 @@ export class RegularFile implements AsyncDisposable {
   }
 }
 
-type Facts = Awaited<ReturnType<typeof bigStat>>;
-function bigStat(handle: FileHandle) {
-  return handle.stat({ bigint: true });
-}
-
-function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: Facts): string {
+function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
 

@@ -24,6 +24,12 @@ export type CodecellErrorCode =
   /** what was saved of a session cannot be read back */
   | "snapshot_damaged"
   | "checkpoint_unknown"
+  /** this runner cannot do that */
+  | "not_supported"
+  /** a run that ended too long ago, or that never was */
+  | "run_gone"
+  /** the full output of a run is no longer kept */
+  | "output_gone"
   | "language_unavailable"
   | "variable_missing"
   | "variable_unserializable"

@@ -125,6 +125,12 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
     order: environment,
   }),
   "session.recovery": rule("session", "recovery", recovery),
+  "session.idle": rule("session", "idleMs", atMost),
+  "session.lifetime": rule("session", "lifetimeMs", atMost),
+  "session.limit": rule("session", "limit", atMost),
+  "session.persist": rule("session", "persist", onlyOff),
+  "session.checkpoints": rule("session", "checkpoints", atMost),
+  "session.pool": rule("session", "pool", atMost),
   "kernel.preload": rule("kernel", "preload", fewer),
   "kernel.python": rule("kernel", "python", samePathOrNone),
 };

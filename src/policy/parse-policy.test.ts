@@ -37,7 +37,15 @@ describe("a policy file", () => {
         ...{ cpus: 1, pids: 64, files: 1024, background: false },
       },
       env: {},
-      session: { recovery: "auto" },
+      session: {
+        recovery: "auto",
+        idleMs: 1_800_000,
+        lifetimeMs: 86_400_000,
+        limit: 32,
+        persist: false,
+        checkpoints: 8,
+        pool: 0,
+      },
       kernel: { preload: [] },
       overrides: { ceiling: {} },
     });

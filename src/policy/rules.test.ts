@@ -25,7 +25,8 @@ test("every rule is listed once, in the order of the file", () => {
       "proc.output",
       "proc.background",
     ],
-    ...["env", "session.recovery", "kernel.preload", "kernel.python"],
+    ...["env", "session.recovery", "session.idle", "session.lifetime", "session.limit", "session.persist"],
+    ...["session.checkpoints", "session.pool", "kernel.preload", "kernel.python"],
   ]);
 });
 

@@ -38,6 +38,12 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   // names only: a value may be a secret, and receipts are printed and stored
   env: ({ env }) => list(Object.keys(env)),
   "session.recovery": ({ session }) => session.recovery,
+  "session.idle": ({ session }) => formatDuration(session.idleMs),
+  "session.lifetime": ({ session }) => formatDuration(session.lifetimeMs),
+  "session.limit": ({ session }) => String(session.limit),
+  "session.persist": ({ session }) => String(session.persist),
+  "session.checkpoints": ({ session }) => String(session.checkpoints),
+  "session.pool": ({ session }) => String(session.pool),
   "kernel.preload": ({ kernel }) => list(kernel.preload),
   "kernel.python": ({ kernel }) => kernel.python ?? "best found",
 };

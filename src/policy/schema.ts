@@ -9,6 +9,7 @@ export type RunnerName = (typeof runnerNames)[number];
 
 /** setTimeout fires at once beyond 2^31 ms, which would turn a huge limit into none or into zero. */
 const longestTimeoutMs = 24 * 3_600_000;
+const longestSessionMs = 168 * 3_600_000; // a week: a timer holds 24 days at most
 /** below this no interpreter starts, and every run would look like the program's own fault */
 const smallestMemoryBytes = 16 * 2 ** 20;
 
@@ -101,6 +102,30 @@ const rules = {
       .describe(
         "After a crash of the interpreter: auto recovers where the runner can, required refuses runners that cannot.",
       ),
+    idle: duration
+      .refine((ms) => ms <= longestSessionMs, "at most 168h")
+      .describe("A session without a call for this long ends, or is saved when it persists."),
+    lifetime: duration
+      .refine((ms) => ms <= longestSessionMs, "at most 168h")
+      .describe("A session ends this long after its start, whatever it does."),
+    limit: z
+      .int("expected a whole number")
+      .min(1, "at least 1")
+      .max(10_000, "at most 10000")
+      .describe("Sessions alive at once; the next one is refused or waits."),
+    persist: z
+      .boolean()
+      .describe("Whether sessions outlive this process: workspace, history and variables are kept on disk."),
+    checkpoints: z
+      .int("expected a whole number")
+      .min(0, "at least 0")
+      .max(64, "at most 64")
+      .describe("Named checkpoints kept per session."),
+    pool: z
+      .int("expected a whole number")
+      .min(0, "at least 0")
+      .max(64, "at most 64")
+      .describe("Cells kept ready for the next sessions."),
   },
   kernel: {
     preload: z
@@ -129,6 +154,11 @@ const patchedProc = z
     outputBytes: output,
   }));
 
+const patchedSession = z
+  .strictObject(rules.session)
+  .partial()
+  .transform(({ idle, lifetime, ...rest }) => ({ ...rest, idleMs: idle, lifetimeMs: lifetime }));
+
 /** A part of a policy, without defaults: an override, or the ceiling of overrides. `null` takes a path away. */
 export const overrideSchema = z.strictObject({
   isolation: z.strictObject(rules.isolation).partial().optional(),
@@ -139,7 +169,7 @@ export const overrideSchema = z.strictObject({
   net: z.strictObject(rules.net).partial().optional(),
   proc: patchedProc.optional(),
   env: env.optional(),
-  session: z.strictObject(rules.session).partial().optional(),
+  session: patchedSession.optional(),
   kernel: z
     .strictObject({ ...rules.kernel, python: rules.kernel.python.nullable() })
     .partial()
@@ -185,7 +215,17 @@ const proc = z
     outputBytes: output,
   }));
 
-const session = z.strictObject({ recovery: rules.session.recovery.default("auto") });
+const session = z
+  .strictObject({
+    recovery: rules.session.recovery.default("auto"),
+    idle: rules.session.idle.prefault("30m"),
+    lifetime: rules.session.lifetime.prefault("24h"),
+    limit: rules.session.limit.default(32),
+    persist: rules.session.persist.default(false),
+    checkpoints: rules.session.checkpoints.default(8),
+    pool: rules.session.pool.default(0),
+  })
+  .transform(({ idle, lifetime, ...rest }) => ({ ...rest, idleMs: idle, lifetimeMs: lifetime }));
 
 const kernel = z.strictObject({
   preload: rules.kernel.preload.default([]),

@@ -23,6 +23,15 @@ export interface CellSpec {
   readonly id: string;
   readonly policy: Policy;
   readonly policyHash: string;
+  /** a host directory for this session alone, to be seen at /workspace; it outlives the cell */
+  readonly workspace?: SessionWorkspace;
+}
+
+export interface SessionWorkspace {
+  /** directory in which all such workspaces lie */
+  readonly root: string;
+  /** name of this one in it */
+  readonly name: string;
 }
 
 export interface CellExit {
@@ -70,6 +79,8 @@ export interface StartOptions {
 /** Starts cells of one kind of isolation. Disposing ends what the runner keeps between cells (templates, snapshots). */
 export interface SandboxRunner extends AsyncDisposable {
   readonly name: RunnerName;
+  /** whether `CellSpec.workspace` can be held; elsewhere files live in the cell alone */
+  readonly takesWorkspace: boolean;
   /** Answers within two seconds whatever the host does: available, or the reason and the exact fix. */
   probe(): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */

@@ -7,6 +7,7 @@ import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "../runners/registry.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import { Session } from "./session.ts";
+import { SharedCell } from "./shared-cell.ts";
 
 export interface CodecellOptions {
   readonly policy: Policy;
@@ -55,7 +56,8 @@ export class Codecell implements AsyncDisposable {
       onLost: (message) => lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes),
     });
     cleanup.move();
-    const session = new Session({ id, policy, cell, kernel, lostNotes, onClose: () => this.#sessions.delete(session) });
+    const onClose = (closed: Session) => this.#sessions.delete(closed);
+    const session = new Session({ ...{ id, policy, kernel, lostNotes, onClose }, cell: new SharedCell(cell) });
     this.#sessions.add(session);
     return session;
   }

@@ -1,5 +1,8 @@
-/** Lines that were said once instead of many times: where the notice stands, and what of the original it stands for. */
+/** Lines that a notice stands for. */
 export interface Repeats {
+  /** where the line begins that is repeated, in the collapsed text */
+  readonly lineAt: number;
+  /** where the notice begins and ends, in the collapsed text */
   readonly at: number;
   readonly end: number;
   readonly originalStart: number;
@@ -38,7 +41,9 @@ export function collapseRepeats(original: string): Collapsed {
       extra > 0 ? `… the line above ${extra.toLocaleString("en-US")} more time${extra > 1 ? "s" : ""}\n` : "";
     if (extra > 0 && end - start - size >= notice.length + worthCharacters) {
       copyTo(start + size);
-      repeats.push({ at: length, end: length + notice.length, originalStart: start + size, originalEnd: end });
+      const at = length;
+      const notices = { lineAt: at - size, at, end: at + notice.length };
+      repeats.push({ ...notices, originalStart: start + size, originalEnd: end });
       parts.push(notice);
       length += notice.length;
       copied = end;

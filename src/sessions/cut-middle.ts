@@ -50,8 +50,8 @@ function tailCut({ text, repeats }: Collapsed, room: number): number {
   const lineStart = text.indexOf("\n", start - 1) + 1;
   const atLine = lineStart > 0 && text.length - lineStart >= room / 2;
   const cut = atLine ? lineStart : start + (splitsPair(text, start) ? 1 : 0);
-  // "the line above" has no line above when the tail begins with it
-  return repeats.find((one) => one.at <= cut && cut < one.end)?.end ?? cut;
+  // "the line above" needs the whole line above
+  return repeats.find((one) => one.lineAt < cut && cut < one.end)?.end ?? cut;
 }
 
 /** Whether a cut here would leave half a character on each side. */

@@ -68,7 +68,9 @@ export class KeptOutput {
   }
 
   /** Keeps the text of a run and answers the handle that leads to it. */
-  keep(result: Pick<RunResult, "stdout" | "stderr" | "result" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">) {
+  keep(
+    result: Pick<RunResult, "stdout" | "stderr" | "result" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">,
+  ) {
     const handle = `out_${randomBytes(12).toString("base64url")}`;
     const run = keptRun(result, this.#runBytes);
     this.#runs.set(handle, run);

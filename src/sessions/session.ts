@@ -1,10 +1,10 @@
 import type { KernelClient, ValueFormat } from "../kernel/client.ts";
-import type { DoneMessage, RunStatus, Variable } from "../kernel/messages.ts";
+import type { DoneMessage, RestoreFailure, RunStatus, Variable } from "../kernel/messages.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { Cell } from "../runners/runner.ts";
 import { Run, type RunOptions, type RunResult } from "./run.ts";
+import type { SharedCell } from "./shared-cell.ts";
 
 /** How long after a run's own limit the host waits for the supervisor before it ends the whole cell. */
 const supervisorGraceMs = 8_000;
@@ -14,28 +14,41 @@ const defaultValueBytes = 256 * 1024 * 1024;
 export interface SessionParts {
   readonly id: string;
   readonly policy: Policy;
-  readonly cell: Cell;
+  readonly cell: SharedCell;
   readonly kernel: KernelClient;
   /** notes about what the interpreter lost between two runs; handed to the next result */
   readonly lostNotes: string[];
-  readonly onClose: () => void;
+  readonly onClose: (session: Session) => void;
+  /** host directory behind /workspace, where there is one */
+  readonly workspace?: string;
+}
+
+/** A frozen copy of the interpreter that can be gone back to. */
+export interface Checkpoint {
+  readonly name: string;
+  /** the last run before it */
+  readonly run: number;
+  readonly atMs: number;
 }
 
 /** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
 export class Session implements AsyncDisposable {
   readonly id: string;
   readonly policy: Policy;
-  readonly #cell: Cell;
+  /** host directory behind /workspace; absent: the files live and end with the cell */
+  readonly workspace: string | undefined;
+  readonly #cell: SharedCell;
   readonly #kernel: KernelClient;
   readonly #lostNotes: string[];
-  readonly #onClose: () => void;
-  #oomKills = 0;
+  readonly #onClose: (session: Session) => void;
+  readonly #checkpoints = new Map<string, Checkpoint>();
   #active: Run | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: SessionParts) {
     this.id = parts.id;
     this.policy = parts.policy;
+    this.workspace = parts.workspace;
     this.#cell = parts.cell;
     this.#kernel = parts.kernel;
     this.#lostNotes = parts.lostNotes;
@@ -48,6 +61,25 @@ export class Session implements AsyncDisposable {
 
   get languages(): readonly string[] {
     return this.#kernel.info.languages;
+  }
+
+  /** False once the cell is gone or the session closed. */
+  get isAlive(): boolean {
+    return this.#closing === undefined && this.#kernel.isAlive;
+  }
+
+  /** Whether a run goes on. */
+  get isBusy(): boolean {
+    return this.#active !== undefined;
+  }
+
+  /** How many runs there were. */
+  get runs(): number {
+    return this.#kernel.nextRunId - 1;
+  }
+
+  get features(): readonly string[] {
+    return this.#kernel.info.features;
   }
 
   get pythonVersion(): string {
@@ -120,6 +152,88 @@ export class Session implements AsyncDisposable {
     return this.#kernel.reset();
   }
 
+  /** Freezes a copy of the interpreter under a name; copy-on-write, so it costs milliseconds whatever it holds. */
+  async checkpoint(name: string): Promise<Checkpoint> {
+    this.#assertIdle("checkpoints");
+    if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
+      throw new CodecellError("usage", `not a checkpoint's name: ${JSON.stringify(name.slice(0, 80))}`, {
+        hint: "use 1 to 64 letters, digits, dots, dashes and underscores",
+      });
+    }
+    const { checkpoints: most } = this.policy.session;
+    if (!this.#checkpoints.has(name) && this.#checkpoints.size >= most) {
+      throw new CodecellError(
+        "too_large",
+        `there are ${most} checkpoints already, as many as session.checkpoints allows`,
+        {
+          hint: "forget one first, or raise session.checkpoints",
+        },
+      );
+    }
+    await this.#kernel.checkpoint(name);
+    const checkpoint = { name, run: this.runs, atMs: Date.now() };
+    this.#checkpoints.set(name, checkpoint);
+    return checkpoint;
+  }
+
+  get checkpoints(): Checkpoint[] {
+    return [...this.#checkpoints.values()];
+  }
+
+  /** Variables as they were at the checkpoint, which stays; files are as they are now. */
+  async rollback(name: string): Promise<Checkpoint> {
+    this.#assertIdle("checkpoints");
+    const checkpoint = this.#known(name);
+    await this.#kernel.rollback(name);
+    return checkpoint;
+  }
+
+  async forgetCheckpoint(name: string): Promise<void> {
+    this.#assertIdle("checkpoints");
+    this.#known(name);
+    this.#checkpoints.delete(name);
+    await this.#kernel.forget(name);
+  }
+
+  /**
+   * A second session that starts from this one's variables. It lives in the same cell: it shares the cell's limits, its
+   * workspace and its processes' view, and has its own interpreter, runs and checkpoints.
+   */
+  async fork(id: string): Promise<Session> {
+    this.#assertIdle("fork");
+    const lostNotes: string[] = [];
+    const kernel = await this.#kernel.fork((message) => {
+      lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+    });
+    const cell = this.#cell.acquire();
+    const { policy, workspace } = this;
+    const onClose = this.#onClose;
+    return new Session({ ...{ id, policy, cell, kernel, lostNotes, onClose }, ...(workspace ? { workspace } : {}) });
+  }
+
+  /** How many sessions live in this one's cell, itself included. */
+  get sharers(): number {
+    return this.#cell.users;
+  }
+
+  /** Every variable as bytes, made inside the cell, for `restore`. The host never looks into them. */
+  snapshot(options: { maxBytes?: number; timeoutMs?: number } = {}): Promise<Buffer> {
+    this.#assertIdle("snapshot");
+    const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
+    return this.#kernel.snapshot({ maxBytes, timeoutMs });
+  }
+
+  /** Puts the variables of a snapshot back and tells which did not come back. */
+  restore(snapshot: Uint8Array): Promise<RestoreFailure[]> {
+    this.#assertIdle("snapshot");
+    return this.#kernel.restore(snapshot);
+  }
+
+  /** Adds a sentence to the notes of the next result. */
+  addNote(note: string): void {
+    this.#lostNotes.push(note);
+  }
+
   usage() {
     return this.#cell.usage();
   }
@@ -131,8 +245,10 @@ export class Session implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= (async () => {
-      this.#onClose();
-      await this.#cell[Symbol.asyncDispose]();
+      this.#onClose(this);
+      const isShared = this.#cell.users > 1;
+      if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
+      await this.#cell.release();
     })();
     return this.#closing;
   }
@@ -144,6 +260,33 @@ export class Session implements AsyncDisposable {
 
   #assertOpen(): void {
     if (this.#closing) throw new CodecellError("session_closed", `session ${this.id} is closed`);
+  }
+
+  #assertIdle(feature: string): void {
+    this.#assertOpen();
+    if (!this.features.includes(feature)) {
+      throw new CodecellError("not_supported", `the ${this.receipt.runner} runner has no ${feature}`, {
+        hint: "use the process runner",
+      });
+    }
+    if (this.#active) {
+      throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} still goes on`, {
+        hint: "await its result or interrupt it first",
+      });
+    }
+  }
+
+  #known(name: string): Checkpoint {
+    const checkpoint = this.#checkpoints.get(name);
+    if (checkpoint) return checkpoint;
+    const names = [...this.#checkpoints.keys()].join(", ") || "none";
+    throw new CodecellError(
+      "checkpoint_unknown",
+      `session ${this.id} has no checkpoint named ${JSON.stringify(name.slice(0, 80))}`,
+      {
+        hint: `it has: ${names}`,
+      },
+    );
   }
 
   #assertReady(code: string, language: string): void {
@@ -238,9 +381,7 @@ export class Session implements AsyncDisposable {
   async #status(done: DoneMessage, signal: AbortSignal | undefined): Promise<RunStatus> {
     if (done.status === "interrupted" && signal?.aborted) return "cancelled";
     if (done.status !== "crashed") return done.status;
-    const usage = await this.#cell.usage().catch(() => undefined);
-    const struck = usage !== undefined && usage.oomKills > this.#oomKills;
-    this.#oomKills = usage?.oomKills ?? this.#oomKills;
+    const struck = await this.#cell.struckByMemoryKiller();
     return struck ? "out_of_memory" : "crashed";
   }
 }

@@ -32,6 +32,10 @@ const murders: readonly (readonly [string, string])[] = [
     "a terminal whose foreground it is made",
     "import pty, fcntl, termios\nmaster, slave = pty.openpty()\nattempt(fcntl.ioctl, slave, termios.TIOCSCTTY, 0)\nfor p in others:\n    attempt(os.tcsetpgrp, slave, p); os.write(master, b'\\x03\\x1c')\nos.close(master); os.close(slave)",
   ],
+  [
+    "a descriptor that signals its owner",
+    "import fcntl\nfor p in others:\n    r, w = os.pipe()\n    attempt(fcntl.fcntl, r, fcntl.F_SETOWN, p); attempt(fcntl.fcntl, r, 10, 9)\n    fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK); os.write(w, b'x')",
+  ],
   ["its limits", "import resource\nfor p in others: attempt(resource.prlimit, p, resource.RLIMIT_CPU, (0, 0))"],
   [
     "its memory",

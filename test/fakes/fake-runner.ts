@@ -27,6 +27,7 @@ export interface FakeOptions {
 /** A runner in memory that speaks the kernel's frames: for logic above the runners, without any isolation. */
 export class FakeRunner implements SandboxRunner {
   readonly name: RunnerName;
+  readonly takesWorkspace = false;
   readonly started: CellSpec[] = [];
   readonly #options: FakeOptions;
   openCells = 0;

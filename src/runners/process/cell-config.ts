@@ -47,14 +47,19 @@ export function cellConfig(
 }
 
 /** Pages of a tmpfs are charged to the cell and outlive a kill: a full /tmp must not make every later run die. */
-export function groupLimits(policy: Policy) {
+export function groupLimits(policy: Policy, hasSessionDirectory: boolean) {
   const { memoryBytes, pids, cpus } = policy.proc;
-  return { memoryBytes: memoryBytes + privateFilesBytes(policy), pids: pids + kernelProcesses, cpus };
+  return {
+    memoryBytes: memoryBytes + privateFilesBytes(policy, hasSessionDirectory),
+    pids: pids + kernelProcesses,
+    cpus,
+  };
 }
 
 /** What the file systems that exist in memory may hold. */
-export function privateFilesBytes(policy: Policy): number {
-  return tmpBytes + shmBytes + (policy.fs.workspace ? 0 : policy.proc.diskBytes);
+export function privateFilesBytes(policy: Policy, hasSessionDirectory: boolean): number {
+  const isOnDisk = policy.fs.workspace !== undefined || hasSessionDirectory;
+  return tmpBytes + shmBytes + (isOnDisk ? 0 : policy.proc.diskBytes);
 }
 
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */

@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { CodecellError } from "../../lib/errors.ts";
 import type { CellMount } from "./mounts.ts";
 import type { UidRange } from "./private-uid.ts";
@@ -7,7 +6,11 @@ import type { UidRange } from "./private-uid.ts";
  * The uid that a jail runs under: our own, or, when we are root, one that nobody else has, so that an escape is not
  * root's. A writable host directory decides it: only its owner can write there.
  */
-export function chooseCellUid(range: UidRange | undefined, mounts: readonly CellMount[]): number | undefined {
+export function chooseCellUid(
+  range: UidRange | undefined,
+  mounts: readonly CellMount[],
+  policyHash: string,
+): number | undefined {
   if (!range) return undefined;
   const owners = new Set(mounts.filter((mount) => !mount.readOnly).map((mount) => mount.ownerUid));
   const rootOwned = mounts.find((mount) => !mount.readOnly && mount.ownerUid === 0);
@@ -28,5 +31,6 @@ export function chooseCellUid(range: UidRange | undefined, mounts: readonly Cell
     });
   }
   const [owner] = owners;
-  return owner ?? range.first + randomInt(range.count);
+  // The same policy gets the same uid, so that a session that is opened again still owns its files.
+  return owner ?? range.first + (Number.parseInt(policyHash.slice(0, 8), 16) % range.count);
 }

@@ -7,8 +7,8 @@ const absent: Record<string, readonly SyscallName[]> = {
   // carries out other calls past the filter
   callsUnseen: ["io_uring_setup", "io_uring_enter", "io_uring_register"],
   kernelAttackSurface: ["userfaultfd", "memfd_secret", "open_tree_attr"],
-  // outlives its process and would stay charged to the cell
-  systemVMemory: ["shmget"],
+  // they outlive their process and would stay charged to the cell; without a memory cgroup nothing bounds them
+  systemVObjects: ["shmget", "semget", "msgget"],
 };
 
 /** Refused with EPERM. */

@@ -27,6 +27,8 @@ export interface DirectParts {
   readonly uid: number | undefined;
   readonly arch: FilterArch;
   readonly cgroup: CellCgroup | undefined;
+  /** the session's own directory */
+  readonly workspace: string | undefined;
 }
 
 export interface DirectJail {
@@ -67,6 +69,7 @@ function directPaths(parts: DirectParts) {
   const config = cellConfig(policy, host.facts, host.masks, parts.mounts);
   const { maskFiles: _, maskDirs: __, mounts: ___, ...limits } = config;
   const workspace = parts.mounts.find((mount) => mount.target === "/workspace");
+  const workspaceSource = workspace?.source ?? parts.workspace;
   return {
     tag: host.tag,
     hostRoot: host.root,
@@ -76,8 +79,8 @@ function directPaths(parts: DirectParts) {
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
     command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap, JSON.stringify(limits)],
-    workspace: workspace
-      ? { kind: "host" as const, source: workspace.source }
+    workspace: workspaceSource
+      ? { kind: "host" as const, source: workspaceSource }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },
     mounts: parts.mounts
       .filter((mount) => mount !== workspace)

@@ -1,13 +1,25 @@
 import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import { type EnforcedBy, type EnforcedRule, type EnforcementPlan, loadedByHost, type RefusedRule } from "../receipt.ts";
+import {
+  type EnforcedBy,
+  type EnforcedRule,
+  type EnforcementPlan,
+  loadedByHost,
+  type RefusedRule,
+} from "../receipt.ts";
+import { sessionRules } from "../session-rules.ts";
 import { privateFilesBytes } from "./cell-config.ts";
 import { type CgroupController, cgroupHolds } from "./cgroup.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
 type Answer = { by: EnforcedBy; how: string } | { refused: string; hint: string };
-type Table = Record<RuleName, (policy: Policy, facts: ProcessFacts) => Answer>;
+type Table = Record<RuleName, (policy: Policy, facts: PlanFacts) => Answer>;
+
+interface PlanFacts extends ProcessFacts {
+  /** the session has a directory of its own on the host */
+  readonly hasSessionDirectory: boolean;
+}
 
 const kernel = (how: string): Answer => ({ by: "kernel", how });
 const supervisor = (how: string): Answer => ({ by: "supervisor watchdog", how });
@@ -15,8 +27,12 @@ const supervisor = (how: string): Answer => ({ by: "supervisor watchdog", how })
 /** One row per rule: who holds it here, and by what. */
 const table: Table = {
   "isolation.minimum": (_, facts) => kernel(`namespaces by bubblewrap ${facts.bubblewrap}, ${facts.layout} layout`),
-  "fs.workspace": ({ fs }) =>
-    kernel(fs.workspace ? "bind mount in an own mount namespace" : "own tmpfs, gone with the session"),
+  "fs.workspace": ({ fs }, facts) => {
+    if (fs.workspace) return kernel("bind mount in an own mount namespace");
+    return kernel(
+      facts.hasSessionDirectory ? "bind mount of the session's own directory" : "own tmpfs, gone with the session",
+    );
+  },
   "fs.deps": ({ fs }) => kernel(fs.deps ? "read-only bind mount" : "nothing is mounted"),
   "fs.mounts": ({ fs }) => kernel(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted"),
   "fs.deny": () => kernel("matching entries of every mount are covered when the cell starts"),
@@ -33,7 +49,7 @@ const table: Table = {
     cgroupHolds(facts.cgroups, "memory")
       ? kernel(
           `${group(facts, "memory", "memory.max", "memory.limit_in_bytes")}, together with ` +
-            `${formatSize(privateFilesBytes(policy))} for files in memory`,
+            `${formatSize(privateFilesBytes(policy, facts.hasSessionDirectory))} for files in memory`,
         )
       : supervisor("sum of resident memory every 20 ms, RLIMIT_DATA for each process"),
   "proc.pids": (_, facts) =>
@@ -42,7 +58,7 @@ const table: Table = {
       : kernel("RLIMIT_NPROC in an own user namespace"),
   "proc.files": () => kernel("RLIMIT_NOFILE for each process"),
   "proc.disk": ({ fs }, facts) => {
-    if (fs.workspace)
+    if (fs.workspace || facts.hasSessionDirectory)
       return { by: "host watchdog", how: "size of the directory while runs go on, RLIMIT_FSIZE per file" };
     return kernel(facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs");
   },
@@ -52,13 +68,15 @@ const table: Table = {
   env: () => kernel("the environment is empty but for these, PATH, HOME, LANG and settings of numerical libraries"),
   "session.recovery": ({ session }) =>
     supervisor(session.recovery === "off" ? "no copy is kept" : "a parked copy-on-write copy of the interpreter"),
+  ...sessionRules,
   "kernel.preload": ({ kernel: { preload } }) =>
     supervisor(preload.length > 0 ? "imported before the first run" : "nothing"),
   "kernel.python": () => kernel("interpreter and libraries mounted read-only"),
 };
 
 /** Pure: what this host would do with a policy. */
-export function planProcess(policy: Policy, facts: ProcessFacts): EnforcementPlan {
+export function planProcess(policy: Policy, host: ProcessFacts, hasSessionDirectory = false): EnforcementPlan {
+  const facts = { ...host, hasSessionDirectory };
   const rules: EnforcedRule[] = [];
   const refused: RefusedRule[] = [];
   for (const { rule, value } of policyRules(policy)) {

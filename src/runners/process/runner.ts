@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
@@ -14,6 +15,7 @@ import { type Host, type HostOptions, openHost } from "./host.ts";
 import { prepareKernelFiles } from "./kernel-files.ts";
 import { resolveMounts } from "./mounts.ts";
 import { planProcess } from "./plan.ts";
+import { prepareWorkspace } from "./prepare-workspace.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
 import { channelClosed, ProcessCell } from "./process-cell.ts";
 import { findPython, type PythonInstallation } from "./python.ts";
@@ -41,6 +43,7 @@ export function processRunner(options: ProcessRunnerOptions = {}): SandboxRunner
 
 class ProcessRunner implements SandboxRunner {
   readonly name = "process";
+  readonly takesWorkspace = true;
   readonly #options: ProcessRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
@@ -82,7 +85,8 @@ class ProcessRunner implements SandboxRunner {
 
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
     const host = await this.#openHost();
-    const plan = planProcess(spec.policy, host.facts);
+    const hasDirectory = spec.workspace !== undefined && spec.policy.fs.workspace === undefined;
+    const plan = planProcess(spec.policy, host.facts, hasDirectory);
     if (plan.refused.length > 0) throw policyRefused(this.name, plan);
     const receipt: EnforcementReceipt = {
       runner: this.name,
@@ -99,7 +103,8 @@ class ProcessRunner implements SandboxRunner {
         ? await this.#forkFromTemplate(spec, host, python, cleanup, options)
         : await this.#startDirect(spec, host, python, cleanup);
     const cell = new ProcessCell({ id: spec.id, setup, receipt, ...jail, cleanup: cleanup.move() });
-    if (spec.policy.fs.workspace) watchDisk(cell, spec.policy.fs.workspace, spec.policy.proc.diskBytes, this.#logger);
+    const directory = spec.policy.fs.workspace ?? ownDirectory(spec);
+    if (directory) watchDisk(cell, directory, spec.policy.proc.diskBytes, this.#logger);
     return cell;
   }
 
@@ -115,8 +120,9 @@ class ProcessRunner implements SandboxRunner {
     options: StartOptions,
   ) {
     const template = await this.#template(spec, host, python, options.signal);
-    const cgroup = await this.#cgroup(host, spec.policy, template.uid, cleanup);
-    const channel = await template.connect(cgroup);
+    const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
+    await prepareWorkspace(ownDirectory(spec), template.uid);
+    const channel = await template.connect(cgroup, ownDirectory(spec) && spec.workspace?.name);
     cleanup.defer(() => channel.destroy());
     const exited = Promise.race([channelClosed(channel), template.exited]).then(() => {
       return { code: null, signal: null, diagnostics: "" };
@@ -126,11 +132,13 @@ class ProcessRunner implements SandboxRunner {
 
   async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup) {
     const mounts = await resolveMounts(spec.policy);
-    const uid = chooseCellUid(host.uids, mounts);
+    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(arch()));
-    const cgroup = await this.#cgroup(host, spec.policy, uid, cleanup);
+    const cgroup = await this.#cgroup(host, spec, uid, cleanup);
+    await prepareWorkspace(ownDirectory(spec), uid);
     const jail: DirectJail = startDirect({
       ...{ host, python, kernelDirectory, policy: spec.policy, mounts, uid, arch: arch(), cgroup },
+      workspace: ownDirectory(spec),
     });
     cleanup.defer(jail.kill);
     return { ...jail, cgroup };
@@ -138,7 +146,7 @@ class ProcessRunner implements SandboxRunner {
 
   async #cgroup(
     host: Host,
-    policy: Policy,
+    spec: CellSpec,
     uid: number | undefined,
     cleanup: Cleanup,
   ): Promise<CellCgroup | undefined> {
@@ -146,34 +154,41 @@ class ProcessRunner implements SandboxRunner {
     if (cgroups.kind === "none") return undefined;
     const name = `${host.tag}-${++this.#cells}`;
     const owner = uid === undefined ? {} : { ownerUid: uid };
-    const cgroup = await createCellCgroup(cgroups, name, groupLimits(policy), owner);
+    const cgroup = await createCellCgroup(
+      cgroups,
+      name,
+      groupLimits(spec.policy, ownDirectory(spec) !== undefined),
+      owner,
+    );
     cleanup.defer(() => cgroup[Symbol.asyncDispose]());
     return cgroup;
   }
 
   /** One template per policy; one that died is replaced. */
   async #template(spec: CellSpec, host: Host, python: PythonInstallation, signal?: AbortSignal): Promise<Template> {
-    const known = await this.#templates.get(spec.policyHash)?.catch(() => undefined);
+    const key = `${spec.policyHash} ${spec.workspace?.root ?? ""}`;
+    const known = await this.#templates.get(key)?.catch(() => undefined);
     if (known?.isAlive) return known;
-    const starting = this.#startTemplate(spec.policy, host, python, signal);
-    this.#templates.set(spec.policyHash, starting);
-    starting.catch(() => this.#templates.delete(spec.policyHash));
+    const starting = this.#startTemplate(spec, host, python, signal);
+    this.#templates.set(key, starting);
+    starting.catch(() => this.#templates.delete(key));
     return starting;
   }
 
   async #startTemplate(
-    policy: Policy,
+    spec: CellSpec,
     host: Host,
     python: PythonInstallation,
     signal?: AbortSignal,
   ): Promise<Template> {
+    const { policy } = spec;
     const mounts = await resolveMounts(policy);
-    const uid = chooseCellUid(host.uids, mounts);
+    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(arch()));
     const name = `t${++this.#cells}`;
     if (policy.kernel.preload.length > 0) this.#logger.info("preloading modules", { modules: policy.kernel.preload });
     const template = await Template.start(
-      { host, python, kernelDirectory, policy, mounts, uid, arch: arch(), name },
+      { host, python, kernelDirectory, policy, mounts, uid, arch: arch(), name, workspacesRoot: spec.workspace?.root },
       signal,
     );
     this.#cleanup.defer(() => template[Symbol.asyncDispose]());
@@ -196,6 +211,11 @@ class ProcessRunner implements SandboxRunner {
   #python(requested: string | undefined): Promise<PythonInstallation> {
     return findPython(requested, { forOtherUid: process.getuid?.() === 0, cache: this.#pythons });
   }
+}
+
+/** The session's own directory, unless the policy names another one. */
+function ownDirectory({ policy, workspace }: CellSpec): string | undefined {
+  return workspace && policy.fs.workspace === undefined ? join(workspace.root, workspace.name) : undefined;
 }
 
 function arch(): FilterArch {

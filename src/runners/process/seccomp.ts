@@ -47,6 +47,11 @@ const terminalTricks = [
   0x541c, // TIOCLINUX pastes into a console
   0x5423, // TIOCSETD loads line disciplines
 ];
+/** The kernel then sends a signal of the caller's choice to a process of its choice: past the guard of parked copies. */
+const signalsByDescriptor = {
+  fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
+  ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
+} as const;
 const supervisorPid = 1;
 
 const allow = answer(verdict.allow);
@@ -66,6 +71,7 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...on("clone", [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags, deny("EPERM")), ...allow]),
     ...(inSetup ? [] : on("unshare", unshareRule)),
     ...on("ioctl", ioctlRule),
+    ...on("fcntl", fcntlRule),
     ...on("socket", socketRule),
     ...on("socketpair", [...load(argumentLow(0)), ...ifEqual([socketFamily.unix], allow), ...deny("EAFNOSUPPORT")]),
     ...on("personality", [...load(argumentLow(0)), ...ifEqual([0, 0xffffffff], allow), ...deny("EPERM")]),
@@ -102,7 +108,13 @@ function expectArchitecture(arch: FilterArch): Instruction[] {
 const unshareRule = [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags | newTimeNamespace, deny("EPERM")), ...allow];
 
 /** The kernel reads 32 bits of the request, so bits above must not hide a forbidden one. */
-const ioctlRule = [...load(argumentLow(1)), ...ifEqual(terminalTricks, deny("EPERM")), ...allow];
+const ioctlRule = [
+  ...load(argumentLow(1)),
+  ...ifEqual([...terminalTricks, ...signalsByDescriptor.ioctl], deny("EPERM")),
+  ...allow,
+];
+
+const fcntlRule = [...load(argumentLow(1)), ...ifEqual([...signalsByDescriptor.fcntl], deny("EPERM")), ...allow];
 
 /**
  * Local sockets, TCP and UDP. Raw, packet, vsock and the rest are kernel code that a cell has no use for. The type is

@@ -34,6 +34,8 @@ export interface TemplateParts {
   readonly arch: FilterArch;
   /** tells the templates of one host apart */
   readonly name: string;
+  /** directory with the sessions' own workspaces, when they have any */
+  readonly workspacesRoot: string | undefined;
 }
 
 /** A warm process per policy that forks a cell for each connection. */
@@ -87,7 +89,7 @@ export class Template implements AsyncDisposable {
   }
 
   /** Forks a cell. The connection closes when the cell is gone, and closing it ends the cell. */
-  async connect(cgroup: CellCgroup | undefined): Promise<Socket> {
+  async connect(cgroup: CellCgroup | undefined, workspace: string | undefined): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     await once(socket, "connect").catch((error: unknown) => {
       throw new CodecellError("cell_start_failed", "the template does not accept cells", { cause: error });
@@ -96,7 +98,7 @@ export class Template implements AsyncDisposable {
       const name = path.slice(path.lastIndexOf("/") + 1);
       return `${controller}/${name}/${file}`;
     });
-    socket.write(encodeFrameHead({ t: "cell", cgroups }));
+    socket.write(encodeFrameHead({ t: "cell", cgroups, ...(workspace === undefined ? {} : { workspace }) }));
     return socket;
   }
 
@@ -111,6 +113,9 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
   const mounts: JailMount[] = parts.mounts.map(({ source, target, readOnly, kind }) => {
     return { source, target, kind, mode: readOnly ? "ro" : "rw" };
   });
+  if (parts.workspacesRoot) {
+    mounts.push({ source: parts.workspacesRoot, target: "/run/workspaces", kind: "directory", mode: "rw" });
+  }
   const args = templateArguments({
     tag: host.tag,
     hostRoot: host.root,
@@ -143,6 +148,8 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     preload: policy.kernel.preload,
     cellFilterBytes: cellFilter.length,
     cell: cellConfig(policy, facts, host.masks, parts.mounts),
+    // staged behind the policy's own mounts; each cell binds its one directory and loses sight of the rest
+    workspacesStage: parts.workspacesRoot ? String(parts.mounts.length) : null,
   };
   child.stdin?.write(encodeFrameHead(config, filters.length));
   child.stdin?.write(filters);

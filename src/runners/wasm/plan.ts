@@ -1,7 +1,14 @@
 import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import { type EnforcedBy, type EnforcedRule, type EnforcementPlan, loadedByHost, type RefusedRule } from "../receipt.ts";
+import {
+  type EnforcedBy,
+  type EnforcedRule,
+  type EnforcementPlan,
+  loadedByHost,
+  type RefusedRule,
+} from "../receipt.ts";
+import { sessionRules } from "../session-rules.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
 import { isInPythonRuntime } from "./python-modules.ts";
 
@@ -94,6 +101,7 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
           hint: "set session.recovery to auto, or use the process runner",
         }
       : runtime("a fresh interpreter after a crash; results say what was lost"),
+  ...sessionRules,
   "kernel.preload": ({ kernel }) => {
     const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));
     return missing.length === 0

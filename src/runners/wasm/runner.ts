@@ -38,6 +38,7 @@ export function wasmRunner(options: WasmOptions = {}): SandboxRunner {
 
 class WasmRunner implements SandboxRunner {
   readonly name = "wasm";
+  readonly takesWorkspace = false;
   readonly #options: WasmOptions;
   readonly #logger: Logger;
   readonly #node = process.execPath;

@@ -26,6 +26,9 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   session_limit: 70,
   snapshot_damaged: 1,
   checkpoint_unknown: 1,
+  not_supported: 4,
+  run_gone: 1,
+  output_gone: 1,
   internal: 70,
 };
 

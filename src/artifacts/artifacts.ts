@@ -1,0 +1,125 @@
+import { CodecellError } from "../lib/errors.ts";
+import { printable } from "../policy/problem.ts";
+import { artifactNameProblem } from "./artifact-name.ts";
+import { cancelled, digestFile, HashCache } from "./hash-cache.ts";
+import { mimeHeadBytes, mimeTypeOf } from "./mime.ts";
+import type { WorkspaceFiles } from "./workspace-files.ts";
+
+/** A file that a run made or changed, as the host found it. */
+export interface Artifact {
+  /** path in the workspace */
+  readonly name: string;
+  readonly size: number;
+  readonly mimeType: string;
+  /** of the content, in hex */
+  readonly sha256: string;
+  readonly modifiedMs: number;
+  /** the run that made or changed it */
+  readonly run?: number;
+}
+
+/** What the cell says it changed. A hint: nothing of it is believed but that looking at this path may be worth it. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+export type LeftOutReason =
+  | "bad_name"
+  | "missing"
+  | "refused"
+  | "too_large"
+  | "total_limit"
+  | "changing"
+  | "count_limit";
+
+export interface LeftOut {
+  /** safe to print: control characters are replaced */
+  readonly name: string;
+  readonly reason: LeftOutReason;
+  readonly message: string;
+}
+
+export interface ArtifactLimits {
+  /** artifacts of one run; default 100 */
+  readonly maxCount?: number;
+  /** size of one artifact; default 256 MiB */
+  readonly maxFileBytes?: number;
+  /** size of all artifacts of one run; default 1 GiB */
+  readonly maxTotalBytes?: number;
+}
+
+export interface DescribeOptions {
+  readonly run?: number;
+  /** keeps digests between calls */
+  readonly cache?: HashCache;
+  readonly signal?: AbortSignal;
+}
+
+export interface DescribedArtifacts {
+  readonly artifacts: readonly Artifact[];
+  /** what is no artifact and why; at most 100, of `leftOutCount` */
+  readonly leftOut: readonly LeftOut[];
+  readonly leftOutCount: number;
+}
+
+const maxLeftOutShown = 100;
+
+/** Looks at what a run says it changed and describes what is really there. The cost follows the changes alone. */
+export async function describeArtifacts(
+  files: WorkspaceFiles,
+  changed: readonly ChangedFile[],
+  limits: ArtifactLimits = {},
+  options: DescribeOptions = {},
+): Promise<DescribedArtifacts> {
+  const { maxCount = 100, maxFileBytes = 256 * 2 ** 20, maxTotalBytes = 2 ** 30 } = limits;
+  const { cache = new HashCache(), run, signal } = options;
+  const artifacts: Artifact[] = [];
+  const leftOut: LeftOut[] = [];
+  const seen = new Set<string>();
+  let leftOutCount = 0;
+  let totalBytes = 0;
+  const leave = (name: unknown, reason: LeftOutReason, message: string) => {
+    leftOutCount++;
+    if (leftOut.length < maxLeftOutShown) leftOut.push({ name: printable(String(name), 200), reason, message });
+  };
+
+  for (const { path } of changed) {
+    if (signal?.aborted) throw cancelled(signal);
+    const problem = artifactNameProblem(path);
+    if (problem !== undefined) leave(path, "bad_name", problem);
+    if (problem !== undefined || seen.has(path)) continue;
+    seen.add(path);
+    if (artifacts.length >= maxCount) {
+      leave(path, "count_limit", `a run has at most ${maxCount} artifacts`);
+      continue;
+    }
+    try {
+      await using file = await files.open(path);
+      if (file.size > maxFileBytes) {
+        leave(path, "too_large", `${file.size} bytes; an artifact has at most ${maxFileBytes}`);
+      } else if (totalBytes + file.size > maxTotalBytes) {
+        leave(path, "total_limit", `the artifacts of a run have at most ${maxTotalBytes} bytes together`);
+      } else {
+        // Counted even if it changes while it is read: the work was done, and a program must not have it for nothing.
+        totalBytes += file.size;
+        const known = cache.get(file);
+        const digest = known ?? (await digestFile(file, mimeHeadBytes, signal));
+        if (digest === undefined) {
+          leave(path, "changing", "it changed while it was read");
+          continue;
+        }
+        if (known === undefined) cache.set(file, digest);
+        const { size, modifiedMs } = file;
+        const mimeType = mimeTypeOf(path, digest.head);
+        const { sha256 } = digest;
+        artifacts.push({ name: path, size, mimeType, sha256, modifiedMs, ...(run === undefined ? {} : { run }) });
+      }
+    } catch (error) {
+      if (!(error instanceof CodecellError) || error.code === "session_closed" || error.code === "aborted") throw error;
+      leave(path, error.code === "file_missing" ? "missing" : "refused", error.message);
+    }
+  }
+  return { artifacts, leftOut, leftOutCount };
+}

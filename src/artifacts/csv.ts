@@ -1,0 +1,61 @@
+import { CodecellError } from "../lib/errors.ts";
+import { printable } from "../policy/problem.ts";
+
+export interface CsvRow {
+  readonly fields: readonly string[];
+  /** where the row starts, from 1 */
+  readonly line: number;
+}
+
+/** The rows of a CSV text after RFC 4180; line ends may be LF, CRLF or CR. Empty lines are no rows. */
+export function* parseCsv(text: string): Generator<CsvRow, void, void> {
+  const plain = /[^,"\r\n]*/y;
+  let fields: string[] = [];
+  let line = 1;
+  let rowLine = 1;
+  for (let at = 0; at < text.length; ) {
+    const isQuoted = text[at] === '"';
+    plain.lastIndex = at;
+    const end = isQuoted ? closingQuote(text, at, line) : at + (plain.exec(text)?.[0].length ?? 0);
+    const written = text.slice(at, end);
+    const field = isQuoted ? written.slice(1, -1).replaceAll('""', '"') : written;
+    if (isQuoted) line += countLineEnds(written);
+    at = end;
+    const next = text[at];
+    if (next === '"') throw csvError(line, "a quote inside a field that does not start with one");
+    if (next !== undefined && next !== "," && next !== "\r" && next !== "\n")
+      throw csvError(line, `after a closing quote there is ${JSON.stringify(printable(next))}, not a comma`);
+    fields.push(field);
+    if (next === ",") {
+      at++;
+      // a comma at the very end is followed by one more, empty field
+      if (at === text.length) fields.push("");
+      continue;
+    }
+    if (fields.length > 1 || isQuoted || field !== "") yield { fields, line: rowLine };
+    fields = [];
+    at += text.startsWith("\r\n", at) ? 2 : 1;
+    rowLine = ++line;
+  }
+  if (fields.length > 0) yield { fields, line: rowLine };
+}
+
+/** Where a quoted field ends. Searched, not matched: a pattern would need memory for every character of a long field. */
+function closingQuote(text: string, start: number, line: number): number {
+  for (let at = start + 1; ; at += 2) {
+    at = text.indexOf('"', at);
+    if (at < 0) throw csvError(line, "a quoted field has no end");
+    if (text[at + 1] !== '"') return at + 1;
+  }
+}
+
+export function csvError(line: number, problem: string): CodecellError {
+  return new CodecellError("usage", `line ${line}: ${problem}`, {
+    hint: "correct the file, or load it as lines or text",
+    details: { line },
+  });
+}
+
+function countLineEnds(text: string): number {
+  return text.match(/\r\n|\r|\n/g)?.length ?? 0;
+}

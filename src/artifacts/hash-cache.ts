@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import { CodecellError } from "../lib/errors.ts";
+import type { RegularFile } from "./regular-file.ts";
+
+/** What was read of a file once. */
+export interface Digest {
+  readonly sha256: string;
+  /** the first bytes, for the type */
+  readonly head: Uint8Array;
+}
+
+/** File systems count time in ticks of up to 10 ms: a later write in the same tick leaves no trace. */
+const settledMs = 50;
+const bufferBytes = 1024 * 1024;
+
+/**
+ * Remembers digests by device, inode, size and times, so that an untouched file is not read again. A program can write
+ * through a memory map without any of these changing: a digest says what was read when it was made, and who needs to be
+ * sure of bytes hashes those bytes.
+ */
+export class HashCache {
+  readonly #digests = new Map<string, Digest>();
+  readonly #maxEntries: number;
+
+  constructor(maxEntries = 4096) {
+    this.#maxEntries = maxEntries;
+  }
+
+  get(file: RegularFile): Digest | undefined {
+    const digest = this.#digests.get(file.identity);
+    if (digest === undefined) return undefined;
+    this.#digests.delete(file.identity);
+    this.#digests.set(file.identity, digest);
+    return digest;
+  }
+
+  set(file: RegularFile, digest: Digest): void {
+    if (Date.now() - Math.max(file.changedMs, file.modifiedMs) < settledMs) return;
+    this.#digests.set(file.identity, digest);
+    const [oldest] = this.#digests.keys();
+    if (this.#digests.size > this.#maxEntries && oldest !== undefined) this.#digests.delete(oldest);
+  }
+}
+
+/** Reads a file through once, as long as it was when it was opened. Undefined: it changed meanwhile. */
+export async function digestFile(
+  file: RegularFile,
+  headBytes: number,
+  signal?: AbortSignal,
+): Promise<Digest | undefined> {
+  const hash = createHash("sha256");
+  const buffer = new Uint8Array(Math.min(bufferBytes, Math.max(file.size, 1)));
+  let head = new Uint8Array();
+  for (let position = 0; position < file.size; ) {
+    if (signal?.aborted) throw cancelled(signal);
+    const part = buffer.subarray(0, Math.min(buffer.length, file.size - position));
+    const length = await file.readInto(part, position);
+    if (length < part.length) return undefined;
+    if (position === 0) head = part.slice(0, headBytes);
+    hash.update(part);
+    position += length;
+  }
+  return (await file.isUnchanged()) ? { sha256: hash.digest("hex"), head } : undefined;
+}
+
+export function cancelled(signal: AbortSignal): CodecellError {
+  return new CodecellError("aborted", "looking at the artifacts was cancelled", { cause: signal.reason });
+}

@@ -1,0 +1,162 @@
+import { lstat, realpath, statfs } from "node:fs/promises";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { CodecellError } from "../lib/errors.ts";
+import { type DenyMatcher, denyMatcher } from "../policy/deny.ts";
+import { homeDirectory, isBelow, refusedPlace } from "../policy/host-path.ts";
+import { printable } from "../policy/problem.ts";
+import type { Policy } from "../policy/schema.ts";
+import { Directory, withDirectory } from "./directory.ts";
+import { accessing } from "./file-errors.ts";
+import { RegularFile } from "./regular-file.ts";
+
+export interface ReadHostFileOptions {
+  readonly maxBytes: number;
+  /** where a relative path starts; absent: the path must be absolute */
+  readonly baseDir?: string | undefined;
+  readonly homeDir?: string | undefined;
+}
+
+export interface HostFile {
+  readonly data: Uint8Array;
+  /** the real path that was read */
+  readonly path: string;
+}
+
+interface LoadRules {
+  readonly fs: Policy["fs"];
+  readonly homeDir: string | undefined;
+  readonly denies: DenyMatcher;
+}
+
+/** File systems whose files are questions to the kernel: proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, … */
+const kernelFileSystems = new Set([
+  0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x62656570, 0xcafe4a11, 0xf97cff8c,
+]);
+
+/**
+ * Reads a file of the host for `load`, if `fs.load` allows it and no deny glob names it. The caller's path is resolved
+ * first and then forgotten: the real path is what is checked and, one directory at a time without following links, what
+ * is opened. A link swapped in between ends in a refusal.
+ */
+export async function readHostFile(
+  path: string,
+  policy: Pick<Policy, "fs">,
+  options: ReadHostFileOptions,
+): Promise<HostFile> {
+  const given = checkGiven(path, options.baseDir);
+  const rules: LoadRules = {
+    fs: policy.fs,
+    homeDir: homeDirectory(options.homeDir),
+    denies: denyMatcher(policy.fs.deny),
+  };
+  const glob = rules.denies(given);
+  if (glob !== undefined) throw denied(given, glob);
+  // Not normalised before: `link/..` is where the kernel says it is.
+  const real = await realpath(given).catch(() => undefined);
+  if (real === undefined) throw (await isPlainlyMissing(given, rules)) ? missing(given) : notAllowed(given);
+  await checkReal(real, given, rules);
+  const file = await openReal(real, given);
+  try {
+    await refuseKernelFile(file, given);
+    if (file.links > 1) {
+      // Deny globs go by name. A second name may lie in a denied directory, and there is no way to ask for it.
+      throw refused(given, "has other hard links, which cannot be checked against fs.deny", "load a copy of it");
+    }
+    return { data: await file.read({ maxBytes: options.maxBytes }), path: real };
+  } finally {
+    await file[Symbol.asyncDispose]();
+  }
+}
+
+function checkGiven(path: string, baseDir: string | undefined): string {
+  if (typeof path !== "string" || path === "" || path.length > 4096)
+    throw new CodecellError("file_refused", "a path is text of 1 to 4096 characters");
+  if (/[\p{Cc}\p{Cs}]/u.test(path)) throw refused(path, "has control characters in its name");
+  if (isAbsolute(path)) return path;
+  if (baseDir === undefined) throw refused(path, "is not an absolute path");
+  return `${resolve(baseDir)}/${path}`;
+}
+
+/** Deny before allow, on what the path really is. Outside of what may be loaded the answer never depends on what is there. */
+async function checkReal(real: string, given: string, rules: LoadRules): Promise<void> {
+  const { place, why } = await allowedPlace(real, rules);
+  if (why !== undefined) throw refused(given, `may not be loaded: ${why}`, "correct fs.load in the policy", "fs.load");
+  if (place === undefined) throw notAllowed(given);
+  // A glob such as /notes.txt is meant from the top of what is given.
+  const glob = rules.denies(real) ?? rules.denies(relative(place, real));
+  if (glob !== undefined) throw denied(given, glob);
+}
+
+/** The entry of `fs.load` that a real path lies in, or why the only such entry does not count. */
+async function allowedPlace(real: string, { fs, homeDir }: LoadRules): Promise<{ place?: string; why?: string }> {
+  let why: string | undefined;
+  for (const allowed of fs.load) {
+    // An allowed directory may itself be reached through links; what it really is must be allowed too.
+    const place = await realpath(allowed).catch(() => undefined);
+    if (place === undefined || (real !== place && !isBelow(real, place))) continue;
+    const access = { writable: false, homeDir };
+    const problem = refusedPlace(place, access) ?? refusedPlace(real, access);
+    if (problem === undefined) return { place };
+    why = problem;
+  }
+  return why === undefined ? {} : { why };
+}
+
+/**
+ * Whether "it does not exist" may be said: the directory may be loaded from and has no such entry. The attack: a program
+ * leaves links to paths of the host in such a directory and learns from the answers which of them exist.
+ */
+async function isPlainlyMissing(given: string, rules: LoadRules): Promise<boolean> {
+  const path = resolve(given);
+  const isEntry = await lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
+  );
+  if (isEntry) return false;
+  if (rules.fs.load.includes(path)) return true;
+  const parent = await realpath(dirname(path)).catch(() => undefined);
+  return parent !== undefined && (await allowedPlace(parent, rules)).place !== undefined;
+}
+
+/** The attack: what was checked is replaced by a link to something else before it is opened. */
+async function openReal(real: string, given: string): Promise<RegularFile> {
+  const parts = real.split("/").slice(1);
+  const name = parts.pop() ?? "";
+  if (name === "") throw refused(given, "is a directory");
+  return accessing(given, async () => {
+    await using root = await Directory.open("/");
+    return withDirectory(root, parts, (directory) => RegularFile.open(directory, name, given));
+  });
+}
+
+/** /proc and /sys may be mounted anywhere, such as in the directory of a chroot. */
+async function refuseKernelFile(file: RegularFile, given: string): Promise<void> {
+  if (process.platform !== "linux") return;
+  const { type } = await accessing(given, () => statfs(file.descriptorPath));
+  if (kernelFileSystems.has(type)) throw refused(given, "belongs to the kernel and is no file");
+}
+
+function missing(path: string): CodecellError {
+  return new CodecellError("file_missing", `${printable(path, 200)} does not exist`);
+}
+
+function denied(path: string, glob: string): CodecellError {
+  return refused(
+    path,
+    `is denied by ${glob}`,
+    "the deny globs of the policy come before what may be loaded",
+    "fs.deny",
+  );
+}
+
+function notAllowed(path: string): CodecellError {
+  const hint = "add its directory to fs.load in the policy";
+  return refused(path, "is not in what the policy allows to load", hint, "fs.load");
+}
+
+function refused(path: string, why: string, hint?: string, rule?: string): CodecellError {
+  return new CodecellError("file_refused", `${printable(path, 200)} ${why}`, {
+    ...(hint === undefined ? {} : { hint }),
+    ...(rule === undefined ? {} : { details: { rule } }),
+  });
+}

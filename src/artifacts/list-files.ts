@@ -1,0 +1,153 @@
+import { type Dir, type Dirent, opendir } from "node:fs";
+import { lstat } from "node:fs/promises";
+import { promisify } from "node:util";
+import { artifactNameProblem } from "./artifact-name.ts";
+import { type Directory, withDirectory } from "./directory.ts";
+import { unfinishedName } from "./write-file.ts";
+
+/** A regular file of a workspace. */
+export interface FileFacts {
+  readonly path: string;
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+export interface ListOptions {
+  /** only paths that start with this text */
+  readonly prefix?: string;
+  /** only paths that come after this one: the `next` of the page before */
+  readonly after?: string;
+  /** paths per page; default 1000, at most 10 000 */
+  readonly limit?: number;
+}
+
+export interface FileList {
+  /** in the order of their paths */
+  readonly files: readonly FileFacts[];
+  /** where the next page starts; absent: this is the last one */
+  readonly next?: string;
+  /** entries that are not given out: links, special files, names that cannot be used, denied ones */
+  readonly leftOut: number;
+  /** there are more entries or deeper directories than are looked at, so files may be missing here */
+  readonly truncated: boolean;
+}
+
+export interface WalkLimits {
+  /** directory entries looked at for one page */
+  readonly maxEntries: number;
+  /** directories inside each other; each holds a descriptor during the walk */
+  readonly maxDepth: number;
+}
+
+interface Walk {
+  readonly options: ListOptions;
+  readonly limits: WalkLimits;
+  readonly isDenied: (path: string) => boolean;
+  readonly found: string[];
+  entries: number;
+  leftOut: number;
+  truncated: boolean;
+}
+
+const openDir = promisify(opendir) as (path: string, options: { bufferSize: number }) => Promise<Dir>;
+
+/** One page of the regular files below a directory. Only the files of the page are asked for size and time. */
+export async function listFiles(
+  root: Directory,
+  options: ListOptions,
+  limits: WalkLimits,
+  isDenied: (path: string) => boolean,
+): Promise<FileList> {
+  const limit = Math.min(Math.max(1, Math.floor(options.limit ?? 1000)), 10_000);
+  const walk: Walk = { options, limits, isDenied, found: [], entries: 0, leftOut: 0, truncated: false };
+  await walkDirectory(root, "", 0, walk);
+  const paths = walk.found.sort();
+  const page = paths.slice(0, limit);
+  const last = page.at(-1);
+  const files = await factsOf(root, page);
+  return {
+    files,
+    ...(paths.length > limit && last !== undefined ? { next: last } : {}),
+    leftOut: walk.leftOut,
+    truncated: walk.truncated,
+  };
+}
+
+async function walkDirectory(directory: Directory, path: string, depth: number, walk: Walk): Promise<void> {
+  const below: string[] = [];
+  const entries = await openDir(directory.path, { bufferSize: 1024 });
+  try {
+    for (let entry = await entries.read(); entry; entry = await entries.read()) {
+      if (++walk.entries > walk.limits.maxEntries) {
+        walk.truncated = true;
+        break;
+      }
+      visit(entry, path, walk, below);
+    }
+  } finally {
+    await entries.close();
+  }
+  for (const name of below) {
+    if (walk.entries > walk.limits.maxEntries) return;
+    if (depth + 1 >= walk.limits.maxDepth) {
+      walk.truncated = true;
+      return;
+    }
+    // A directory that became a link or went away in the meantime has nothing for us.
+    const child = await directory.openDirectory(name).catch(() => undefined);
+    if (child === undefined) {
+      walk.leftOut++;
+      continue;
+    }
+    try {
+      await walkDirectory(child, `${path}${name}/`, depth + 1, walk);
+    } catch {
+      walk.leftOut++;
+    } finally {
+      await child[Symbol.asyncDispose]();
+    }
+  }
+}
+
+function visit(entry: Dirent, parent: string, walk: Walk, below: string[]): void {
+  const { prefix = "", after = "" } = walk.options;
+  const path = `${parent}${entry.name}`;
+  if (entry.isDirectory()) {
+    const all = `${path}/`;
+    const mayHavePrefix = all.startsWith(prefix) || prefix.startsWith(all);
+    const mayComeAfter = all > after || after.startsWith(all);
+    if (!mayHavePrefix || !mayComeAfter) return;
+    if (artifactNameProblem(path) !== undefined || walk.isDenied(path)) walk.leftOut++;
+    else below.push(entry.name);
+    return;
+  }
+  if (!path.startsWith(prefix) || path <= after || unfinishedName.test(entry.name)) return;
+  if (!entry.isFile() || artifactNameProblem(path) !== undefined || walk.isDenied(path)) walk.leftOut++;
+  else walk.found.push(path);
+}
+
+/** Sizes and times, a walk per directory and not per file. What is gone or no regular file any more is left out. */
+async function factsOf(root: Directory, paths: readonly string[]): Promise<FileFacts[]> {
+  const names = new Map<string, string[]>();
+  for (const path of paths) {
+    const parent = path.slice(0, path.lastIndexOf("/") + 1);
+    const list = names.get(parent);
+    if (list) list.push(path.slice(parent.length));
+    else names.set(parent, [path.slice(parent.length)]);
+  }
+  const facts = new Map<string, FileFacts>();
+  for (const [parent, list] of names) {
+    const ask = (directory: Directory) =>
+      inBatches(list, 64, async (name) => {
+        const found = await lstat(directory.entry(name)).catch(() => undefined);
+        if (!found?.isFile()) return;
+        facts.set(parent + name, { path: parent + name, size: found.size, modifiedMs: Math.floor(found.mtimeMs) });
+      });
+    await withDirectory(root, parent.split("/").slice(0, -1), ask).catch(() => {});
+  }
+  return paths.flatMap((path) => facts.get(path) ?? []);
+}
+
+async function inBatches<T>(items: readonly T[], size: number, work: (item: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += size) await Promise.all(items.slice(at, at + size).map(work));
+}

@@ -1,0 +1,183 @@
+import { lstat, unlink } from "node:fs/promises";
+import { CodecellError } from "../lib/errors.ts";
+import { denyMatcher } from "../policy/deny.ts";
+import { printable } from "../policy/problem.ts";
+import { checkArtifactName } from "./artifact-name.ts";
+import { Directory, withDirectory } from "./directory.ts";
+import { accessing } from "./file-errors.ts";
+import { type FileFacts, type FileList, type ListOptions, listFiles, type WalkLimits } from "./list-files.ts";
+import { type ByteRange, RegularFile } from "./regular-file.ts";
+import { type FileSource, type WriteOptions, writeFileBelow } from "./write-file.ts";
+
+/** An open file that is read in pieces. Reading to the end, or leaving the loop, closes it. */
+export interface FileStream extends AsyncDisposable {
+  /** of the whole file, in bytes */
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly data: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The files of one workspace, as the host reaches them while a program that nobody has read writes there too. Paths are
+ * relative; no link is followed anywhere; only regular files are read; what the policy denies is not given out and not
+ * written. Failures are `file_missing`, `file_refused` or `too_large`.
+ */
+export interface WorkspaceFiles extends AsyncDisposable {
+  stat(path: string): Promise<FileFacts>;
+  /** Opens a file for more than one question about the same content. The caller closes it. */
+  open(path: string): Promise<RegularFile>;
+  /** Reads a file or a range of it at once; `size` is the whole file's. At most `maxBytes`, by default 64 MiB. */
+  read(
+    path: string,
+    options?: ByteRange & { readonly maxBytes?: number },
+  ): Promise<{ readonly data: Uint8Array; readonly size: number }>;
+  stream(path: string, range?: ByteRange): Promise<FileStream>;
+  /** Creates or replaces a file, with the directories on the way to it. */
+  write(path: string, source: FileSource, options: WriteOptions): Promise<{ readonly size: number }>;
+  list(options?: ListOptions): Promise<FileList>;
+  /** Removes a file, or a link itself; never a directory. */
+  remove(path: string): Promise<void>;
+}
+
+export interface WorkspaceFilesOptions {
+  /** names what the policy denies; default: the built-in list. `denyNothing` fits a workspace that only a cell has written. */
+  readonly deny?: (path: string) => string | undefined;
+  readonly limits?: Partial<WalkLimits>;
+}
+
+const defaultReadBytes = 64 * 2 ** 20;
+const defaultLimits: WalkLimits = { maxEntries: 200_000, maxDepth: 64 };
+
+/** For a private workspace: it holds nothing of the host, so there is nothing to hide. */
+export const denyNothing = (): undefined => undefined;
+
+/** Opens a workspace by its real path on the host. */
+export async function openWorkspaceFiles(root: string, options: WorkspaceFilesOptions = {}): Promise<WorkspaceFiles> {
+  const directory = await Directory.open(root).catch((cause: unknown) => {
+    if (cause instanceof CodecellError) throw cause;
+    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    throw new CodecellError(isMissing ? "file_missing" : "file_refused", "the workspace cannot be opened", {
+      cause,
+      hint: isMissing ? "create the directory first" : "name a directory by its real path, not a link",
+    });
+  });
+  return new OpenWorkspace(directory, options);
+}
+
+class OpenWorkspace implements WorkspaceFiles {
+  readonly #root: Directory;
+  readonly #deny: (path: string) => string | undefined;
+  readonly #limits: WalkLimits;
+  readonly #pending = new Set<Promise<unknown>>();
+  readonly #opened = new Set<RegularFile>();
+  readonly #ended = new AbortController();
+  #closing: Promise<void> | undefined;
+
+  constructor(root: Directory, options: WorkspaceFilesOptions) {
+    this.#root = root;
+    this.#deny = options.deny ?? denyMatcher([]);
+    this.#limits = { ...defaultLimits, ...options.limits };
+  }
+
+  stat(path: string): Promise<FileFacts> {
+    return this.#reach(path, async (directory, name) => {
+      const found = await lstat(directory.entry(name));
+      if (!found.isFile()) throw new CodecellError("file_refused", `${printable(path, 200)} is not a regular file`);
+      return { path, size: found.size, modifiedMs: Math.floor(found.mtimeMs) };
+    });
+  }
+
+  open(path: string): Promise<RegularFile> {
+    return this.#reach(path, (directory, name) => RegularFile.open(directory, name, path));
+  }
+
+  async read(path: string, options: ByteRange & { readonly maxBytes?: number } = {}) {
+    await using file = await this.open(path);
+    const data = await file.read({ ...options, maxBytes: options.maxBytes ?? defaultReadBytes });
+    return { data, size: file.size };
+  }
+
+  async stream(path: string, range: ByteRange = {}): Promise<FileStream> {
+    const file = await this.open(path);
+    this.#opened.add(file);
+    const close = async () => {
+      this.#opened.delete(file);
+      await file[Symbol.asyncDispose]();
+    };
+    async function* data() {
+      try {
+        yield* file.chunks(range);
+      } finally {
+        await close();
+      }
+    }
+    return { size: file.size, modifiedMs: file.modifiedMs, data: data(), [Symbol.asyncDispose]: close };
+  }
+
+  write(path: string, source: FileSource, options: WriteOptions) {
+    return this.#track(async () => {
+      this.#check(path);
+      const signals = options.signal ? [options.signal, this.#ended.signal] : [this.#ended.signal];
+      return writeFileBelow(this.#root, path, source, { ...options, signal: AbortSignal.any(signals) });
+    });
+  }
+
+  list(options: ListOptions = {}): Promise<FileList> {
+    return this.#track(() =>
+      accessing("the workspace", () =>
+        listFiles(this.#root, options, this.#limits, (path) => this.#deny(path) !== undefined),
+      ),
+    );
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#reach(path, async (directory, name) => {
+      const found = await lstat(directory.entry(name));
+      if (found.isDirectory()) throw new CodecellError("file_refused", `${printable(path, 200)} is a directory`);
+      await unlink(directory.entry(name));
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= (async () => {
+      // An upload whose sender stalls would never end by itself.
+      this.#ended.abort(new CodecellError("session_closed", "the workspace is closed"));
+      // The directory's descriptor must outlive every path that names its number.
+      await Promise.allSettled(this.#pending);
+      await Promise.all([...this.#opened].map((file) => file[Symbol.asyncDispose]()));
+      await this.#root[Symbol.asyncDispose]();
+    })();
+    return this.#closing;
+  }
+
+  #reach<T>(path: string, use: (directory: Directory, name: string) => Promise<T>): Promise<T> {
+    return this.#track(() =>
+      accessing(path, async () => {
+        const parts = this.#check(path).split("/");
+        const name = parts.pop() ?? "";
+        return withDirectory(this.#root, parts, (directory) => use(directory, name));
+      }),
+    );
+  }
+
+  #check(path: string): string {
+    const checked = checkArtifactName(path);
+    const glob = this.#deny(checked);
+    if (glob === undefined) return checked;
+    throw new CodecellError("file_refused", `${printable(path, 200)} is denied by ${glob}`, {
+      hint: "fs.deny in the policy decides; !glob lifts an entry of the built-in list",
+      details: { rule: "fs.deny" },
+    });
+  }
+
+  async #track<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing) throw new CodecellError("session_closed", "the workspace is closed");
+    const pending = work();
+    this.#pending.add(pending);
+    try {
+      return await pending;
+    } finally {
+      this.#pending.delete(pending);
+    }
+  }
+}

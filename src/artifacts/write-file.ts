@@ -1,0 +1,174 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { chown, type FileHandle, lstat, mkdir, opendir, rename, rmdir, stat, unlink } from "node:fs/promises";
+import { CodecellError } from "../lib/errors.ts";
+import { printable } from "../policy/problem.ts";
+import { type Directory, withDirectory } from "./directory.ts";
+import { accessing } from "./file-errors.ts";
+
+export type FileSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+export interface WriteOptions {
+  readonly maxBytes: number;
+  /** permission bits; default 0644 */
+  readonly mode?: number;
+  /** who is to own the file and the directories made for it, where the cell has a uid of its own */
+  readonly ownerUid?: number;
+  /** default: the same number as `ownerUid` */
+  readonly ownerGid?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Names of files that are still being written. */
+export const unfinishedName = /^\.codecell-[0-9a-f]{32}\.part$/;
+
+/**
+ * Writes a file below a directory: under a name of its own first, then renamed, so that nobody ever sees half of it.
+ * Whatever goes wrong, neither the half nor a directory made for it is left.
+ */
+export function writeFileBelow(
+  root: Directory,
+  path: string,
+  source: FileSource,
+  options: WriteOptions,
+): Promise<{ size: number }> {
+  const parts = path.split("/");
+  const name = parts.pop() ?? "";
+  const made: string[][] = [];
+  return accessing(path, async () => {
+    if (options.signal?.aborted) throw cancelled(options.signal);
+    // By path, a directory that was swapped for a link would have the link's target given away.
+    if (options.ownerUid !== undefined && !root.isAnchored)
+      throw new CodecellError("internal", "files cannot be given to another user on this platform");
+    if (source instanceof Uint8Array && source.length > options.maxBytes) throw tooLarge(path, options.maxBytes);
+    const depth = { now: 0 };
+    const step = async (parent: Directory, part: string) => {
+      depth.now++;
+      const isMade = await makeDirectory(parent, part);
+      if (isMade) made.push(parts.slice(0, depth.now));
+      const directory = await parent.openDirectory(part);
+      if (isMade) await giveDirectory(directory, options);
+      return directory;
+    };
+    try {
+      return await withDirectory(root, parts, (directory) => writeEntry(directory, name, path, source, options), step);
+    } catch (error) {
+      for (const directory of made.reverse()) await removeEmpty(root, directory);
+      throw error;
+    }
+  });
+}
+
+async function writeEntry(
+  directory: Directory,
+  name: string,
+  path: string,
+  source: FileSource,
+  options: WriteOptions,
+): Promise<{ size: number }> {
+  const present = await lstat(directory.entry(name)).catch(() => undefined);
+  if (present?.isDirectory())
+    throw new CodecellError("file_refused", `${printable(path, 200)} is a directory`, { hint: "choose another name" });
+  const unfinished = `.codecell-${randomBytes(16).toString("hex")}.part`;
+  const handle = await directory.openFile(unfinished, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    const size = await copy(source, handle, path, options);
+    const { ownerUid, ownerGid = ownerUid } = options;
+    if (ownerUid !== undefined && ownerGid !== undefined) await handle.chown(ownerUid, ownerGid);
+    await handle.chmod((options.mode ?? 0o644) & 0o777);
+    await rename(directory.entry(unfinished), directory.entry(name));
+    return { size };
+  } catch (error) {
+    // The program may have given the half another name: its bytes are taken back as well.
+    await handle.truncate(0).catch(() => {});
+    await unlink(directory.entry(unfinished)).catch(() => {});
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function copy(source: FileSource, handle: FileHandle, path: string, options: WriteOptions): Promise<number> {
+  const chunks = source instanceof Uint8Array ? once(source) : source;
+  let size = 0;
+  for await (const chunk of abortable(chunks, options.signal)) {
+    if (!(chunk instanceof Uint8Array)) throw new CodecellError("usage", "a file is written from bytes");
+    if (size + chunk.length > options.maxBytes) throw tooLarge(path, options.maxBytes);
+    for (let written = 0; written < chunk.length; ) {
+      written += (await handle.write(chunk, written, chunk.length - written)).bytesWritten;
+    }
+    size += chunk.length;
+  }
+  return size;
+}
+
+async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield chunk;
+}
+
+/** Ends at the signal even while the source is silent: a caller that stalls in mid-upload must not hold us. */
+async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(cancelled(signal));
+  });
+  aborted.catch(() => {});
+  if (signal?.aborted) stop?.();
+  else if (stop) signal?.addEventListener("abort", stop, { once: true });
+  let isDone = false;
+  try {
+    for (;;) {
+      const next = await Promise.race([aborted, iterator.next()]);
+      if (next.done) {
+        isDone = true;
+        return;
+      }
+      yield next.value;
+    }
+  } finally {
+    if (stop) signal?.removeEventListener("abort", stop);
+    // not awaited: a generator that hangs in its own read answers only when that read does
+    if (!isDone) void Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+}
+
+async function makeDirectory(parent: Directory, name: string): Promise<boolean> {
+  try {
+    await mkdir(parent.entry(name), 0o755);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * Gives a directory that was just made to the cell's user. The attack: a program swaps in another directory of ours
+ * between the two steps, to be made its owner. An empty one gives it nothing, since it could remove that and make its own.
+ */
+async function giveDirectory(directory: Directory, { ownerUid, ownerGid = ownerUid }: WriteOptions): Promise<void> {
+  if (ownerUid === undefined || ownerGid === undefined) return;
+  const isOurs = (await stat(directory.path)).uid === process.geteuid?.();
+  const entries = await opendir(directory.path);
+  const isEmpty = (await entries.read()) === null;
+  await entries.close();
+  if (isOurs && isEmpty) await chown(directory.path, ownerUid, ownerGid);
+}
+
+async function removeEmpty(root: Directory, parts: readonly string[]): Promise<void> {
+  const name = parts.at(-1) ?? "";
+  // what is not empty any more belongs to somebody else
+  await withDirectory(root, parts.slice(0, -1), (parent) => rmdir(parent.entry(name))).catch(() => {});
+}
+
+function cancelled(signal: AbortSignal | undefined): CodecellError {
+  return new CodecellError("aborted", "the upload was cancelled", { cause: signal?.reason });
+}
+
+function tooLarge(path: string, maxBytes: number): CodecellError {
+  return new CodecellError("too_large", `${printable(path, 200)} is larger than ${maxBytes} bytes`, {
+    hint: "send a smaller file, or raise the limit",
+    details: { maxBytes },
+  });
+}

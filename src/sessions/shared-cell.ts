@@ -1,0 +1,50 @@
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { Cell, CellUsage } from "../runners/runner.ts";
+
+/** A cell that one session or several forks of it live in. It ends with the last of them. */
+export class SharedCell {
+  readonly #cell: Cell;
+  #users = 1;
+  #oomKills = 0;
+  #ending: Promise<void> | undefined;
+
+  constructor(cell: Cell) {
+    this.#cell = cell;
+  }
+
+  get receipt(): EnforcementReceipt {
+    return this.#cell.receipt;
+  }
+
+  get users(): number {
+    return this.#users;
+  }
+
+  usage(): Promise<CellUsage> {
+    return this.#cell.usage();
+  }
+
+  acquire(): this {
+    this.#users++;
+    return this;
+  }
+
+  /** Gives up one share; the last one ends the cell and waits until it is gone. */
+  async release(): Promise<void> {
+    if (--this.#users === 0) await this.end();
+  }
+
+  /** Ends the cell for all who share it. */
+  end(): Promise<void> {
+    this.#ending ??= Promise.resolve(this.#cell[Symbol.asyncDispose]());
+    return this.#ending;
+  }
+
+  /** Whether the memory killer struck since the last look: only the kernel's counter tells it from another SIGKILL. */
+  async struckByMemoryKiller(): Promise<boolean> {
+    const usage = await this.#cell.usage().catch(() => undefined);
+    const struck = usage !== undefined && usage.oomKills > this.#oomKills;
+    this.#oomKills = usage?.oomKills ?? this.#oomKills;
+    return struck;
+  }
+}

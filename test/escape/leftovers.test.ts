@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import {
+  eventually,
+  everyLayout,
+  idle,
+  marked,
+  openCells,
+  run,
+  skipsProcess,
+  within,
+} from "../support/process-cells.ts";
+
+/** Ways to stay after the run; each starts `stay()`, which execs a program whose command line carries the mark. */
+const ways: readonly (readonly [string, string])[] = [
+  ["a plain child", "if os.fork() == 0: stay()"],
+  [
+    "a daemon of two forks and two sessions",
+    "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.setsid(); stay()\n    os._exit(0)",
+  ],
+  [
+    "a child that ignores every signal",
+    "if os.fork() == 0:\n    for s in set(range(1, 65)) - {9, 19, 32, 33}: signal.signal(s, signal.SIG_IGN)\n    stay()",
+  ],
+  [
+    "a stopped child",
+    "pid = os.fork()\nif pid == 0: stay()\nwhile not os.readlink('/proc/%d/exe' % pid).endswith('sh') and time.sleep(0.01) is None: break\nos.kill(pid, signal.SIGSTOP)",
+  ],
+  ["a child that holds the output open", "if os.fork() == 0:\n    os.dup2(1, 100); stay()"],
+  ["a child of a child that is gone", "if os.fork() == 0:\n    if os.fork() == 0: stay()\n    os._exit(0)\nos.wait()"],
+  ["fifty children", "for _ in range(40):\n    if os.fork() == 0: stay()"],
+  [
+    "a child that moved to its own group and namespace of names",
+    "if os.fork() == 0:\n    os.setpgid(0, 0); open('/proc/self/comm', 'w').write('parked'); stay()",
+  ],
+];
+
+function staying(mark: string, way: string): string {
+  return `import os, signal, time
+def stay(): os.execv("/bin/sh", ["sh", "-c", "trap '' TERM INT HUP; while :; do sleep 5; done; : ${mark}"])
+${way}
+time.sleep(0.05)`;
+}
+
+describe.skipIf(skipsProcess).each(everyLayout)("what a program leaves behind in the $name", (layout) => {
+  let codecell: Codecell;
+  let lasting: Codecell;
+  let session: Session;
+  let count = 0;
+  const newMark = () => `leftover-${process.pid}-${Math.random().toString(36).slice(2)}-${++count}`;
+  beforeAll(async () => {
+    codecell = await openCells(layout, { proc: { timeout: "10s", memory: "512MiB" } });
+    lasting = await openCells(layout, { proc: { timeout: "10s", background: true } });
+    session = await codecell.openSession();
+  });
+  afterAll(async () => {
+    await codecell?.close();
+    await lasting?.close();
+  });
+
+  test.each(ways)("as %s is gone when its run has ended, and the result says so", async (_, way) => {
+    const mark = newMark();
+    const result = await within(15_000, run(session, staying(mark, way)));
+    expect(result.status).toBe("ok");
+    expect(result.notes.join()).toMatch(/left behind by the run/);
+    expect(marked(mark)).toEqual([]);
+  });
+
+  test.each(ways)("as %s is gone after a timeout", async (_, way) => {
+    const mark = newMark();
+    const code = `${staying(mark, way)}\nwhile True: pass`;
+    expect(await within(15_000, run(session, code, { timeoutMs: 400 }))).toMatchObject({ status: "timeout" });
+    expect(await eventually(() => marked(mark).length === 0, 2_000)).toBe(true);
+  });
+
+  test("by an interpreter that was killed is gone with it", async () => {
+    const mark = newMark();
+    const code = staying(mark, "for _ in range(5):\n    if os.fork() == 0: stay()");
+    expect(await within(15_000, run(session, `${code}\nos._exit(3)`))).toMatchObject({ status: "crashed" });
+    expect(await eventually(() => marked(mark).length === 0, 2_000)).toBe(true);
+  });
+
+  test("in the moment between the end of a run and the copy of its state is found at the next end", async () => {
+    const mark = newMark();
+    const late = `${staying(mark, "pass")}
+import threading
+def trickle():
+    for _ in range(30):
+        if os.fork() == 0: os.setsid(); stay()
+        time.sleep(0.0003)
+threading.Thread(target=trickle).start()`;
+    await within(15_000, run(session, late));
+    await idle(150);
+    await within(15_000, run(session, "1"));
+    await idle(100);
+    await within(15_000, run(session, "2"));
+    expect(await eventually(() => marked(mark).length === 0, 2_000)).toBe(true);
+  });
+
+  test("by a thread that never stops forking does not hold the session up", async () => {
+    await using other = await codecell.openSession();
+    const code = `import os, threading, time
+def fork_for_ever():
+    while True:
+        try:
+            if os.fork() == 0: time.sleep(60); os._exit(0)
+        except OSError: time.sleep(0.001)
+threading.Thread(target=fork_for_ever, daemon=True).start()
+time.sleep(0.05)`;
+    await within(15_000, run(other, code));
+    const next = await within(10_000, run(other, "40 + 2"));
+    expect(next.durationMs).toBeLessThan(3_000);
+  });
+
+  test("as atexit handlers and finalizers runs nowhere after the session", async () => {
+    const mark = newMark();
+    const other = await codecell.openSession();
+    await run(other, `import atexit, os, weakref\n@atexit.register\ndef last(): os.system("sleep 60; : ${mark}")`);
+    await within(10_000, other.close());
+    await idle(100);
+    expect(marked(mark)).toEqual([]);
+  });
+
+  test("with the policy's leave lives on between runs, and is gone when the session closes", async () => {
+    const mark = newMark();
+    const other = await lasting.openSession();
+    for (const [, way] of ways.slice(0, 4)) await within(15_000, run(other, staying(mark, way)));
+    await run(other, "1");
+    expect(marked(mark).length).toBeGreaterThan(0);
+    await within(10_000, other.close());
+    expect(marked(mark)).toEqual([]);
+  });
+});

@@ -1,0 +1,26 @@
+import type { RunResult } from "../../src/sessions/run.ts";
+
+/** The result of a run that never was, with what a test cares about. */
+export function fakeResult(facts: Partial<RunResult> = {}): RunResult {
+  const { stdout = "", stderr = "" } = facts;
+  return {
+    id: 1,
+    status: "ok",
+    state: "kept",
+    exitCode: 0,
+    stdout,
+    stderr,
+    result: undefined,
+    error: undefined,
+    displays: [],
+    truncated: false,
+    stdoutBytes: Buffer.byteLength(stdout),
+    stderrBytes: Buffer.byteLength(stderr),
+    notes: [],
+    recoveredTo: undefined,
+    durationMs: 12,
+    runner: "wasm",
+    receipt: { runner: "wasm", runnerVersion: "fake", policyHash: "0", rules: [], notes: [] },
+    ...facts,
+  };
+}

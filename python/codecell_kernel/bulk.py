@@ -10,9 +10,10 @@ MOVE_NONBLOCK = 3  # SPLICE_F_MOVE | SPLICE_F_NONBLOCK
 class BulkRelay:
     """`left` bytes that belong to the worker. Once nobody wants them they are read and dropped."""
 
-    def __init__(self, channel, outlet, left, wanted):
+    def __init__(self, channel, branch, left, wanted):
         self.channel = channel
-        self.outlet = outlet
+        self.branch = branch
+        self.outlet = branch.link.outlet if wanted else None
         self.left = left
         self.wanted = wanted
         self.is_full = False  # the worker has to read before more can go

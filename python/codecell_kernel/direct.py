@@ -19,7 +19,12 @@ def main():
     null = posix.open("/dev/null", posix.O_RDWR)
     for fd in (0, 1, 2):
         posix.dup2(null, fd)
-    set_limits(loads(sys.argv[-1]))
+    cell = loads(sys.argv[-1])
+    for one in cell["identities"]:
+        found = posix.stat(one["target"])
+        if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
+            posix._exit(5)  # a directory was replaced after the host had looked at it
+    set_limits(cell)
     set_dumpable(0)
     Supervisor(CHANNEL, read_filter()).main()
 

@@ -3,7 +3,7 @@ from .pristine import BUILTINS as __builtins__, restored  # noqa: A001
 import builtins
 import sys
 
-from . import variables
+from . import snapshot, variables
 from .displays import MAX_TEXT, Displays, rich_parts, text_of
 from .errors import KernelError
 from .tracebacks import Sources, describe
@@ -182,6 +182,26 @@ class Interpreter:
             raise KernelError("variable_missing", "%r is not a variable name" % name[:80])
         with restored():
             self.namespace[name] = variables.decode(data, form)
+
+    def snapshot(self):
+        """The variables as bytes, piece by piece."""
+        self.user_code = True  # saving runs the values' own code, which may be interrupted
+        try:
+            for header, body in snapshot.entries(self.namespace, self.hidden, self.sources):
+                yield snapshot.pack(header, body)
+                yield body
+        finally:
+            self.user_code = False
+
+    def restore(self, data):
+        """Puts the variables of a snapshot back; answers with what did not come back."""
+        self.user_code = True
+        try:
+            return snapshot.restore(self.namespace, data, self.sources)
+        except ValueError as error:
+            raise KernelError("variable_unserializable", str(error))
+        finally:
+            self.user_code = False
 
     def reset(self):
         """Forgets every variable; modules stay imported. Where a fresh worker is cheap the supervisor starts one."""

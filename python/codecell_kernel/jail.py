@@ -83,8 +83,10 @@ def enter(cell):
         mount("tmpfs", "/workspace", "tmpfs", NOSUID | NODEV, "mode=755,size=%d,nr_inodes=16384" % cell["diskBytes"])
     for one in cell["mounts"]:
         place(one)
-    # Hides the template's socket, its staging directories and the cgroup binds.
-    mount("tmpfs", "/run", "tmpfs", NOSUID | NODEV | READ_ONLY, "size=4k,nr_inodes=4,mode=555")
+    # Hides the template's socket, its staging directories and the cgroup binds, and what it was shown of /sys.
+    for target in ("/run", "/sys"):
+        if os.path.isdir(target):
+            mount("tmpfs", target, "tmpfs", NOSUID | NODEV | READ_ONLY, "size=4k,nr_inodes=4,mode=555")
     loopback_up()
     socket.sethostname("cell")
     os.chdir("/workspace")
@@ -95,11 +97,25 @@ def enter(cell):
 def place(one):
     """A host directory at its target; denied entries are covered by an empty file or directory."""
     flags = NOSUID | NODEV | (READ_ONLY if one["readOnly"] else 0)
-    make_mount_point("/run/m/" + one["stage"], one["target"])
-    bind("/run/m/" + one["stage"], one["target"], flags)
+    source = "/run/m/" + one["stage"]
+    check_identity(source, one.get("identity"))
+    make_mount_point(source, one["target"])
+    # An earlier session may have left a link in its workspace, to have a mount cover what the cell's programs are made of.
+    if os.path.realpath(one["target"]) != one["target"]:
+        raise OSError("a link stands where %s is to be mounted" % one["target"])
+    bind(source, one["target"], flags)
+    for pin in one["pins"]:
+        mount(one["target"] + "/" + pin, one["target"] + "/" + pin, None, BIND | RECURSIVE)
     for denied in one["deny"]:
         cover = EMPTY_DIRECTORY if denied["kind"] == "directory" else EMPTY_FILE
         mount(cover, one["target"] + "/" + denied["path"], None, BIND)
+
+
+def check_identity(path, expected):
+    """Stops a directory that was replaced after the host had looked at it."""
+    found = os.stat(path)
+    if expected is not None and "%d:%d" % (found.st_dev, found.st_ino) != expected:
+        raise OSError("a mounted directory was replaced by another one")
 
 
 def make_mount_point(source, target):

@@ -60,7 +60,8 @@ class KillGuard:
         self.poll.register(fd, select.POLLIN)
         _, self.by_pid, self.by_thread = NUMBERS[MACHINE]
 
-    def answer(self, parked):
+    def answer(self, protects):
+        """`protects(caller, target)` says whether a process is out of the caller's reach."""
         # Asked anew: without a waiting call RECEIVE would block, and with it everything the supervisor does.
         if not any(events & select.POLLIN for _, events in self.poll.poll(0)):
             return
@@ -74,9 +75,9 @@ class KillGuard:
         target = target - (1 << 32) if target >> 31 else target
         error, flags = 0, CONTINUE
         if call in self.by_pid and target == -1:
-            self.kill_everybody(caller, second & 0x7F, parked)
+            self.kill_everybody(caller, second & 0x7F, protects)
             flags = 0
-        elif (call in self.by_pid and abs(target) in parked) or (call in self.by_thread and target in parked):
+        elif call in self.by_pid + self.by_thread and protects(caller, abs(target)):
             error, flags = -ESRCH, 0
         elif call == PIDFD_SEND_SIGNAL:
             error, flags = -ENOSYS, 0  # a directory of /proc is a pidfd too: whom it means cannot be seen from here
@@ -85,10 +86,10 @@ class KillGuard:
         except OSError:
             pass
 
-    def kill_everybody(self, caller, signal, parked):
+    def kill_everybody(self, caller, signal, protects):
         """kill(-1) as the caller meant it, sparing the supervisor and the parked copies."""
         for pid in pids():
-            if pid not in (1, caller) and pid not in parked:
+            if pid not in (1, caller) and not protects(caller, pid):
                 try:
                     posix.kill(pid, signal)
                 except OSError:

@@ -20,41 +20,70 @@ F_SETPIPE_SZ, PIPE_BYTES = 1031, 1 << 20
 
 
 class WorkerLink:
-    def __init__(self, config, notify_filter):
-        self.ready = self.resumed = False
+    """`start` forks a fresh worker; `unborn` makes the descriptors for one that another worker forks."""
+
+    def __init__(self):
+        self.ready = False
         self.dead = None  # the wait status, once the worker has ended
+        self.pid = 0
+        self.guard = None
         self.token = posix.urandom(worker.TOKEN_BYTES)
         requests, requests_write = posix.pipe2(posix.O_CLOEXEC)
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET | _socket.SOCK_CLOEXEC)
         out, out_write = posix.pipe2(posix.O_CLOEXEC)
         err, err_write = posix.pipe2(posix.O_CLOEXEC)
-        self.guard, self.guard_fd = None, -1
         self.socket = ours
         self.replies = ours.fileno()
-        self.pid = posix.fork()
-        if self.pid == 0:
-            hand_out = lambda fd: send_descriptor(theirs, fd)  # noqa: E731
-            worker.main(requests, theirs.fileno(), out_write, err_write, self.token, config, notify_filter, hand_out)
-        for fd in (requests, out_write, err_write):
-            posix.close(fd)
-        theirs.close()
+        self.worker_side = [requests, theirs.detach(), out_write, err_write]
         self.streams = {out: "stdout", err: "stderr"}
         self.stream_poll = select.poll()
         for fd in self.streams:
             self.stream_poll.register(fd, select.POLLIN)
         self.outlet = Outlet(requests_write, reader_may_die=True)
         widen(requests_write)
-        self.receive_guard()
-        for fd in (self.replies, out, err):
+
+    @classmethod
+    def start(cls, config, notify_filter):
+        link = cls()
+        link.pid = posix.fork()
+        if link.pid == 0:
+            worker.main(*link.worker_side, link.token, config, notify_filter)
+        link.close_worker_side()
+        link.receive_guard()
+        link.unblock()
+        return link
+
+    @classmethod
+    def unborn(cls, parent):
+        """(link, descriptors): the fork lives under its parent's filter, whose guard answers for it too."""
+        link = cls()
+        link.unblock()
+        descriptors, link.worker_side = link.worker_side, []
+        return link, descriptors
+
+    def hand_over(self, descriptors):
+        """Sends descriptors to the worker, which takes them when it reads its request."""
+        ancillary = b"".join(fd.to_bytes(4, "little") for fd in descriptors)
+        self.socket.sendmsg([b"f"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, ancillary)])
+        for fd in descriptors:
+            posix.close(fd)
+
+    def close_worker_side(self):
+        for fd in self.worker_side:
+            posix.close(fd)
+        self.worker_side = []
+
+    def unblock(self):
+        for fd in (self.replies, *self.streams):
             posix.set_blocking(fd, False)
 
     def receive_guard(self):
         """Waits for the filter's listener: nothing of the user runs before it is in place."""
         _, ancillary, _, _ = self.socket.recvmsg(1, 64)
         if ancillary:
-            self.guard_fd = int.from_bytes(ancillary[0][2][:4], "little")
-            posix.set_inheritable(self.guard_fd, False)
-            self.guard = KillGuard(self.guard_fd)
+            fd = int.from_bytes(ancillary[0][2][:4], "little")
+            posix.set_inheritable(fd, False)
+            self.guard = KillGuard(fd)
 
     def send(self, header, body=b""):
         self.outlet.write(head(header, len(body)), body)
@@ -90,7 +119,6 @@ class WorkerLink:
         while self.receive():
             pass
         self.outlet.clear()
-        self.resumed = False
         try:
             posix.kill(pid, _signal.SIGUSR2)
             posix.kill(pid, _signal.SIGCONT)
@@ -110,8 +138,6 @@ class WorkerLink:
         for fd in (*self.streams, self.outlet.fd):
             posix.close(fd)
         self.socket.close()
-        if self.guard is not None:
-            self.guard.close()
 
 
 def widen(pipe):
@@ -122,11 +148,3 @@ def widen(pipe):
         fcntl(pipe, F_SETPIPE_SZ, PIPE_BYTES)
     except OSError:
         pass
-
-
-def send_descriptor(socket, fd):
-    """One byte, and the descriptor with it where there is one."""
-    ancillary = [] if fd < 0 else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fd.to_bytes(4, "little"))]
-    socket.sendmsg([b"g"], ancillary)
-    if fd >= 0:
-        posix.close(fd)

@@ -31,18 +31,18 @@ class NewProcesses:
             self.latest = b""
 
 
-def kill_all_but(kept, reap, held=0):
+def kill_all_but(kept, reap, held=()):
     """Ends every other process and returns how many. SIGSTOP goes first, so that a fork bomb cannot outrun us.
 
-    `held` is a kept process that stands still meanwhile: a thread of it could fork faster than we kill.
+    `held` are kept processes that stand still meanwhile: a thread of one could fork faster than we kill.
     """
-    if not held:
-        return kill_others(kept, reap)
-    signal_quietly(held, SIGSTOP)
+    for pid in held:
+        signal_quietly(pid, SIGSTOP)
     try:
         return kill_others(kept, reap)
     finally:
-        signal_quietly(held, SIGCONT)
+        for pid in held:
+            signal_quietly(pid, SIGCONT)
 
 
 def kill_others(kept, reap):
@@ -77,8 +77,21 @@ def freeze_copy(pid):
     see; in a session of its own, out of the reach of groups and terminals; and it runs nothing until it is woken.
     """
     signal_quietly(pid, SIGSTOP)
+    return is_own_session(pid)
+
+
+def is_own_session(pid):
+    """Whether it is our own child and leads a session of its own."""
     _, _, fields = read_proc(pid, "stat").rpartition(b") ")
     return fields.split()[1:4] == [b"1", b"%d" % pid, b"%d" % pid]  # parent, group, session
+
+
+def session_of(pid):
+    """The session's number, or -1 for a process that is gone."""
+    try:
+        return posix.getsid(pid)
+    except OSError:
+        return -1
 
 
 def alive(pid):

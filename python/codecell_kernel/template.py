@@ -161,12 +161,12 @@ def become_supervisor(connection, template, request):
 
 
 def cell_of(config, request):
-    """The template's cell, with the session's own workspace where it has one."""
-    if "workspace" not in request:
-        return config["cell"]
-    stage = config["workspacesStage"] + "/" + request["workspace"]
-    own = {"stage": stage, "target": "/workspace", "readOnly": False, "deny": []}
-    return dict(config["cell"], mounts=[own, *config["cell"]["mounts"]])
+    """The template's cell, with what is denied now and the session's own workspace where it has one."""
+    mounts = request["mounts"]
+    if "workspace" in request:
+        stage = config["workspacesStage"] + "/" + request["workspace"]
+        mounts = [{"stage": stage, "target": "/workspace", "readOnly": False, "deny": [], "pins": []}, *mounts]
+    return dict(config["cell"], mounts=mounts)
 
 
 def fail(fd, error):

@@ -34,15 +34,24 @@ class Worker:
         text = dumps(header).encode()
         if len(text) > MAX_HEADER:
             text = dumps(shortened(header)).encode()
-        posix.writev(self.replies, [self.token, len(text).to_bytes(4, "little"), text, body])
+        packet = [self.token, len(text).to_bytes(4, "little"), text, body]
+        try:
+            posix.writev(self.replies, packet)
+        except BlockingIOError:
+            posix.set_blocking(self.replies, True)  # user code may change every descriptor it finds
+            posix.writev(self.replies, packet)
 
     def read(self, size):
-        data = posix.read(self.requests, size)
+        data = b""
         while len(data) < size:
-            more = posix.read(self.requests, size - len(data))
+            try:
+                more = posix.read(self.requests, size - len(data))
+            except BlockingIOError:
+                posix.set_blocking(self.requests, True)  # user code may change every descriptor it finds
+                continue
             if not more:
                 posix._exit(0)
-            data += more
+            data = data + more if data else more
         return data
 
     def serve(self):
@@ -58,6 +67,8 @@ class Worker:
         kind = header["t"]
         if kind == "park":
             self.park(header["run"])
+        elif kind == "fork":
+            self.fork(header)
         elif kind == "run":
             self.prepare()
             reap(header.get("ended", ()))
@@ -75,6 +86,11 @@ class Worker:
                 self.send_data(header["id"], data)
             elif kind == "set":
                 self.interpreter.set(header["name"], header["format"], self.receive(header["size"]))
+            elif kind == "snapshot":
+                self.send_snapshot(header)
+            elif kind == "restore":
+                failed = self.interpreter.restore(self.receive(header["size"]))
+                self.send_data(header["id"], dumps(failed).encode())
         except KernelError as error:
             reply.update(ok=False, code=error.code, message=error.message)
         except BaseException as error:
@@ -85,6 +101,14 @@ class Worker:
         view = memoryview(data)
         for at in range(0, len(view), PIECE):
             self.send({"t": "data", "id": request_id}, view[at : at + PIECE])
+
+    def send_snapshot(self, header):
+        sent = 0
+        for piece in self.interpreter.snapshot():
+            sent += len(piece)
+            if sent > header["maxBytes"]:
+                raise KernelError("too_large", "the variables take more than %d bytes" % header["maxBytes"])
+            self.send_data(header["id"], piece)
 
     def receive(self, size):
         """`size` raw bytes, read in place: getvalue() hands the buffer out without a copy."""
@@ -190,10 +214,38 @@ class Worker:
         finally:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
+    def fork(self, header):
+        """A second worker that goes on from here, on descriptors of its own. This one goes on as it was."""
+        descriptors = receive_descriptors(self.replies, 4)
+        reply = {"t": "reply", "id": header["id"], "ok": True}
+        self.interpreter.flush()
+        try:
+            middle = quiet_fork()
+            if middle == 0:
+                if quiet_fork() != 0:
+                    posix._exit(0)
+                self.become_fork(descriptors, bytes.fromhex(header["token"]))
+                return
+            posix.waitpid(middle, 0)
+        except OSError as error:
+            reply.update(ok=False, code="too_large", message="there is no room for a fork: %s" % error.strerror)
+        for fd in descriptors:
+            posix.close(fd)
+        self.send(reply)
+
+    def become_fork(self, descriptors, token):
+        become_child_of_supervisor()
+        old = (self.requests, self.replies, *self.out)
+        self.requests, self.replies = descriptors[:2]
+        self.out = tuple(descriptors[2:])
+        self.token = token
+        for fd in old:
+            posix.close(fd)
+        self.prepare()
+        self.send({"t": "forked", "pid": posix.getpid()})
+
     def sleep(self, run_id):
-        posix.setsid()  # out of the reach of kill(0), killpg and terminals before the copy counts as parked
-        while posix.getppid() != 1:  # the supervisor takes only its own child for a copy
-            posix.sched_yield()
+        become_child_of_supervisor()
         set_oom_score(0)
         set_dumpable(0)
         set_name(b"parked")
@@ -214,6 +266,37 @@ class Worker:
         except BlockingIOError:
             pass
         posix.set_blocking(self.requests, True)
+
+
+def become_child_of_supervisor():
+    """Out of the reach of kill(0), killpg and terminals; the supervisor takes only its own child for what it says."""
+    posix.setsid()
+    while posix.getppid() != 1:
+        posix.sched_yield()
+
+
+def receive_descriptors(fd, count):
+    import _socket
+
+    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))
+    try:
+        _, ancillary, _, _ = end.recvmsg(16, _socket.CMSG_SPACE(4 * count))
+        data = ancillary[0][2]
+        return [int.from_bytes(data[at : at + 4], "little") for at in range(0, 4 * count, 4)]
+    finally:
+        end.close()
+
+
+def send_descriptor(fd, passed):
+    """One byte, and a descriptor with it where there is one."""
+    import _socket
+
+    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))
+    ancillary = [] if passed < 0 else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed.to_bytes(4, "little"))]
+    end.sendmsg([b"g"], ancillary)
+    end.close()
+    if passed >= 0:
+        posix.close(passed)
 
 
 def shortened(header):
@@ -252,8 +335,8 @@ def quiet_fork():
             _warnings.filters.remove(quiet)
 
 
-def main(requests, replies, out, err, token, config, notify_filter, hand_out):
-    """Runs in the forked child; never returns. `hand_out(fd)` gives the kill guard's listener to the supervisor."""
+def main(requests, replies, out, err, token, config, notify_filter):
+    """Runs in the forked child; never returns."""
     try:
         _signal.set_wakeup_fd(-1)
         null = posix.open("/dev/null", posix.O_RDWR)
@@ -266,7 +349,7 @@ def main(requests, replies, out, err, token, config, notify_filter, hand_out):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
         set_oom_score(1000)
         listener = kill_guard.install(notify_filter) if notify_filter else -1
-        hand_out(listener)
+        send_descriptor(replies, listener)
         close_all_but((0, 1, 2, requests, replies))
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
         sys.argv[:] = [""]

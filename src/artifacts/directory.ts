@@ -19,6 +19,7 @@ export class Directory implements AsyncDisposable {
   readonly #handle: FileHandle;
   readonly #base: string;
   readonly #isAnchored: boolean;
+  readonly #opening = new Set<Promise<FileHandle>>();
   #closing: Promise<void> | undefined;
 
   private constructor(handle: FileHandle, base: string, isAnchored: boolean) {
@@ -43,6 +44,8 @@ export class Directory implements AsyncDisposable {
 
   /** Path of the directory itself for a system call; good while it is open. */
   get path(): string {
+    // A closed descriptor's number may belong to another directory by now.
+    if (this.#closing) throw new CodecellError("internal", "the directory is closed");
     return this.#base;
   }
 
@@ -56,7 +59,7 @@ export class Directory implements AsyncDisposable {
     // A name with a slash would be resolved by the kernel, links included.
     if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
       throw new CodecellError("internal", "not the name of a directory entry");
-    return join(this.#base, name);
+    return join(this.path, name);
   }
 
   async openDirectory(name: string): Promise<Directory> {
@@ -71,14 +74,14 @@ export class Directory implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#closing ??= this.#handle.close();
+    this.#closing ??= Promise.allSettled(this.#opening).then(() => this.#handle.close());
     return this.#closing;
   }
 
   async #open(name: string, flags: number, mode?: number): Promise<FileHandle> {
-    // A closed descriptor's number may belong to something else by now.
-    if (this.#closing) throw new CodecellError("internal", "the directory is closed");
-    const handle = await open(this.entry(name), flags, mode);
+    const opening = open(this.entry(name), flags, mode);
+    this.#opening.add(opening);
+    const handle = await opening.finally(() => this.#opening.delete(opening));
     if (this.#isAnchored) return handle;
     try {
       await this.#verify(name, handle);
@@ -93,7 +96,7 @@ export class Directory implements AsyncDisposable {
     const isHere =
       (await realpath(this.#base)) === this.#base &&
       isSameFile(await lstat(this.#base), await this.#handle.stat()) &&
-      isSameFile(await lstat(this.entry(name)), await opened.stat());
+      isSameFile(await lstat(join(this.#base, name)), await opened.stat());
     if (!isHere) throw new CodecellError("file_refused", "the file was replaced while it was opened");
   }
 }

@@ -62,6 +62,11 @@ export async function readHostFile(
       // Deny globs go by name. A second name may lie in a denied directory, and there is no way to ask for it.
       throw refused(given, "has other hard links, which cannot be checked against fs.deny", "load a copy of it");
     }
+    if (file.size > options.maxBytes) {
+      const message = `${printable(given, 200)} has ${file.size} bytes, and at most ${options.maxBytes} are loaded`;
+      const details = { size: file.size, maxBytes: options.maxBytes };
+      throw new CodecellError("too_large", message, { hint: "mount its directory and read it in the cell", details });
+    }
     return { data: await file.read({ maxBytes: options.maxBytes }), path: real };
   } finally {
     await file[Symbol.asyncDispose]();
@@ -125,7 +130,8 @@ async function openReal(real: string, given: string): Promise<RegularFile> {
   if (name === "") throw refused(given, "is a directory");
   return accessing(given, async () => {
     await using root = await Directory.open("/");
-    return withDirectory(root, parts, (directory) => RegularFile.open(directory, name, given));
+    // awaited here: the root must stay open until the last step
+    return await withDirectory(root, parts, (directory) => RegularFile.open(directory, name, given));
   });
 }
 

@@ -2,7 +2,7 @@ type Expected = "value" | "first value" | "key" | "first key" | "colon" | "end";
 
 const space = /[ \t\r\n]*/y;
 const plainScalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 /** Where a text stops being JSON, as an offset. The engine's own message often names no place. */
 export function jsonErrorOffset(text: string): number {
@@ -12,8 +12,8 @@ export function jsonErrorOffset(text: string): number {
     at += matched(space, text, at);
     const next = text[at];
     if (next === undefined) return text.length;
-    const isKey = expected === "key" || expected === "first key";
-    const inside = open.at(-1);
+    const isKey: boolean = expected === "key" || expected === "first key";
+    const inside: "{" | "[" | undefined = open.at(-1);
     if (expected === "colon") {
       if (next !== ":") return at;
       at++;
@@ -67,7 +67,7 @@ function stringEnd(text: string, start: number): { end: number; isWhole: boolean
     const code = text.charCodeAt(at);
     if (code === 0x22) return { end: at + 1, isWhole: true };
     if (code < 0x20) return { end: at, isWhole: false };
-    const length = code === 0x5c ? matched(escape, text, at) : 1;
+    const length = code === 0x5c ? matched(escaped, text, at) : 1;
     if (length === 0) return { end: at, isWhole: false };
     at += length;
   }

@@ -111,7 +111,7 @@ export class RegularFile implements AsyncDisposable {
     return this.#closing;
   }
 
-  #within({ start = 0, end = this.size }: ByteRange): { start: number; end: number } {
+  #within({ start = 0, end = Math.max(start, this.size) }: ByteRange): { start: number; end: number } {
     if (![start, end].every((at) => Number.isSafeInteger(at) && at >= 0) || start > end)
       throw new CodecellError("usage", "a range starts at 0 or later and does not end before it starts");
     return { start: Math.min(start, this.size), end: Math.min(end, this.size) };

@@ -17,8 +17,8 @@ export interface Collapsed {
   readonly originalLength: number;
 }
 
-/** Below this many characters saved, two or three equal lines read better as they are. */
-const worthCharacters = 80;
+/** Below this many characters of repetition, which is twice a notice, equal lines read better as they are. */
+const worthCharacters = 120;
 
 /** Says a line once that comes many times in a row: `… the line above 9,998 more times`. */
 export function collapseRepeats(original: string): Collapsed {
@@ -36,10 +36,9 @@ export function collapseRepeats(original: string): Collapsed {
     if (lineEnd === -1) break;
     const size = lineEnd + 1 - start;
     const end = endOfRepeats(original, start, size);
-    const extra = (end - start) / size - 1;
-    const notice =
-      extra > 0 ? `… the line above ${extra.toLocaleString("en-US")} more time${extra > 1 ? "s" : ""}\n` : "";
-    if (extra > 0 && end - start - size >= notice.length + worthCharacters) {
+    const saved = end - start - size;
+    if (saved >= worthCharacters) {
+      const notice = noticeOf(saved / size);
       copyTo(start + size);
       const at = length;
       const notices = { lineAt: at - size, at, end: at + notice.length };
@@ -62,6 +61,10 @@ export function originalPosition(collapsed: Collapsed, position: number): number
     shift += one.originalEnd - one.originalStart - (one.end - one.at);
   }
   return position + shift;
+}
+
+function noticeOf(times: number): string {
+  return `… the line above ${times.toLocaleString("en-US")} more time${times > 1 ? "s" : ""}\n`;
 }
 
 function endOfRepeats(text: string, start: number, size: number): number {

@@ -30,6 +30,11 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
     });
     afterAll(() => codecell?.close());
 
+    /** Without any older copy the next run waits for one of this state: what it falls back on is certain. */
+    const freshWith = async (code: string) => {
+      await session.reset();
+      await run(code);
+    };
     const run = (code: string, options?: RunOptions): Promise<RunResult> => session.run(code, options).result;
 
     describe("a run", () => {
@@ -139,8 +144,7 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
       });
 
       test("of time holds against code that swallows the interrupt, and says what is left", async () => {
-        await run("before = 'kept'");
-        await settle();
+        await freshWith("before = 'kept'");
         const code =
           "def spin():\n    n = 0\n    while True: n += 1\nwhile True:\n    try: spin()\n    except BaseException: pass";
         const result = await run(code, { timeoutMs: 300 });
@@ -162,8 +166,7 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
       });
 
       test("of memory ends the run or fails the allocation, and the session goes on", async () => {
-        await run("before = 'kept'");
-        await settle();
+        await freshWith("before = 'kept'");
         const result = await run("hog = []\nwhile True: hog.append(bytearray(16 << 20))");
         expect(["out_of_memory", "error"]).toContain(result.status);
         if (result.status === "error") expect(result.error?.name).toBe("MemoryError");
@@ -210,8 +213,7 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
         ["reads a wild pointer", "import ctypes\nctypes.string_at(0xFFFF_FFF0, 64)"],
       ];
       test.each(deadly)("that %s ends the run, and the result says what is left", async (_, code) => {
-        await run("before = 'kept'");
-        await settle();
+        await freshWith("before = 'kept'");
         const result = await run(code);
         expect(result).toMatchObject({ status: "crashed", state: recovers ? "recovered" : "lost" });
         expect(result.notes.length).toBeGreaterThan(0);
@@ -315,9 +317,4 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
       });
     });
   });
-
-  /** A copy of the state is made in idle time: waits until the session has had some. */
-  async function settle(): Promise<void> {
-    if (recovers) await new Promise((resolve) => setTimeout(resolve, 60));
-  }
 }

@@ -1,4 +1,16 @@
-import { chown, link, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -13,6 +25,7 @@ let project: string;
 /** A project as people have them, with secrets at the usual places. */
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), "codecell-deny-"));
+  await chmod(base, 0o755); // started by root, a cell that only reads has an account of its own
   project = join(base, "project");
   for (const directory of [".git", ".ssh", "node_modules/x", "sub/.aws", "sub/deep", ".config/gcloud"])
     await mkdir(join(project, directory), { recursive: true });
@@ -157,8 +170,12 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a mount's source in the $name",
   test("that is itself denied is refused, also under another name", async () => {
     await symlink(join(project, ".ssh"), join(base, "keys"));
     for (const name of ["project/.ssh", "keys", "project/.env"]) {
-      const opening = openCells(layout, { fs: { mounts: [{ source: join(base, name), target: "/data" }] } });
-      await expect(opening.then((codecell) => codecell.openSession())).rejects.toMatchObject({ name: "CodecellError" });
+      const policy = { fs: { mounts: [{ source: join(base, name), target: "/data" }] } };
+      const opening = async () => {
+        await using codecell = await openCells(layout, policy);
+        await codecell.openSession();
+      };
+      await expect(opening()).rejects.toBeInstanceOf(CodecellError);
     }
   });
 

@@ -60,15 +60,6 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a forged message in the $name",
     expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", result: "'kept'" });
   });
 
-  test("an end that comes too early is believed, and does not stop the session", async () => {
-    await using session = await codecell.openSession();
-    const early = "forge({'t': 'done', 'id': 1, 'status': 'ok'})\nwhile True: time.sleep(0.01)";
-    expect(await within(5_000, run(session, forging + early))).toMatchObject({ status: "ok" });
-    const next = await within(20_000, run(session, "1"));
-    expect(["ok", "timeout"]).toContain(next.status);
-    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
-  });
-
   test("writing to every descriptor reaches nobody but the own output", async () => {
     await using session = await codecell.openSession();
     const code = `import os
@@ -77,6 +68,25 @@ for fd in range(256):
         try: os.set_blocking(fd, False); os.write(fd, data)
         except OSError: pass`;
     await within(10_000, run(session, code));
+    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+  });
+});
+
+describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
+  let codecell: Codecell;
+  let session: Session;
+  beforeAll(async () => {
+    codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "5s" } });
+    session = await codecell.openSession();
+  });
+  afterAll(() => codecell?.close());
+
+  test("an end that comes too early is believed, and does not stop the session", async () => {
+    await using session = await codecell.openSession();
+    const early = "forge({'t': 'done', 'id': 1, 'status': 'ok'})\nwhile True: time.sleep(0.01)";
+    expect(await within(5_000, run(session, forging + early))).toMatchObject({ status: "ok" });
+    const next = await within(20_000, run(session, "1"));
+    expect(["ok", "timeout"]).toContain(next.status);
     expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
   });
 
@@ -92,16 +102,6 @@ for _ in range(8): threading.Thread(target=steal, daemon=True).start()`;
     await within(20_000, session.reset());
     expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
   });
-});
-
-describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
-  let codecell: Codecell;
-  let session: Session;
-  beforeAll(async () => {
-    codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "5s" } });
-    session = await codecell.openSession();
-  });
-  afterAll(() => codecell?.close());
 
   test("about a variable's size is not believed", async () => {
     await run(session, "class Huge:\n    nbytes = 2 ** 70\nhuge = Huge()");
@@ -135,9 +135,9 @@ describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
     const before = process.memoryUsage().rss;
     const flood = `end = time.monotonic() + 2
 while time.monotonic() < end:
-    forge({'t': 'display', 'id': ${id + 1}, 'display': 1, 'mime': 'm' * 150000, 'more': True})`;
+    forge({'t': 'display', 'id': ${id + 1}, 'display': 1, 'mime': 'm' * 150000, 'more': False})`;
     await within(20_000, run(session, flood));
-    expect(process.memoryUsage().rss - before).toBeLessThan(120 * 2 ** 20);
+    expect(process.memoryUsage().rss - before).toBeLessThan(60 * 2 ** 20);
   });
 
   test("with an error of a million wide characters is a result that keeps the state", async () => {

@@ -29,7 +29,7 @@ const ways: readonly (readonly [string, string])[] = [
   ],
   ["a child that holds the output open", "if os.fork() == 0:\n    os.dup2(1, 100); stay()"],
   ["a child of a child that is gone", "if os.fork() == 0:\n    if os.fork() == 0: stay()\n    os._exit(0)\nos.wait()"],
-  ["fifty children", "for _ in range(40):\n    if os.fork() == 0: stay()"],
+  ["many children", "for _ in range(20):\n    if os.fork() == 0: stay()"],
   [
     "a child that moved to its own group and namespace of names",
     "if os.fork() == 0:\n    os.setpgid(0, 0); open('/proc/self/comm', 'w').write('parked'); stay()",

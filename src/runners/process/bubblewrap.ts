@@ -16,6 +16,8 @@ export const insidePath = {
   mounts: "/run/m",
 } as const;
 
+const hugePages = "/sys/kernel/mm/transparent_hugepage";
+
 /** What both layouts need; every path is of the host. */
 export interface JailPaths {
   /** the owner's tag, by which the janitor finds the process */
@@ -78,6 +80,8 @@ export function templateArguments(paths: TemplatePaths): string[] {
     ...["--ro-bind", paths.emptyDirectory, insidePath.emptyDirectory],
     // unmasked: a cell could not mount its own proc if this one were covered
     ...["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp", "--dir", "/workspace"],
+    // the C library looks here, once, before it uses huge pages; cells cover it
+    ...["--ro-bind-try", hugePages, hugePages],
     ...paths.mounts.filter(needsMountPoint).flatMap((mount) => mountPoint(mount, paths)),
     ...["--tmpfs", "/run", "--bind", paths.socketDirectory, insidePath.socketDirectory],
     ...paths.mounts.flatMap(({ source, mode }, index) => [bindFlag(mode), source, stagePath(index)]),
@@ -148,6 +152,8 @@ function handover({ command, python }: JailPaths, directory: string): string[] {
     ...["--setenv", "LANG", "C.UTF-8", "--setenv", "TMPDIR", "/tmp"],
     // a library that starts threads while it is imported makes the fork of a cell unsafe
     ...["--setenv", "OPENBLAS_NUM_THREADS", "1"],
+    // huge pages for large allocations: a copy of an interpreter with 100 MB of data takes 2 ms instead of 20
+    ...["--setenv", "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"],
     ...(python.libraryPath === undefined ? [] : ["--setenv", "LD_LIBRARY_PATH", python.libraryPath]),
     ...["--chdir", directory],
     ...["--info-fd", String(jailDescriptor.info), "--seccomp", String(jailDescriptor.filter)],

@@ -17,7 +17,7 @@ export interface CellConfig {
   readonly files: number;
   readonly maskFiles: readonly string[];
   readonly maskDirs: readonly string[];
-  readonly mounts: readonly Pick<CellMount, "stage" | "target" | "readOnly" | "deny">[];
+  readonly mounts: readonly Pick<CellMount, "stage" | "target" | "readOnly" | "deny" | "pins" | "identity">[];
   /** limits by rlimit, where no cgroup holds them */
   readonly nprocLimit?: number;
   readonly dataLimit?: number;
@@ -39,11 +39,18 @@ export function cellConfig(
     files: proc.files,
     maskFiles: masks.files,
     maskDirs: masks.directories,
-    mounts: mounts.map(({ stage, target, readOnly, deny }) => ({ stage, target, readOnly, deny })),
+    mounts: cellMounts(mounts),
     ...(cgroupHolds(facts.cgroups, "pids") ? {} : { nprocLimit: proc.pids }),
     ...(cgroupHolds(facts.cgroups, "memory") ? {} : { dataLimit: proc.memoryBytes }),
     ...(cgroupHolds(facts.cgroups, "cpu") ? {} : { affinity: someCores(proc.cpus, facts.cpus) }),
   };
+}
+
+/** What the cell's first process needs to know of its mounts. */
+export function cellMounts(mounts: readonly CellMount[]): CellConfig["mounts"] {
+  return mounts.map(({ stage, target, readOnly, deny, pins, identity }) => {
+    return { stage, target, readOnly, deny, pins, identity };
+  });
 }
 
 /** Pages of a tmpfs are charged to the cell and outlive a kill: a full /tmp must not make every later run die. */

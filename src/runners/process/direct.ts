@@ -68,6 +68,7 @@ function directPaths(parts: DirectParts) {
   const { host, python, policy } = parts;
   const config = cellConfig(policy, host.facts, host.masks, parts.mounts);
   const { maskFiles: _, maskDirs: __, mounts: ___, ...limits } = config;
+  const identities = parts.mounts.map(({ target, identity }) => ({ target, identity }));
   const workspace = parts.mounts.find((mount) => mount.target === "/workspace");
   const workspaceSource = workspace?.source ?? parts.workspace;
   return {
@@ -78,13 +79,14 @@ function directPaths(parts: DirectParts) {
     kernelDirectory: parts.kernelDirectory,
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
-    command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap, JSON.stringify(limits)],
+    command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap, JSON.stringify({ ...limits, identities })],
     workspace: workspaceSource
       ? { kind: "host" as const, source: workspaceSource }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },
     mounts: parts.mounts
       .filter((mount) => mount !== workspace)
-      .map(({ source, target, readOnly, kind }): JailMount => ({ source, target, kind, mode: readOnly ? "ro" : "rw" })),
+      .map(({ source, target, readOnly, kind }): JailMount => ({ source, target, kind, mode: readOnly ? "ro" : "rw" }))
+      .concat(parts.mounts.flatMap(pinned)),
     denied: parts.mounts.flatMap((mount) =>
       mount.deny.map(({ path, kind }) => ({ path: `${mount.target}/${path}`, kind })),
     ),
@@ -93,4 +95,9 @@ function directPaths(parts: DirectParts) {
     sharedMemoryBytes: config.shmBytes,
     waitsForPlacement: false,
   };
+}
+
+/** A mount of a directory on itself, which keeps it from being renamed. */
+function pinned({ source, target, pins }: CellMount): JailMount[] {
+  return pins.map((pin) => ({ source: `${source}/${pin}`, target: `${target}/${pin}`, kind: "directory", mode: "rw" }));
 }

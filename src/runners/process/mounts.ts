@@ -1,8 +1,10 @@
 import type { Stats } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
-import { join, relative } from "node:path";
-import { denyMatcher } from "../../policy/deny.ts";
+import { basename, dirname, join, relative } from "node:path";
+import { CodecellError } from "../../lib/errors.ts";
+import { type DenyMatcher, denyMatcher, foldPath } from "../../policy/deny.ts";
 import { findDenied } from "../../policy/find-denied.ts";
+import { isBelow } from "../../policy/host-path.ts";
 import { resolveSource } from "../../policy/host-source.ts";
 import type { Policy } from "../../policy/schema.ts";
 
@@ -18,7 +20,11 @@ export interface CellMount {
   readonly readOnly: boolean;
   /** relative paths below the source that are covered, because a deny glob matches */
   readonly deny: readonly { readonly path: string; readonly kind: "file" | "directory" }[];
+  /** relative directories that cannot be renamed, because a deny glob names them: `.git` for `.git/config` */
+  readonly pins: readonly string[];
   readonly kind: "file" | "directory";
+  /** device and inode of the source, by which a cell sees that it got what was looked at here */
+  readonly identity: string;
   /** the host's owner of the source */
   readonly ownerUid: number;
 }
@@ -31,15 +37,56 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
     ...(policy.fs.deps ? [one("fs.deps", policy.fs.deps, "/deps", true)] : []),
     ...policy.fs.mounts.map(({ source, target, mode }) => one("fs.mounts", source, target, mode === "ro")),
   ];
-  return Promise.all(
+  const mounts = await Promise.all(
     asked.map(async (mount, index) => {
       const source = await resolveSource({ rule: mount.rule, path: mount.source, writable: !mount.readOnly }, matcher);
+      const { dev, ino } = await stat(source, { bigint: true });
       const stats = await stat(source);
       const kind = kindOf(stats);
-      const deny = await Promise.all((await findDenied(source, matcher)).map((path) => coverOf(source, path)));
-      return { ...mount, source, stage: String(index), deny: deny.flat(), kind, ownerUid: stats.uid };
+      const denied = await findDenied(source, matcher);
+      const deny = await Promise.all(denied.map((path) => coverOf(source, path)));
+      const pins = mount.readOnly ? [] : [...new Set(denied.flatMap((path) => pinsOf(path, matcher)))].sort();
+      const found = { source, deny: deny.flat(), pins, kind, identity: `${dev}:${ino}`, ownerUid: stats.uid };
+      return { ...mount, ...found, asked: mount.source, stage: String(index) };
     }),
   );
+  for (const mount of mounts) await refuseLinkFromWritable(mount, mounts);
+  return mounts;
+}
+
+/**
+ * Directories whose names a deny glob needs. Stops a cell that renames `.git` to `git`: its own cover would follow, but
+ * the next cell would find `git/config` under a name that nothing denies.
+ */
+function pinsOf(path: string, matcher: DenyMatcher): string[] {
+  const pins: string[] = [];
+  for (let parent = dirname(path), tail = basename(path); parent !== "."; parent = dirname(parent)) {
+    if (matcher.entry(foldPath(tail)) !== undefined) break;
+    pins.push(parent);
+    tail = `${basename(parent)}/${tail}`;
+  }
+  return pins;
+}
+
+/**
+ * Stops a cell that replaces a directory inside of its writable mount by a link, for the next cell to get whatever it
+ * leads to.
+ */
+async function refuseLinkFromWritable(
+  mount: { rule: string; asked: string; source: string },
+  mounts: readonly { source: string; readOnly: boolean }[],
+): Promise<void> {
+  for (let parent = dirname(mount.asked); parent !== dirname(parent); parent = dirname(parent)) {
+    const real = await realpath(parent).catch(() => parent);
+    const inside = mounts.find((one) => !one.readOnly && (real === one.source || isBelow(real, one.source)));
+    if (inside && !isBelow(mount.source, inside.source)) {
+      const message = `${mount.rule}: ${mount.asked} leads out of ${inside.source}, which cells can write`;
+      throw new CodecellError("policy_refused", message, {
+        hint: "remove the link, or mount the directory that is meant",
+        details: { rule: mount.rule },
+      });
+    }
+  }
 }
 
 function one(rule: string, source: string, target: string, readOnly: boolean) {

@@ -13,7 +13,7 @@ import { type DirectJail, startDirect } from "./direct.ts";
 import { watchDisk } from "./disk-watch.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
 import { prepareKernelFiles } from "./kernel-files.ts";
-import { resolveMounts } from "./mounts.ts";
+import { type CellMount, resolveMounts } from "./mounts.ts";
 import { planProcess } from "./plan.ts";
 import { prepareWorkspace } from "./prepare-workspace.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
@@ -119,10 +119,11 @@ class ProcessRunner implements SandboxRunner {
     cleanup: Cleanup,
     options: StartOptions,
   ) {
-    const template = await this.#template(spec, host, python, options.signal);
+    const mounts = await resolveMounts(spec.policy);
+    const template = await this.#template(spec, host, python, mounts, options.signal);
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
     await prepareWorkspace(ownDirectory(spec), template.uid);
-    const channel = await template.connect(cgroup, ownDirectory(spec) && spec.workspace?.name);
+    const channel = await template.connect(cgroup, ownDirectory(spec) && spec.workspace?.name, mounts);
     cleanup.defer(() => channel.destroy());
     const exited = Promise.race([channelClosed(channel), template.exited]).then(() => {
       return { code: null, signal: null, diagnostics: "" };
@@ -164,12 +165,19 @@ class ProcessRunner implements SandboxRunner {
     return cgroup;
   }
 
-  /** One template per policy; one that died is replaced. */
-  async #template(spec: CellSpec, host: Host, python: PythonInstallation, signal?: AbortSignal): Promise<Template> {
-    const key = `${spec.policyHash} ${spec.workspace?.root ?? ""}`;
+  /** One template per policy; one that died is replaced. A replaced directory on the host makes another one. */
+  async #template(
+    spec: CellSpec,
+    host: Host,
+    python: PythonInstallation,
+    mounts: readonly CellMount[],
+    signal?: AbortSignal,
+  ): Promise<Template> {
+    const sources = mounts.map(({ source, identity, ownerUid }) => `${identity} ${ownerUid} ${source}`);
+    const key = [spec.policyHash, spec.workspace?.root ?? "", ...sources].join("\0");
     const known = await this.#templates.get(key)?.catch(() => undefined);
     if (known?.isAlive) return known;
-    const starting = this.#startTemplate(spec, host, python, signal);
+    const starting = this.#startTemplate(spec, host, python, mounts, signal);
     this.#templates.set(key, starting);
     starting.catch(() => this.#templates.delete(key));
     return starting;
@@ -179,10 +187,10 @@ class ProcessRunner implements SandboxRunner {
     spec: CellSpec,
     host: Host,
     python: PythonInstallation,
+    mounts: readonly CellMount[],
     signal?: AbortSignal,
   ): Promise<Template> {
     const { policy } = spec;
-    const mounts = await resolveMounts(policy);
     const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(arch()));
     const name = `t${++this.#cells}`;

@@ -11,7 +11,7 @@ import type { Policy } from "../../policy/schema.ts";
 import type { JailMount } from "./bubblewrap.ts";
 import { templateArguments } from "./bubblewrap.ts";
 import type { CellCgroup } from "./cell-cgroup.ts";
-import { cellConfig } from "./cell-config.ts";
+import { cellConfig, cellMounts } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import { collectText } from "./collect-text.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
@@ -89,7 +89,11 @@ export class Template implements AsyncDisposable {
   }
 
   /** Forks a cell. The connection closes when the cell is gone, and closing it ends the cell. */
-  async connect(cgroup: CellCgroup | undefined, workspace: string | undefined): Promise<Socket> {
+  async connect(
+    cgroup: CellCgroup | undefined,
+    workspace: string | undefined,
+    mounts: readonly CellMount[],
+  ): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     await once(socket, "connect").catch((error: unknown) => {
       throw new CodecellError("cell_start_failed", "the template does not accept cells", { cause: error });
@@ -98,7 +102,9 @@ export class Template implements AsyncDisposable {
       const name = path.slice(path.lastIndexOf("/") + 1);
       return `${controller}/${name}/${file}`;
     });
-    socket.write(encodeFrameHead({ t: "cell", cgroups, ...(workspace === undefined ? {} : { workspace }) }));
+    const own = workspace === undefined ? {} : { workspace };
+    // What is denied is looked up for each cell: a secret may have come into a mount since the template started.
+    socket.write(encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own }));
     return socket;
   }
 

@@ -1,0 +1,474 @@
+"""One interpreter of the cell: its worker, the requests that wait for it, and the copies it can go back to."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
+from time import monotonic
+
+import _signal
+
+from . import claims
+from .copies import Copies, Copy
+from .frames import head
+from .link import WorkerLink
+from .processes import freeze_copy, is_own_session, signal_quietly
+
+MAX_PID = 1 << 22
+INTERRUPT_GRACE = 0.5
+RESUME_SECONDS = 5.0
+PARK_SECONDS = 5.0
+FORK_SECONDS = 5.0
+MAX_IDLE_DEATHS = 3
+IDLE_BEFORE_PARK = 0.002
+IDLE_COST_FACTOR, LONGEST_IDLE = 5, 0.25  # a costly copy waits for a longer pause
+BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 50, 1.0  # and runs without a pause pay for one now and then
+WINDOW = 4 << 20
+MAX_QUEUE = 64
+RUNAWAY_BYTES = 64 << 20
+MAX_CHANGED_FILES = 1000
+NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
+NO_ROOM = "there is no room for a copy: the cell's processes or memory are used up"
+
+
+class Branch:
+    def __init__(self, supervisor, number, config, link=None):
+        self.supervisor = supervisor
+        self.number = number
+        self.config = config
+        self.queue = []
+        self.active = None  # the request that is being worked on
+        self.copies = Copies()
+        self.parking = None  # what the copy that is being made is for: "automatic", or a request
+        self.park_at = None
+        self.park_began = self.park_due = self.park_cost = 0.0
+        self.dirty = False  # a run ended since the automatic copy was made
+        self.runs = 0
+        self.idle_reason = None  # why the worker was ended between two runs
+        self.idle_deaths = 0  # how often the worker died since the last run ended
+        self.zombies = ()  # children of the worker that a sweep ended
+        self.born = None  # the request of another branch that this one was forked for
+        self.link = link if link is not None else self.new_link()
+
+    def new_link(self):
+        link = WorkerLink.start(self.config, self.supervisor.notify_filter)
+        self.supervisor.add_guard(link)
+        return link
+
+    def tell(self, header, body=b""):
+        if self.number:
+            header["branch"] = self.number
+        self.supervisor.outlet.write(head(header, len(body)), body)
+
+    # ---------------------------------------------------------------- time
+
+    def deadlines(self):
+        if self.park_at is not None:
+            yield self.park_at
+        if self.parking is not None:
+            yield self.park_began + PARK_SECONDS
+        if self.active is not None and self.active.deadline is not None:
+            yield self.active.deadline
+
+    def on_time(self, now):
+        if self.park_at is not None and now >= self.park_at:
+            self.park()
+        if self.parking is not None and now >= self.park_began + PARK_SECONDS:
+            # Fork hooks or threads of user code hold the worker: nobody may wait for it for ever.
+            self.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
+        active = self.active
+        if active is not None and active.deadline is not None and now >= active.deadline:
+            self.end("timeout", kill=active.ending is not None)
+
+    # ---------------------------------------------------------------- requests
+
+    def on_request(self, request):
+        if len(self.queue) >= MAX_QUEUE and not request.is_run:
+            message = "more than %d requests wait" % MAX_QUEUE
+            self.tell(request.reply(ok=False, code="too_large", message=message))
+            return
+        self.queue.append(request)
+        self.next()
+
+    def on_interrupt(self, run_id):
+        if self.active is not None and self.active.id == run_id:
+            self.end("interrupted", kill=self.active.ending is not None)
+            return
+        for request in self.queue:
+            if request.id == run_id and request.is_run:
+                self.queue.remove(request)
+                self.tell(request.done("cancelled", "kept"))
+                return
+
+    def next(self):
+        """Hands the next request to the worker; a copy's announcement comes first."""
+        if self.active is not None or self.parking is not None or not self.queue or not self.link.ready:
+            return
+        if self.must_park_first():
+            self.park()
+            return
+        request = self.queue.pop(0)
+        self.park_at = None
+        handle = OWN_REQUESTS.get(request.kind)
+        if handle is not None:
+            handle(self, request)
+            return
+        self.begin(request)
+        self.link.send(request.header, request.body)
+        if request.is_bulk:
+            self.grant()
+
+    def begin(self, request):
+        self.active = request
+        request.began = monotonic()
+        if request.timeout is not None:
+            request.deadline = request.began + request.timeout
+        self.supervisor.watch_memory_now(request.began)
+        if self.zombies and request.is_run:
+            request.header["ended"], self.zombies = self.zombies, ()
+
+    def finish(self):
+        self.active = None
+        self.supervisor.drop_bulk(self)
+
+    def takes_data(self, request_id):
+        """Bytes of a transfer that ended early must not reach the worker: it would take them for its next request."""
+        return self.active is not None and self.active.is_bulk and self.active.id == request_id
+
+    def grant(self):
+        """Credit for a bulk transfer: what waits for the worker stays below the window."""
+        request = self.active
+        if request is None or not request.is_bulk:
+            return
+        left = request.header["size"] - request.granted
+        room = min(left, WINDOW - self.link.outlet.size)
+        if room >= min(WINDOW // 4, left) and room > 0:
+            request.granted += room
+            self.tell({"t": "credit", "id": request.id, "bytes": room})
+
+    def end(self, why, kill):
+        """Interrupt, a short grace, then the kill: the first reason wins."""
+        active = self.active
+        active.ending = active.ending or why
+        signal_quietly(self.link.pid, 9 if kill else _signal.SIGINT)
+        active.deadline = None if kill else monotonic() + INTERRUPT_GRACE
+
+    def end_idle(self, why):
+        self.idle_reason = why
+        signal_quietly(self.link.pid, 9)
+
+    def reset(self, request):
+        """A fresh worker: variables, modules, threads and children of the old one are gone. Named copies stay."""
+        self.copies.set_automatic(None)
+        self.replace_worker()
+        self.dirty = False
+        self.tell(request.reply())
+
+    def replace_worker(self, link=None):
+        """Ends the worker. Another link takes over, or a fresh interpreter; a link that no copy uses is closed."""
+        old = self.link
+        old.dead = old.dead or 0
+        signal_quietly(old.pid, 9)
+        self.supervisor.sweep(but=self)
+        self.link = link if link is not None else self.new_link()
+        if old is not self.link and not self.copies.uses(old):
+            old.close()
+
+    def leave(self, request):
+        """The session of this branch is over."""
+        self.tell(request.reply())
+        self.copies.drop_all()
+        signal_quietly(self.link.pid, 9)
+        self.supervisor.remove(self)
+
+    # ---------------------------------------------------------------- replies
+
+    def on_replies(self):
+        for header, body in self.link.receive():
+            self.on_reply(header, body)
+
+    def on_reply(self, header, body):
+        kind, active = header.get("t"), self.active
+        if kind == "parked":
+            self.on_parked(header)
+        elif kind == "unparked":
+            self.on_unparked()
+        elif kind == "forked" and self.born is not None:
+            self.on_forked(header)
+        elif kind in ("ready", "failed") and not self.link.ready:
+            self.on_started(kind, header)
+        elif active is None or header.get("id") != active.id:
+            return  # forged or late
+        elif kind == "display" and active.is_run:
+            piece = claims.display(active.id, header)
+            if piece is not None:
+                self.tell(piece, body)
+        elif kind == "data" and not active.is_run:
+            self.tell({"t": "data", "id": active.id}, body)
+        elif kind == "done" and active.is_run:
+            self.finish_run(claims.ending(header))
+        elif kind == "reply" and not active.is_run:
+            self.on_answer(claims.reply(active.id, header))
+
+    def on_answer(self, reply):
+        active = self.active
+        if active.kind == "fork" and reply["ok"]:
+            return  # the fork itself says when it is there
+        if active.ending:
+            reply.update(ok=False, code="timeout", message="no answer within the time limit")
+        if active.kind == "restore" and reply["ok"]:
+            self.dirty = True
+            self.plan_park()
+        self.finish()
+        self.tell(reply)
+        self.next()
+
+    def on_started(self, kind, header):
+        """Said before any user code runs, and never again by the same worker."""
+        if kind == "failed":
+            self.tell({"t": "failed", "reason": str(header.get("reason"))[:2000]})
+            return
+        self.link.ready = True
+        self.tell({"t": "ready"})
+        self.next()
+
+    def on_output(self, fd):
+        """Forwards up to the run's limit and counts the rest; a runaway is stopped."""
+        active = self.active
+        for _ in range(8):
+            try:
+                data = posix.read(fd, 65536)
+            except BlockingIOError:
+                return False
+            if not data:
+                return False
+            if active is None or not active.is_run:
+                continue
+            name = self.link.streams[fd]
+            active.bytes[name] += len(data)
+            room = active.header["outputBytes"] - active.sent
+            if room > 0:
+                piece = data[:room]
+                active.sent += len(piece)
+                self.tell({"t": "out", "id": active.id, "stream": name}, piece)
+            elif active.ending is None and sum(active.bytes.values()) > max(RUNAWAY_BYTES, 16 * active.header["outputBytes"]):
+                self.end("output_limit", kill=False)
+        return True
+
+    def drain_output(self):
+        """What was printed before the end comes before the end; bounded, for a child may go on printing."""
+        for fd, _ in self.link.stream_poll.poll(0):
+            for _ in range(64):
+                if not self.on_output(fd):
+                    break
+
+    def finish_run(self, header):
+        self.drain_output()
+        active = self.active
+        ended = self.supervisor.sweep_after(self, active)
+        notes = []
+        if ended:
+            notes.append("%d process%s left behind by the run ended with it" % (ended, "" if ended == 1 else "es"))
+        done = active.done(active.ending or header["status"], "kept", notes)
+        for field in ("exitCode", "result", "resultTruncated", "error"):
+            if field in header and not (active.ending and field in ("exitCode", "result")):
+                done[field] = header[field]
+        self.add_changes(done)
+        self.finish()
+        self.runs = active.id
+        self.idle_deaths = 0
+        self.tell(done)
+        self.dirty = True
+        self.plan_park()
+        self.next()
+
+    def add_changes(self, done):
+        files, is_complete = self.supervisor.changes.take(MAX_CHANGED_FILES)
+        if files or not is_complete:
+            done["files"] = files
+            done["filesComplete"] = is_complete
+
+    # ---------------------------------------------------------------- copies
+
+    def plan_park(self):
+        """A copy is made in idle time, hidden from the next run."""
+        if self.config["recovery"] and self.dirty:
+            pause = min(LONGEST_IDLE, self.park_cost * IDLE_COST_FACTOR)
+            self.park_at = monotonic() + max(IDLE_BEFORE_PARK, pause)
+
+    def must_park_first(self):
+        """Runs that come back to back are never without any copy, and get a new one when it is due."""
+        if not self.config["recovery"] or not self.dirty:
+            return False
+        return self.copies.automatic is None or monotonic() > self.park_due
+
+    def park(self):
+        self.park_at = None
+        if self.active is None and self.link.ready and self.parking is None and self.dirty:
+            self.make_copy("automatic")
+
+    def make_copy(self, purpose):
+        self.parking = purpose
+        self.park_began = monotonic()
+        self.link.send({"t": "park", "run": self.runs})
+
+    def on_parked(self, header):
+        pid = header.get("pid")
+        if self.parking is None or not claims.is_whole(pid, MAX_PID) or pid in self.supervisor.kept():
+            return
+        if not freeze_copy(pid):
+            return
+        purpose, self.parking = self.parking, None
+        copy = Copy(pid, self.runs, self.link)
+        self.supervisor.new_processes.copied(pid)
+        now = monotonic()
+        if purpose == "automatic":
+            self.copies.set_automatic(copy)
+            self.dirty = False
+            self.park_cost = now - self.park_began
+            self.park_due = now + min(LONGEST_WITHOUT_COPY, self.park_cost * BUSY_COST_FACTOR)
+        else:
+            self.copies.set_named(purpose.header["name"], copy)
+            self.tell(purpose.reply())
+        self.next()
+
+    def on_unparked(self):
+        purpose, self.parking = self.parking, None
+        if purpose == "automatic":
+            self.dirty = False  # no room for a copy: do not ask again before the next run
+        elif purpose is not None:
+            self.tell(purpose.reply(ok=False, code="too_large", message=NO_ROOM))
+        self.next()
+
+    def checkpoint(self, request):
+        self.make_copy(request)
+
+    def rollback(self, request):
+        """The named copy goes on as the worker, and leaves a new one under its name."""
+        copy = self.copies.named.pop(request.header["name"], None)
+        if copy is None:
+            self.tell(request.reply(ok=False, code="checkpoint_unknown", message="there is no such checkpoint any more"))
+            self.next()
+            return
+        self.copies.set_automatic(None)
+        self.supervisor.spare(copy.pid)
+        self.replace_worker(copy.link)
+        if not copy.link.resume(copy.pid, RESUME_SECONDS):
+            copy.link.dead = copy.link.dead or 0
+            self.replace_worker()
+            self.runs = 0
+            self.tell(request.reply(ok=False, code="cell_lost", message="the checkpoint did not wake up: the interpreter is fresh"))
+            return
+        self.runs = copy.run
+        self.dirty = True
+        self.make_copy(request)
+
+    def forget(self, request):
+        self.copies.forget(request.header["name"])
+        self.tell(request.reply())
+        self.next()
+
+    # ---------------------------------------------------------------- forks
+
+    def fork(self, request):
+        """A second worker that starts as this one is, with descriptors of its own."""
+        link, theirs = WorkerLink.unborn(self.link)
+        self.begin(request)
+        request.deadline = request.began + FORK_SECONDS
+        self.link.hand_over(theirs)
+        self.link.send({"t": "fork", "id": request.id, "token": link.token.hex()})
+        child = Branch(self.supervisor, request.header["into"], self.config, link)
+        child.born = (self, request)
+        child.runs = self.runs
+        self.supervisor.add(child)
+
+    def on_forked(self, header):
+        parent, request = self.born
+        pid = header.get("pid")
+        if not claims.is_whole(pid, MAX_PID) or pid in self.supervisor.kept() or not is_own_session(pid):
+            return
+        self.born = None
+        self.link.pid = pid
+        self.link.ready = True
+        self.dirty = True
+        self.supervisor.new_processes.copied(pid)
+        if parent.active is request:
+            parent.finish()
+            parent.tell(request.reply())
+            parent.next()
+        self.plan_park()
+        self.next()
+
+    # ---------------------------------------------------------------- death
+
+    def recover(self):
+        """The worker is dead: the automatic copy takes its place, or a fresh interpreter does."""
+        status, active = self.link.dead, self.active
+        purpose, self.parking, self.park_at = self.parking, None, None
+        if active is not None and active.is_run:
+            self.drain_output()
+        elif active is None:
+            self.idle_deaths += 1
+            if self.idle_deaths > MAX_IDLE_DEATHS:
+                self.copies.set_automatic(None)  # its state kills whoever wakes it
+        was_ready = self.link.ready
+        self.supervisor.sweep(but=self)
+        copy = self.copies.take_automatic()
+        if copy is not None and copy.link.resume(copy.pid, RESUME_SECONDS):
+            state, back_to = "recovered", copy.run
+            self.link = copy.link
+        else:
+            if copy is not None:
+                signal_quietly(copy.pid, 9)
+            state, back_to = ("recovered", 0) if self.runs == 0 else ("lost", None)
+            if not was_ready:
+                posix._exit(4)  # the worker cannot even start: `failed` has said why
+            self.replace_worker()
+            self.runs = 0 if state == "lost" else self.runs
+        self.dirty = copy is not None and state == "recovered"  # the copy is in use: the next run waits for a new one
+        self.supervisor.new_processes.any()
+        if purpose not in (None, "automatic"):
+            self.tell(purpose.reply(ok=False, code="cell_lost", message="the interpreter ended while it was copied"))
+        self.report(active, status, state, back_to)
+        self.finish()
+        self.plan_park()
+        self.next()
+
+    def report(self, active, status, state, back_to):
+        notes = [cause(status)]
+        if self.idle_reason is not None:
+            notes.append(self.idle_reason)
+            self.idle_reason = None
+        if state == "recovered":
+            notes.append("variables are as they were after run %d" % back_to if back_to else "the interpreter is fresh")
+            if back_to:
+                notes.append(NOT_BACK)
+        else:
+            notes.append("no copy of the state was left: the interpreter is fresh")
+        extra = {} if back_to is None else {"recoveredTo": back_to}
+        if active is None:
+            self.tell(dict({"t": "lost", "state": state, "notes": notes}, **extra))
+        elif active.is_run:
+            done = dict(active.done(active.ending or "crashed", state, notes), **extra)
+            if posix.WIFSIGNALED(status):
+                done["signal"] = posix.WTERMSIG(status)
+            elif active.ending is None:
+                done["exitCode"] = posix.WEXITSTATUS(status)
+            self.add_changes(done)
+            self.tell(done)
+        else:
+            code = "timeout" if active.ending == "timeout" else "cell_lost"
+            self.tell(active.reply(ok=False, code=code, message="; ".join(notes)))
+
+
+OWN_REQUESTS = {
+    "reset": Branch.reset,
+    "checkpoint": Branch.checkpoint,
+    "rollback": Branch.rollback,
+    "forget": Branch.forget,
+    "fork": Branch.fork,
+    "leave": Branch.leave,
+}
+
+
+def cause(status):
+    if posix.WIFSIGNALED(status):
+        return "the interpreter was ended by signal %d" % posix.WTERMSIG(status)
+    return "the interpreter exited with code %d" % posix.WEXITSTATUS(status)

@@ -1,0 +1,64 @@
+"""Frozen copies of an interpreter: the automatic one that a crash falls back on, and those that have names."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+
+from .processes import signal_quietly
+
+
+class Copy:
+    """A parked process. It answers on the link that its interpreter had when it was made."""
+
+    def __init__(self, pid, run, link):
+        self.pid = pid
+        self.run = run
+        self.link = link
+
+
+class Copies:
+    def __init__(self):
+        self.automatic = None
+        self.named = {}
+
+    def all(self):
+        return [copy for copy in (self.automatic, *self.named.values()) if copy is not None]
+
+    def pids(self):
+        return [copy.pid for copy in self.all()]
+
+    def uses(self, link):
+        return any(copy.link is link for copy in self.all())
+
+    def set_automatic(self, copy):
+        self.drop(self.automatic)
+        self.automatic = copy
+
+    def set_named(self, name, copy):
+        self.drop(self.named.get(name))
+        self.named[name] = copy
+
+    def take_automatic(self):
+        copy, self.automatic = self.automatic, None
+        return copy
+
+    def forget(self, name):
+        self.drop(self.named.pop(name, None))
+
+    def drop_all(self):
+        for copy in self.all():
+            self.drop(copy)
+        self.automatic = None
+        self.named.clear()
+
+    def died(self, pid):
+        """True when it was one of ours; a named one that user code or the memory killer ended is gone."""
+        if self.automatic is not None and self.automatic.pid == pid:
+            self.automatic = None
+            return True
+        for name, copy in list(self.named.items()):
+            if copy.pid == pid:
+                del self.named[name]
+                return True
+        return False
+
+    def drop(self, copy):
+        if copy is not None:
+            signal_quietly(copy.pid, 9)

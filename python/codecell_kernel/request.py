@@ -1,0 +1,35 @@
+"""One request of the host, from its arrival to its end."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+
+BULK = ("set", "restore")  # their bodies follow as `data` frames
+
+
+class Request:
+    def __init__(self, header, body):
+        self.header = header
+        self.body = body
+        self.id = header["id"]
+        self.kind = header["t"]
+        self.is_run = self.kind == "run"
+        self.is_bulk = self.kind in BULK
+        self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
+        self.deadline = None
+        self.ending = None  # why the supervisor ends it
+        self.began = 0.0
+        self.sent = 0
+        self.granted = 0
+        self.bytes = {"stdout": 0, "stderr": 0}
+
+    def done(self, status, state, notes=()):
+        return {
+            "t": "done",
+            "id": self.id,
+            "status": status,
+            "state": state,
+            "stdoutBytes": self.bytes["stdout"],
+            "stderrBytes": self.bytes["stderr"],
+            "notes": list(notes),
+        }
+
+    def reply(self, ok=True, **fields):
+        return dict({"t": "reply", "id": self.id, "ok": ok}, **fields)

@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import { appendFile, mkdir, mkdtemp, realpath, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as passed } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ChangedFile, describeArtifacts } from "./artifacts.ts";
+import { HashCache } from "./hash-cache.ts";
+import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
+
+let base: string;
+let root: string;
+let files: WorkspaceFiles;
+const changed = (...paths: string[]): ChangedFile[] => paths.map((path) => ({ path, size: 1, modifiedMs: 1 }));
+const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data).digest("hex");
+
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), "codecell-artifacts-")));
+  root = join(base, "workspace");
+  await mkdir(root);
+  files = await openWorkspaceFiles(root);
+});
+
+afterEach(async () => {
+  await files[Symbol.asyncDispose]();
+  await rm(base, { recursive: true, force: true });
+});
+
+test("an artifact is described by what the host finds, not by what the cell says", async () => {
+  await mkdir(join(root, "plots"));
+  await writeFile(join(root, "plots/a.png"), "\x89PNG\r\n\x1a\nrest", "latin1");
+  await writeFile(join(root, "empty.txt"), "");
+  await utimes(join(root, "empty.txt"), 1_700_000_000, 1_700_000_000);
+  const { artifacts, leftOut } = await describeArtifacts(files, changed("plots/a.png", "empty.txt"), {}, { run: 7 });
+  expect(leftOut).toEqual([]);
+  expect(artifacts).toEqual([
+    {
+      ...{ name: "plots/a.png", size: 12, mimeType: "image/png", modifiedMs: expect.any(Number), run: 7 },
+      sha256: sha256(Buffer.from("\x89PNG\r\n\x1a\nrest", "latin1")),
+    },
+    {
+      ...{ name: "empty.txt", size: 0, mimeType: "text/plain; charset=utf-8", modifiedMs: 1_700_000_000_000, run: 7 },
+      sha256: sha256(""),
+    },
+  ]);
+});
+
+test("whatever is not a plain file of the workspace is left out, and the reason is said", async () => {
+  await writeFile(join(base, "canary"), "CANARY");
+  await symlink("../canary", join(root, "link"));
+  await symlink("..", join(root, "up"));
+  await mkdir(join(root, "dir"));
+  await writeFile(join(root, ".env"), "SECRET=1");
+  const hostile = ["link", "up/canary", "../canary", "dir", "gone", "a\nb", "/etc/passwd", ".env"];
+  const { artifacts, leftOut, leftOutCount } = await describeArtifacts(files, changed(...hostile));
+  expect(artifacts).toEqual([]);
+  expect(leftOut.map(({ name, reason }) => [name, reason])).toEqual([
+    ["link", "refused"],
+    ["up/canary", "refused"],
+    ["../canary", "bad_name"],
+    ["dir", "refused"],
+    ["gone", "missing"],
+    ["a\ufffdb", "bad_name"],
+    ["/etc/passwd", "bad_name"],
+    [".env", "refused"],
+  ]);
+  expect(leftOutCount).toBe(hostile.length);
+});
+
+test("a list that is not what it should be does no harm", async () => {
+  const hostile = [{ path: 7 }, { path: null }, {}, { path: "x".repeat(1e6) }] as unknown as ChangedFile[];
+  const { leftOut } = await describeArtifacts(files, hostile);
+  expect(leftOut.map(({ reason }) => reason)).toEqual(["bad_name", "bad_name", "bad_name", "bad_name"]);
+  expect(JSON.stringify(leftOut).length).toBeLessThan(2000);
+});
+
+test("count, size and sum are limited, and nothing over a limit is read", async () => {
+  for (const name of ["a", "b", "c", "d"]) await writeFile(join(root, name), "12345");
+  await writeFile(join(root, "sparse"), "");
+  await truncate(join(root, "sparse"), 2 ** 40);
+  const reasons = async (limits: Parameters<typeof describeArtifacts>[2], ...names: string[]) => {
+    const { artifacts, leftOut } = await describeArtifacts(files, changed(...names), limits);
+    return [artifacts.map(({ name }) => name).join(""), ...leftOut.map(({ name, reason }) => `${name} ${reason}`)];
+  };
+  expect(await reasons({}, "sparse", "a")).toEqual(["a", "sparse too_large"]);
+  expect(await reasons({ maxFileBytes: 4 }, "a")).toEqual(["", "a too_large"]);
+  expect(await reasons({ maxTotalBytes: 11 }, "a", "b", "c")).toEqual(["ab", "c total_limit"]);
+  expect(await reasons({ maxCount: 2 }, "a", "a", "b", "c", "d")).toEqual(["ab", "c count_limit", "d count_limit"]);
+});
+
+test("ten thousand changes give a short answer with the true count", async () => {
+  const names = Array.from({ length: 10_000 }, (_, index) => `gone${index}`);
+  const { leftOut, leftOutCount } = await describeArtifacts(files, changed(...names));
+  expect([leftOut.length, leftOutCount]).toEqual([100, 10_000]);
+});
+
+test("an untouched file is not read again, a touched one is", async () => {
+  const cache = new HashCache();
+  await writeFile(join(root, "a"), "one");
+  const digest = async () => (await describeArtifacts(files, changed("a"), {}, { cache })).artifacts[0]?.sha256;
+  expect(await digest()).toBe(sha256("one"));
+  // within the tick of the file system's clock nothing is remembered, so a change that leaves no trace is seen
+  await writeFile(join(root, "a"), "two");
+  expect(await digest()).toBe(sha256("two"));
+  await passed(60);
+  expect(await digest()).toBe(sha256("two"));
+  await using file = await files.open("a");
+  expect(cache.get(file)?.sha256).toBe(sha256("two"));
+  await appendFile(join(root, "a"), "!");
+  expect(await digest()).toBe(sha256("two!"));
+});
+
+test("the cache forgets what was not asked for longest", async () => {
+  const cache = new HashCache(2);
+  for (const name of ["a", "b", "c"]) await writeFile(join(root, name), name);
+  await passed(60);
+  for (const name of ["a", "b", "a", "c"]) await describeArtifacts(files, changed(name), {}, { cache });
+  const isKnown = async (name: string) => {
+    await using file = await files.open(name);
+    return cache.get(file) !== undefined;
+  };
+  expect([await isKnown("a"), await isKnown("b"), await isKnown("c")]).toEqual([true, false, true]);
+});
+
+test("a file that changes while it is read is no artifact yet", async () => {
+  await writeFile(join(root, "a"), Buffer.alloc(4_000_000));
+  const changing: WorkspaceFiles = Object.assign(Object.create(files) as WorkspaceFiles, {
+    open: async (path: string) => {
+      const file = await files.open(path);
+      await appendFile(join(root, "a"), "x");
+      return file;
+    },
+  });
+  const { artifacts, leftOut } = await describeArtifacts(changing, changed("a"));
+  expect([artifacts, leftOut[0]?.reason]).toEqual([[], "changing"]);
+});
+
+test("it ends at the signal", async () => {
+  await writeFile(join(root, "a"), "x");
+  const signal = AbortSignal.abort();
+  await expect(describeArtifacts(files, changed("a"), {}, { signal })).rejects.toMatchObject({ code: "aborted" });
+});

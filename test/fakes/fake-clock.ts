@@ -1,0 +1,30 @@
+import type { Clock } from "../../src/sessions/clock.ts";
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock implements Clock {
+  #nowMs = 0;
+  readonly #due = new Set<{ readonly at: number; readonly callback: () => void }>();
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const one = { at: this.#nowMs + delayMs, callback };
+    this.#due.add(one);
+    return () => this.#due.delete(one);
+  }
+
+  /** How many callbacks still wait. */
+  get waiting(): number {
+    return this.#due.size;
+  }
+
+  /** Lets time pass, and calls back what is due. */
+  pass(ms: number): void {
+    this.#nowMs += ms;
+    for (const one of [...this.#due].sort((a, b) => a.at - b.at)) {
+      if (one.at <= this.#nowMs && this.#due.delete(one)) one.callback();
+    }
+  }
+}

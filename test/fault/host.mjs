@@ -1,0 +1,24 @@
+// A host that keeps cells starting, running daemons and closing, until somebody kills it.
+import { parsePolicy } from "../../dist/policy/parse-policy.js";
+import { processRunner } from "../../dist/runners/process/runner.js";
+import { Codecell } from "../../dist/sessions/codecell.js";
+
+const [layout, runtimeDir, mark] = process.argv.slice(2);
+const policy = parsePolicy({ proc: { background: true, timeout: "30s" } });
+const codecell = await Codecell.open({ policy, runners: [processRunner({ layout, runtimeDir })] });
+const daemon = `import subprocess
+subprocess.Popen(["sh", "-c", "trap '' TERM HUP INT; while :; do sleep 1; done; : ${mark}"], start_new_session=True)`;
+
+async function churn() {
+  for (;;) {
+    const session = await codecell.openSession();
+    await session.run(daemon).result;
+    await Promise.race([
+      session.run("while True: pass").result,
+      new Promise((resolve) => setTimeout(resolve, Math.random() * 150)),
+    ]);
+    await session.close();
+  }
+}
+process.stdout.write("up\n");
+await Promise.all([churn(), churn(), churn()]);

@@ -20,6 +20,7 @@ MASK = CLOSED_AFTER_WRITE | MOVED_TO | CREATED | ONLY_DIRECTORY | NO_FOLLOW
 NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 MAX_DIRECTORIES = 4096
 MAX_PATHS = 20_000
+MAX_READS = 8
 REGULAR, DIRECTORY, FORMAT = 0o100000, 0o040000, 0o170000
 
 
@@ -49,7 +50,13 @@ class Changes:
         self.watch("", walk=True, report=False)
 
     def watch(self, prefix, walk, report):
-        """Watches one directory; what is in a new one may have been written before the watch was in place."""
+        """Watches a directory and those below. A list and no recursion: how deep they go is for user code to say."""
+        waiting = [prefix]
+        while waiting:
+            waiting += self.watch_one(waiting.pop(), walk, report)
+
+    def watch_one(self, prefix, walk, report):
+        """The directories in it; what is in a new one may have been written before the watch was in place."""
         if len(self.directories) >= MAX_DIRECTORIES:
             raise Unwatchable("directories")
         path = (self.root + "/" + prefix).encode("utf-8", "surrogateescape")
@@ -57,19 +64,21 @@ class Changes:
         if number < 0:
             if exists(path):
                 raise Unwatchable("inotify_add_watch")
-            return
+            return []
         self.directories[number] = prefix
         if not walk:
-            return
+            return []
         try:
             entries = list(posix.scandir(path.decode("utf-8", "surrogateescape")))
         except OSError:
-            return
+            return []
+        below = []
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                self.watch(prefix + entry.name + "/", walk=True, report=report)
+                below.append(prefix + entry.name + "/")
             elif report:
                 self.note(prefix + entry.name)
+        return below
 
     def note(self, path):
         if len(self.touched) < MAX_PATHS:
@@ -78,18 +87,22 @@ class Changes:
             self.is_lossy = True
 
     def drain(self):
-        """Takes in what the kernel has to say; called often enough that its queue stays short."""
-        while True:
+        """Takes in what the kernel has to say; called often enough that its queue stays short.
+
+        A few reads at a time: programs that write without end must not keep us from the clock. Whether it got to the end.
+        """
+        for _ in range(MAX_READS):
             try:
                 data = posix.read(self.fd, 65536)
             except BlockingIOError:
-                return
+                return True
             at = 0
             while at < len(data):
                 number, mask, _, length = EVENT.unpack_from(data, at)
                 name = data[at + 16 : at + 16 + length].rstrip(b"\0").decode("utf-8", "surrogateescape")
                 at += 16 + length
                 self.on_event(number, mask, name)
+        return False
 
     def on_event(self, number, mask, name):
         if mask & OVERFLOW:
@@ -112,7 +125,8 @@ class Changes:
 
     def take(self, limit):
         """(rows, is_complete): path, size and modification time of changed regular files; starts anew."""
-        self.drain()
+        if not self.drain():
+            self.is_lossy = True
         rows = []
         for path in sorted(self.touched):
             try:

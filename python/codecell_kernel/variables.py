@@ -130,6 +130,8 @@ def plain(value):
 def decode(data, form):
     if form == "bytes":
         return data
+    if form == "text":
+        return str(data, "utf-8", "replace")
     import json
 
     try:

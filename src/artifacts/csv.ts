@@ -15,10 +15,9 @@ export function* parseCsv(text: string): Generator<CsvRow, void, void> {
   let rowLine = 1;
   for (let at = 0; at < text.length; ) {
     const isQuoted = text[at] === '"';
-    plain.lastIndex = at;
-    const end = isQuoted ? closingQuote(text, at, line) : at + (plain.exec(text)?.[0].length ?? 0);
+    const end = isQuoted ? closingQuote(text, at, line) : matchEnd(plain, text, at);
     const written = text.slice(at, end);
-    const field = isQuoted ? written.slice(1, -1).replaceAll('""', '"') : written;
+    const field = isQuoted ? unquoted(written) : written;
     if (isQuoted) line += countLineEnds(written);
     at = end;
     const next = text[at];
@@ -49,6 +48,12 @@ function closingQuote(text: string, start: number, line: number): number {
   }
 }
 
+/** `test` and not `exec`: a file has millions of fields, and each match would be an array. */
+function matchEnd(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
 export function csvError(line: number, problem: string): CodecellError {
   return new CodecellError("usage", `line ${line}: ${problem}`, {
     hint: "correct the file, or load it as lines or text",
@@ -56,6 +61,12 @@ export function csvError(line: number, problem: string): CodecellError {
   });
 }
 
+function unquoted(written: string): string {
+  const inner = written.slice(1, -1);
+  return inner.includes('"') ? inner.replaceAll('""', '"') : inner;
+}
+
 function countLineEnds(text: string): number {
+  if (!text.includes("\n") && !text.includes("\r")) return 0;
   return text.match(/\r\n|\r|\n/g)?.length ?? 0;
 }

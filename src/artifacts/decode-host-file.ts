@@ -39,7 +39,7 @@ export function decodeHostFile(bytes: Uint8Array, form: HostFileForm): DecodedHo
 
 const encoders: Record<Exclude<HostFileForm, "bytes">, (content: Uint8Array) => Uint8Array> = {
   text: (content) => Buffer.from(JSON.stringify(decode(content))),
-  lines: (content) => jsonList(map(linesOf(decode(content)), ({ text }) => JSON.stringify(text))),
+  lines: (content) => jsonList(map(linesOf(decode(content)), ({ text }) => quote(text))),
   json: (content) => {
     const text = decode(content);
     checkJson(text, 1);
@@ -74,14 +74,21 @@ function* csvObjects(text: string): Generator<string> {
     if (keys === undefined) {
       const twice = fields.find((field, index) => fields.indexOf(field) !== index);
       if (twice !== undefined) throw csvError(line, `two columns are named ${JSON.stringify(printable(twice))}`);
-      keys = fields.map((field) => JSON.stringify(field));
+      keys = fields.map((field) => `${JSON.stringify(field)}:`);
       continue;
     }
     if (fields.length !== keys.length)
       throw csvError(line, `${fields.length} fields, and the first row has ${keys.length}`);
     // Put together by hand: an object would sort columns named by numbers first, and lose one named __proto__.
-    yield `{${keys.map((key, index) => `${key}:${JSON.stringify(fields[index])}`).join(",")}}`;
+    let object = "";
+    for (let index = 0; index < keys.length; index++) object += `${keys[index]}${quote(fields[index] ?? "")},`;
+    yield `{${object.slice(0, -1)}}`;
   }
+}
+
+/** Most fields need nothing but quotes, and there are millions. */
+function quote(text: string): string {
+  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** Joined in pieces: the whole may be longer than a string can be. */

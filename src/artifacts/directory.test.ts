@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -48,6 +48,18 @@ describe.each(modes)("a directory (through its descriptor: %s)", (anchored) => {
     await using root = await Directory.open(join(base, "root"), { anchored });
     expect(() => root.entry(name)).toThrow(expect.objectContaining({ code: "internal" }));
     await expect(root.openDirectory(name)).rejects.toThrow();
+  });
+
+  test("closed while it opens something waits for that, so that its number is not another's by then", async () => {
+    for (let round = 0; round < 200; round++) {
+      const root = await Directory.open(join(base, "root"), { anchored });
+      const opening = root.openDirectory("dir");
+      const closing = root[Symbol.asyncDispose]();
+      await using _taker = await Directory.open(join(base, "outside"), { anchored });
+      await using dir = await opening;
+      expect(await readdir(dir.path)).toEqual(["file"]);
+      await closing;
+    }
   });
 
   test("opens nothing after it was closed", async () => {

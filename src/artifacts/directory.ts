@@ -64,7 +64,7 @@ export class Directory implements AsyncDisposable {
 
   async openDirectory(name: string): Promise<Directory> {
     const handle = await this.#open(name, directoryFlags(this.#isAnchored));
-    const base = this.#isAnchored ? descriptorPath(handle) : this.entry(name);
+    const base = this.#isAnchored ? descriptorPath(handle) : join(this.#base, name);
     return new Directory(handle, base, this.#isAnchored);
   }
 
@@ -79,12 +79,16 @@ export class Directory implements AsyncDisposable {
   }
 
   async #open(name: string, flags: number, mode?: number): Promise<FileHandle> {
-    const opening = open(this.entry(name), flags, mode);
+    const opening = this.#openVerified(this.entry(name), flags, mode);
     this.#opening.add(opening);
-    const handle = await opening.finally(() => this.#opening.delete(opening));
+    return opening.finally(() => this.#opening.delete(opening));
+  }
+
+  async #openVerified(path: string, flags: number, mode?: number): Promise<FileHandle> {
+    const handle = await open(path, flags, mode);
     if (this.#isAnchored) return handle;
     try {
-      await this.#verify(name, handle);
+      await this.#verify(path, handle);
       return handle;
     } catch (error) {
       await handle.close();
@@ -92,11 +96,11 @@ export class Directory implements AsyncDisposable {
     }
   }
 
-  async #verify(name: string, opened: FileHandle): Promise<void> {
+  async #verify(path: string, opened: FileHandle): Promise<void> {
     const isHere =
       (await realpath(this.#base)) === this.#base &&
       isSameFile(await lstat(this.#base), await this.#handle.stat()) &&
-      isSameFile(await lstat(join(this.#base, name)), await opened.stat());
+      isSameFile(await lstat(path), await opened.stat());
     if (!isHere) throw new CodecellError("file_refused", "the file was replaced while it was opened");
   }
 }

@@ -85,6 +85,42 @@ describe("a host file", () => {
     for (const path of ways) expect([path, await load(path)]).toEqual([path, "file_refused"]);
   });
 
+  test("is never one outside or a denied one, whatever path is made up", async () => {
+    await symlink(base, join(data, "up"));
+    await symlink("../.ssh", join(data, "keys"));
+    await mkdir(join(data, ".aws"));
+    await writeFile(join(data, ".aws/x"), "CANARY");
+    const pieces = [
+      "a.csv",
+      "sub",
+      "b",
+      "up",
+      "keys",
+      "key",
+      "canary",
+      "data",
+      "..",
+      ".",
+      ".AWS",
+      ".aws",
+      "x",
+      ".ssh",
+      "KEY",
+    ];
+    let state = 13;
+    const random = (limit: number) => {
+      state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+      return Math.floor((state / 2 ** 32) * limit);
+    };
+    const seen = new Set<string>();
+    for (let round = 0; round < 800; round++) {
+      const start = ["", "/proc/self/root", "/proc/thread-self/root", "//"][random(4)];
+      const parts = Array.from({ length: 1 + random(5) }, () => pieces[random(pieces.length)]);
+      seen.add(await load(`${start}${data}/${parts.join("/")}`));
+    }
+    expect([...seen].sort()).toEqual(["below", "file_missing", "file_refused", "good"]);
+  });
+
   test("reached through /proc/self/root is the file that it really is", async () => {
     expect(await load(`/proc/self/root${data}/a.csv`)).toBe("good");
   });

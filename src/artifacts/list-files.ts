@@ -1,6 +1,7 @@
 import { type Dir, type Dirent, opendir } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { promisify } from "node:util";
+import { foldName } from "../policy/glob.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { type Directory, withDirectory } from "./directory.ts";
 import { unfinishedName } from "./write-file.ts";
@@ -39,10 +40,22 @@ export interface WalkLimits {
   readonly maxDepth: number;
 }
 
+/** Names the glob that denies a path; `entry` does the same for folded segments whose parents are known to be allowed. */
+export interface FileDeny {
+  (path: string): string | undefined;
+  readonly entry?: (folded: readonly string[]) => string | undefined;
+}
+
+/** A directory of the walk: its path with a slash at the end, and the same as folded segments. */
+interface Place {
+  readonly path: string;
+  readonly folded: readonly string[];
+}
+
 interface Walk {
   readonly options: ListOptions;
   readonly limits: WalkLimits;
-  readonly isDenied: (path: string) => boolean;
+  readonly deny: FileDeny;
   readonly found: string[];
   entries: number;
   leftOut: number;
@@ -56,11 +69,11 @@ export async function listFiles(
   root: Directory,
   options: ListOptions,
   limits: WalkLimits,
-  isDenied: (path: string) => boolean,
+  deny: FileDeny,
 ): Promise<FileList> {
   const limit = Math.min(Math.max(1, Math.floor(options.limit ?? 1000)), 10_000);
-  const walk: Walk = { options, limits, isDenied, found: [], entries: 0, leftOut: 0, truncated: false };
-  await walkDirectory(root, "", 0, walk);
+  const walk: Walk = { options, limits, deny, found: [], entries: 0, leftOut: 0, truncated: false };
+  await walkDirectory(root, { path: "", folded: [] }, walk);
   const paths = walk.found.sort();
   const page = paths.slice(0, limit);
   const last = page.at(-1);
@@ -73,23 +86,21 @@ export async function listFiles(
   };
 }
 
-async function walkDirectory(directory: Directory, path: string, depth: number, walk: Walk): Promise<void> {
+async function walkDirectory(directory: Directory, place: Place, walk: Walk): Promise<void> {
   const below: string[] = [];
   const entries = await openDir(directory.path, { bufferSize: 1024 });
   try {
-    for (let entry = await entries.read(); entry; entry = await entries.read()) {
-      if (++walk.entries > walk.limits.maxEntries) {
-        walk.truncated = true;
-        break;
-      }
-      visit(entry, path, walk, below);
-    }
+    await forEachEntry(entries, (entry) => {
+      if (++walk.entries > walk.limits.maxEntries) walk.truncated = true;
+      else visit(entry, place, walk, below);
+      return walk.entries <= walk.limits.maxEntries;
+    });
   } finally {
     await entries.close();
   }
   for (const name of below) {
     if (walk.entries > walk.limits.maxEntries) return;
-    if (depth + 1 >= walk.limits.maxDepth) {
+    if (place.folded.length + 1 >= walk.limits.maxDepth) {
       walk.truncated = true;
       return;
     }
@@ -100,7 +111,7 @@ async function walkDirectory(directory: Directory, path: string, depth: number, 
       continue;
     }
     try {
-      await walkDirectory(child, `${path}${name}/`, depth + 1, walk);
+      await walkDirectory(child, inside(place, name), walk);
     } catch {
       walk.leftOut++;
     } finally {
@@ -109,21 +120,43 @@ async function walkDirectory(directory: Directory, path: string, depth: number, 
   }
 }
 
-function visit(entry: Dirent, parent: string, walk: Walk, below: string[]): void {
+function visit(entry: Dirent, place: Place, walk: Walk, below: string[]): void {
   const { prefix = "", after = "" } = walk.options;
-  const path = `${parent}${entry.name}`;
+  const path = `${place.path}${entry.name}`;
   if (entry.isDirectory()) {
     const all = `${path}/`;
     const mayHavePrefix = all.startsWith(prefix) || prefix.startsWith(all);
     const mayComeAfter = all > after || after.startsWith(all);
     if (!mayHavePrefix || !mayComeAfter) return;
-    if (artifactNameProblem(path) !== undefined || walk.isDenied(path)) walk.leftOut++;
-    else below.push(entry.name);
+    if (isUsable(entry.name, place, walk)) below.push(entry.name);
+    else walk.leftOut++;
     return;
   }
   if (!path.startsWith(prefix) || path <= after || unfinishedName.test(entry.name)) return;
-  if (!entry.isFile() || artifactNameProblem(path) !== undefined || walk.isDenied(path)) walk.leftOut++;
-  else walk.found.push(path);
+  if (entry.isFile() && isUsable(entry.name, place, walk)) walk.found.push(path);
+  else walk.leftOut++;
+}
+
+function isUsable(name: string, place: Place, { deny }: Walk): boolean {
+  const path = `${place.path}${name}`;
+  if (artifactNameProblem(path) !== undefined) return false;
+  return (deny.entry ? deny.entry(inside(place, name).folded) : deny(path)) === undefined;
+}
+
+function inside({ path, folded }: Place, name: string): Place {
+  return { path: `${path}${name}/`, folded: [...folded, foldName(name)] };
+}
+
+/** With a callback, as a promise for each of a hundred thousand entries costs more than reading them. */
+function forEachEntry(entries: Dir, visitEntry: (entry: Dirent) => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (error: unknown, entry: Dirent | null) => {
+      if (error) reject(error);
+      else if (entry === null || !visitEntry(entry)) resolve();
+      else entries.read(next);
+    };
+    entries.read(next);
+  });
 }
 
 /** Sizes and times, a walk per directory and not per file. What is gone or no regular file any more is left out. */

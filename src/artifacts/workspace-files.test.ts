@@ -82,6 +82,54 @@ describe("reading", () => {
     },
   );
 
+  test("never reads, lists or writes outside, whatever path is made up", async () => {
+    await mkdir(join(root, "a/b"), { recursive: true });
+    await symlink(base, join(root, "up"));
+    await symlink("../..", join(root, "a/up"));
+    await symlink(canary, join(root, "a/b/canary"));
+    await writeFile(join(root, "a/x"), "good");
+    const pieces = [
+      "a",
+      "b",
+      "x",
+      "up",
+      "canary",
+      "workspace",
+      "..",
+      ".",
+      "/",
+      "/",
+      "/",
+      "//",
+      "\\",
+      "\0",
+      "proc",
+      base,
+    ];
+    let state = 9;
+    const random = (limit: number) => {
+      state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+      return Math.floor((state / 2 ** 32) * limit);
+    };
+    let good = 0;
+    for (let round = 0; round < 1500; round++) {
+      const path = Array.from({ length: 1 + random(6) }, () => pieces[random(pieces.length)]).join("");
+      const got = await text(path).catch((error: { code?: string }) => error.code);
+      expect(["good", "file_refused", "file_missing"]).toContain(got);
+      if (got === "good") good++;
+      for (const file of (await files.list({ prefix: path, after: path })).files) expect(file.path).toBe("a/x");
+    }
+    await text("a/x").then((got) => expect(got).toBe("good"));
+    for (let round = 0; round < 300; round++) {
+      const path = Array.from({ length: 1 + random(6) }, () => pieces[random(pieces.length)]).join("");
+      await files.write(path, Buffer.from("mine"), { maxBytes: 9 }).catch(() => {});
+      await files.remove(path).catch(() => {});
+    }
+    expect(good).toBeGreaterThan(0);
+    expect(await readdir(base)).toEqual(["canary", "workspace"]);
+    expect(await readFile(canary, "utf8")).toBe("CANARY");
+  });
+
   test("follows no link: to a file, to a directory, to itself, within the workspace or out of it", async () => {
     await mkdir(join(root, "dir"));
     await writeFile(join(root, "dir/inside"), "inside");

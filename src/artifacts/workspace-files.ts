@@ -5,7 +5,14 @@ import { printable } from "../policy/problem.ts";
 import { checkArtifactName } from "./artifact-name.ts";
 import { Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
-import { type FileFacts, type FileList, type ListOptions, listFiles, type WalkLimits } from "./list-files.ts";
+import {
+  type FileDeny,
+  type FileFacts,
+  type FileList,
+  type ListOptions,
+  listFiles,
+  type WalkLimits,
+} from "./list-files.ts";
 import { type ByteRange, RegularFile } from "./regular-file.ts";
 import { type FileSource, type WriteOptions, writeFileBelow } from "./write-file.ts";
 
@@ -41,7 +48,7 @@ export interface WorkspaceFiles extends AsyncDisposable {
 
 export interface WorkspaceFilesOptions {
   /** names what the policy denies; default: the built-in list. `denyNothing` fits a workspace that only a cell has written. */
-  readonly deny?: (path: string) => string | undefined;
+  readonly deny?: FileDeny;
   readonly limits?: Partial<WalkLimits>;
 }
 
@@ -66,7 +73,7 @@ export async function openWorkspaceFiles(root: string, options: WorkspaceFilesOp
 
 class OpenWorkspace implements WorkspaceFiles {
   readonly #root: Directory;
-  readonly #deny: (path: string) => string | undefined;
+  readonly #deny: FileDeny;
   readonly #limits: WalkLimits;
   readonly #pending = new Set<Promise<unknown>>();
   readonly #opened = new Set<RegularFile>();
@@ -124,9 +131,7 @@ class OpenWorkspace implements WorkspaceFiles {
 
   list(options: ListOptions = {}): Promise<FileList> {
     return this.#track(() =>
-      accessing("the workspace", () =>
-        listFiles(this.#root, options, this.#limits, (path) => this.#deny(path) !== undefined),
-      ),
+      accessing("the workspace", () => listFiles(this.#root, options, this.#limits, this.#deny)),
     );
   }
 

@@ -126,7 +126,7 @@ export class KernelClient implements Branch {
   }
 
   /** Puts bytes (raw, or as JSON text) into a variable; large values go as a stream of raw frames. */
-  async set(name: string, format: "json" | "bytes", data: Uint8Array): Promise<void> {
+  async set(name: string, format: "json" | "bytes" | "text", data: Uint8Array): Promise<void> {
     await this.#transfer({ t: "set", name, format, size: data.byteLength, timeoutMs: transferTimeoutMs }, data, 0);
   }
 

@@ -40,7 +40,7 @@ export type HostMessage =
   /** value of a variable, or of an expression, as JSON or raw bytes */
   | { t: "get"; id: number; expression: string; format: "json" | "bytes" | "repr"; maxBytes: number; timeoutMs: number }
   /** followed by `data` frames with `size` bytes in all */
-  | { t: "set"; id: number; name: string; format: "json" | "bytes"; size: number; timeoutMs: number }
+  | { t: "set"; id: number; name: string; format: "json" | "bytes" | "text"; size: number; timeoutMs: number }
   | { t: "data"; id: number }
   | { t: "reset"; id: number }
   /** keep a frozen copy of the interpreter under a name */

@@ -1,18 +1,29 @@
-import { randomBytes } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import { KernelClient } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { denyMatcher } from "../policy/deny.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "../runners/registry.ts";
-import type { SandboxRunner } from "../runners/runner.ts";
+import type { SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import { Session } from "./session.ts";
+import { newSessionId } from "./session-id.ts";
 import { SharedCell } from "./shared-cell.ts";
 
 export interface CodecellOptions {
   readonly policy: Policy;
   /** the runners to choose from, owned by this Codecell: disposing it disposes them */
   readonly runners: readonly SandboxRunner[];
+}
+
+export interface OpenSessionOptions {
+  readonly id?: string;
+  /** a host directory for this session alone; ignored by runners that cannot take one */
+  readonly workspace?: SessionWorkspace;
+  readonly signal?: AbortSignal;
 }
 
 /** Opens sessions under one policy, in the runner that was chosen for it. */
@@ -42,24 +53,40 @@ export class Codecell implements AsyncDisposable {
   }
 
   /** A fresh cell with its interpreter ready. */
-  async openSession(options: { signal?: AbortSignal } = {}): Promise<Session> {
+  async openSession(options: OpenSessionOptions = {}): Promise<Session> {
     if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
-    const id = randomBytes(9).toString("base64url");
+    const id = options.id ?? newSessionId();
     const { policy } = this;
+    const { runner } = this.choice;
+    const signal = options.signal ? { signal: options.signal } : {};
+    const workspace = options.workspace && runner.takesWorkspace ? { workspace: options.workspace } : {};
     await using cleanup = new Cleanup();
-    const cell = await this.choice.runner.start({ id, policy, policyHash: policyHash(policy) }, options);
+    const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...workspace }, signal);
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const lostNotes: string[] = [];
     const kernel = await KernelClient.connect(cell.channel, cell.setup, {
-      ...options,
+      ...signal,
       // the latest only: user code decides how often its interpreter dies
       onLost: (message) => lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes),
     });
+    const files = await this.#openFiles(options.workspace);
     cleanup.move();
-    const onClose = (closed: Session) => this.#sessions.delete(closed);
-    const session = new Session({ ...{ id, policy, kernel, lostNotes, onClose }, cell: new SharedCell(cell) });
+    const onClose = (closed: Session) => {
+      this.#sessions.delete(closed);
+    };
+    const cellShare = new SharedCell(cell, async () => files?.[Symbol.asyncDispose]());
+    const parts = { id, policy, kernel, lostNotes, onClose, cell: cellShare };
+    const session = new Session({ ...parts, ...(files ? { files } : {}) });
     this.#sessions.add(session);
     return session;
+  }
+
+  /** The workspace as the host reaches it, where it has one. */
+  async #openFiles(own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
+    const { fs } = this.policy;
+    if (fs.workspace) return openWorkspaceFiles(await realpath(fs.workspace), { deny: denyMatcher(fs.deny) });
+    if (!own || !this.choice.runner.takesWorkspace) return undefined;
+    return openWorkspaceFiles(await realpath(join(own.root, own.name)), { deny: denyNothing });
   }
 
   /** Closes every session and the runners; the same as disposing, for code without `await using`. */

@@ -1,3 +1,4 @@
+import type { Artifact, LeftOut } from "../artifacts/artifacts.ts";
 import type { DoneMessage, Language, RunError, RunState, RunStatus } from "../kernel/messages.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 
@@ -31,6 +32,10 @@ export interface RunResult {
   readonly notes: readonly string[];
   /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
   readonly recoveredTo: number | undefined;
+  /** files that the run created or changed, as the host found them; needs a workspace on the host */
+  readonly artifacts: readonly Artifact[];
+  /** changed files that are no artifacts and why */
+  readonly leftOut: readonly LeftOut[];
   readonly durationMs: number;
   readonly runner: string;
   readonly receipt: EnforcementReceipt;

@@ -1,3 +1,6 @@
+import { describeArtifacts } from "../artifacts/artifacts.ts";
+import { HashCache } from "../artifacts/hash-cache.ts";
+import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { KernelClient, ValueFormat } from "../kernel/client.ts";
 import type { DoneMessage, RestoreFailure, RunStatus, Variable } from "../kernel/messages.ts";
 import { CodecellError } from "../lib/errors.ts";
@@ -19,8 +22,8 @@ export interface SessionParts {
   /** notes about what the interpreter lost between two runs; handed to the next result */
   readonly lostNotes: string[];
   readonly onClose: (session: Session) => void;
-  /** host directory behind /workspace, where there is one */
-  readonly workspace?: string;
+  /** the files of the host directory behind /workspace, where there is one */
+  readonly files?: WorkspaceFiles;
 }
 
 /** A frozen copy of the interpreter that can be gone back to. */
@@ -33,26 +36,36 @@ export interface Checkpoint {
 
 /** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
 export class Session implements AsyncDisposable {
-  readonly id: string;
   readonly policy: Policy;
-  /** host directory behind /workspace; absent: the files live and end with the cell */
-  readonly workspace: string | undefined;
+  /** the workspace as the host reaches it; absent: the files live and end with the cell */
+  readonly files: WorkspaceFiles | undefined;
   readonly #cell: SharedCell;
   readonly #kernel: KernelClient;
   readonly #lostNotes: string[];
   readonly #onClose: (session: Session) => void;
   readonly #checkpoints = new Map<string, Checkpoint>();
+  readonly #digests = new HashCache();
+  #id: string;
   #active: Run | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: SessionParts) {
-    this.id = parts.id;
+    this.#id = parts.id;
     this.policy = parts.policy;
-    this.workspace = parts.workspace;
+    this.files = parts.files;
     this.#cell = parts.cell;
     this.#kernel = parts.kernel;
     this.#lostNotes = parts.lostNotes;
     this.#onClose = parts.onClose;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  /** Gives a session that waited in a pool the id it is asked for. */
+  rename(id: string): void {
+    this.#id = id;
   }
 
   get receipt(): EnforcementReceipt {
@@ -141,9 +154,16 @@ export class Session implements AsyncDisposable {
   async set(name: string, value: unknown): Promise<void> {
     this.#assertOpen();
     if (value instanceof Uint8Array) return this.#kernel.set(name, "bytes", value);
+    if (typeof value === "string") return this.#kernel.set(name, "text", Buffer.from(value));
     const json = JSON.stringify(value);
     if (json === undefined) throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`);
     return this.#kernel.set(name, "json", Buffer.from(json));
+  }
+
+  /** Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
+  setEncoded(name: string, format: "json" | "bytes" | "text", body: Uint8Array): Promise<void> {
+    this.#assertOpen();
+    return this.#kernel.set(name, format, body);
   }
 
   /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
@@ -206,9 +226,9 @@ export class Session implements AsyncDisposable {
       lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
     });
     const cell = this.#cell.acquire();
-    const { policy, workspace } = this;
+    const { policy, files } = this;
     const onClose = this.#onClose;
-    return new Session({ ...{ id, policy, cell, kernel, lostNotes, onClose }, ...(workspace ? { workspace } : {}) });
+    return new Session({ ...{ id, policy, cell, kernel, lostNotes, onClose }, ...(files ? { files } : {}) });
   }
 
   /** How many sessions live in this one's cell, itself included. */
@@ -358,6 +378,7 @@ export class Session implements AsyncDisposable {
   async #result(run: Run, done: DoneMessage, context: { started: number; signal?: AbortSignal }): Promise<RunResult> {
     const durationMs = performance.now() - context.started;
     const gathered = run.gathered();
+    const { artifacts, leftOut } = await this.#artifacts(run.id, done);
     return {
       id: run.id,
       status: await this.#status(done, context.signal),
@@ -371,10 +392,18 @@ export class Session implements AsyncDisposable {
       stderrBytes: done.stderrBytes,
       notes: [...this.#lostNotes.splice(0), ...done.notes],
       recoveredTo: done.recoveredTo,
+      artifacts,
+      leftOut,
       durationMs,
       runner: this.receipt.runner,
       receipt: this.receipt,
     };
+  }
+
+  /** What the run says it changed is a hint: the host opens and checks each file itself. */
+  async #artifacts(run: number, done: DoneMessage): Promise<Pick<RunResult, "artifacts" | "leftOut">> {
+    if (!this.files || !done.files?.length) return { artifacts: [], leftOut: [] };
+    return describeArtifacts(this.files, done.files, {}, { run, cache: this.#digests });
   }
 
   /** Only the host can tell a memory kill from another SIGKILL: by the kernel's counter, read when a run died. */

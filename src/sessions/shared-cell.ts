@@ -4,12 +4,15 @@ import type { Cell, CellUsage } from "../runners/runner.ts";
 /** A cell that one session or several forks of it live in. It ends with the last of them. */
 export class SharedCell {
   readonly #cell: Cell;
+  readonly #onEnd: () => Promise<void>;
   #users = 1;
   #oomKills = 0;
   #ending: Promise<void> | undefined;
 
-  constructor(cell: Cell) {
+  /** `onEnd` runs when the cell is gone. */
+  constructor(cell: Cell, onEnd: () => Promise<void> = async () => {}) {
     this.#cell = cell;
+    this.#onEnd = onEnd;
   }
 
   get receipt(): EnforcementReceipt {
@@ -36,7 +39,13 @@ export class SharedCell {
 
   /** Ends the cell for all who share it. */
   end(): Promise<void> {
-    this.#ending ??= Promise.resolve(this.#cell[Symbol.asyncDispose]());
+    this.#ending ??= (async () => {
+      try {
+        await this.#cell[Symbol.asyncDispose]();
+      } finally {
+        await this.#onEnd();
+      }
+    })();
     return this.#ending;
   }
 

@@ -18,7 +18,7 @@ const recordSchema = z.object({
   runs: count,
   snapshot: z
     .object({
-      sha256: z.string(),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
       bytes: count,
       savedMs: count,
       /** run after which it was made */
@@ -103,10 +103,14 @@ export class SessionStore {
     return readdir(this.workspacesDir);
   }
 
-  /** Forgets a session; its workspace goes with it. */
-  async remove(record: Pick<SessionRecord, "id" | "workspace">): Promise<void> {
-    await rm(join(this.#sessionsDir, checkSessionId(record.id)), { recursive: true, force: true });
-    await this.removeWorkspace(record.workspace);
+  /** Forgets a session's record, history and snapshot; the workspace is another matter. */
+  async forget(id: string): Promise<void> {
+    await rm(join(this.#sessionsDir, checkSessionId(id)), { recursive: true, force: true });
+  }
+
+  /** The uid that owns a workspace. */
+  async workspaceOwner(name: string): Promise<number> {
+    return (await lstat(join(this.workspacesDir, name))).uid;
   }
 
   async removeWorkspace(name: string): Promise<void> {
@@ -129,16 +133,28 @@ export class SessionStore {
     });
   }
 
-  /** Stores a snapshot's bytes, which are never interpreted here, and returns their hash and size. */
+  /**
+   * Stores a snapshot's bytes, which are never interpreted here, under the name of their hash: the record that names the
+   * older one stays true until it is replaced.
+   */
   async writeSnapshot(id: string, data: Uint8Array): Promise<{ sha256: string; bytes: number }> {
     await mkdir(join(this.#sessionsDir, id), { recursive: true, mode: 0o700 });
-    await writeFileAtomically(this.#path(id, "snapshot.bin"), pieces(data));
-    return { sha256: createHash("sha256").update(data).digest("hex"), bytes: data.byteLength };
+    const sha256 = createHash("sha256").update(data).digest("hex");
+    await writeFileAtomically(this.#path(id, snapshotName(sha256)), pieces(data));
+    return { sha256, bytes: data.byteLength };
+  }
+
+  /** Removes snapshots that the record does not name, and drafts that a crash left. */
+  async pruneSnapshots(record: SessionRecord): Promise<void> {
+    const current = record.snapshot && snapshotName(record.snapshot.sha256);
+    const names = await readdir(join(this.#sessionsDir, record.id)).catch(() => []);
+    const old = names.filter((name) => name !== current && (/^snapshot-/.test(name) || name.endsWith(".draft")));
+    await Promise.all(old.map((name) => rm(this.#path(record.id, name), { force: true })));
   }
 
   /** The bytes of a snapshot, if they are the ones that were saved. */
   async readSnapshot(id: string, info: SnapshotInfo): Promise<Buffer> {
-    const data = await readFile(this.#path(id, "snapshot.bin")).catch((cause: unknown) => {
+    const data = await readFile(this.#path(id, snapshotName(info.sha256))).catch((cause: unknown) => {
       throw damaged(id, "its file cannot be read", cause);
     });
     if (data.byteLength !== info.bytes) throw damaged(id, `it has ${data.byteLength} bytes instead of ${info.bytes}`);
@@ -149,6 +165,10 @@ export class SessionStore {
   #path(id: string, name: string): string {
     return join(this.#sessionsDir, checkSessionId(id), name);
   }
+}
+
+function snapshotName(sha256: string): string {
+  return `snapshot-${sha256.slice(0, 32)}.bin`;
 }
 
 function isSessionId(name: string): boolean {

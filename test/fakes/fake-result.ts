@@ -18,6 +18,8 @@ export function fakeResult(facts: Partial<RunResult> = {}): RunResult {
     stderrBytes: Buffer.byteLength(stderr),
     notes: [],
     recoveredTo: undefined,
+    artifacts: [],
+    leftOut: [],
     durationMs: 12,
     runner: "wasm",
     receipt: { runner: "wasm", runnerVersion: "fake", policyHash: "0", rules: [], notes: [] },

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
+import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
 import { type CgroupSupport, detectCgroups } from "./cgroup.ts";
 import { findHostRoot, type HostRoot } from "./host-root.ts";
 import { identityFiles } from "./identity-files.ts";
@@ -11,7 +12,6 @@ import type { BubblewrapProbe } from "./probe.ts";
 import { findProcMasks, type ProcMasks } from "./proc-masks.ts";
 import type { Layout, ProcessFacts } from "./process-facts.ts";
 import { hostCpus } from "./process-facts.ts";
-import { openRuntimeDir } from "./runtime-dir.ts";
 
 /** What one host process sets up once for all its cells. */
 export interface Host {
@@ -44,7 +44,7 @@ export type WorkingBubblewrap = Extract<BubblewrapProbe, { available: true }>;
 /** Prepares directories, cgroups and the janitor. `cleanup` undoes all of it. */
 export async function openHost(probe: WorkingBubblewrap, options: HostOptions, cleanup: Cleanup): Promise<Host> {
   const tag = `cc${randomBytes(6).toString("hex")}`;
-  const runtimeDir = await openRuntimeDir(options.runtimeDir);
+  const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
   const [root, masks, cgroups] = await Promise.all([
     findHostRoot(),
     findProcMasks(),

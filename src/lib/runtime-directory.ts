@@ -1,15 +1,15 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { CodecellError } from "../../lib/errors.ts";
+import { CodecellError } from "./errors.ts";
 
 /**
- * Where sockets and the kernel's files live while they are used. It is a neutral place, because a cell can read the
- * source of each of its mounts in /proc/self/mountinfo and would learn a user's name from a home directory.
+ * Where sockets and files live while a process uses them. The path is short, as sockets need it, and neutral: whoever
+ * sees it as the source of a mount learns no user's name from it.
  */
-export async function openRuntimeDir(requested?: string): Promise<string> {
+export async function openRuntimeDirectory(requested?: string): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const path = requested ?? defaultPath(uid);
-  // As root, cells run under other uids: they may pass through, and list nothing.
+  // As root, others may pass through to what is theirs, and list nothing.
   await mkdir(path, { recursive: true, mode: uid === 0 ? 0o711 : 0o700 });
   const stats = await lstat(path);
   // Stops another user of this machine who made the directory first, to plant files that we would execute.

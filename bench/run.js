@@ -2,6 +2,7 @@
 import { bulk, output } from "./bulk.js";
 import { coldStart } from "./cold-start.js";
 import { manySessions } from "./many-sessions.js";
+import { checkpoints, manyLives, pool } from "./sessions.js";
 import { warmRun } from "./warm-run.js";
 import { wasmStart } from "./wasm-start.js";
 
@@ -12,6 +13,9 @@ const suites = {
   output,
   "many-sessions": manySessions,
   "wasm-start": wasmStart,
+  pool,
+  checkpoints,
+  "many-lives": manyLives,
 };
 const words = process.argv.slice(2);
 const asJson = words.includes("--json");

@@ -101,12 +101,12 @@ class Branch:
         """Hands the next request to the worker; a copy's announcement comes first."""
         if self.active is not None or self.parking is not None or not self.queue or not self.link.ready:
             return
-        if self.must_park_first():
+        handle = OWN_REQUESTS.get(self.queue[0].kind)
+        if handle is None and self.must_park_first():
             self.park()
             return
         request = self.queue.pop(0)
         self.park_at = None
-        handle = OWN_REQUESTS.get(request.kind)
         if handle is not None:
             handle(self, request)
             return
@@ -327,6 +327,7 @@ class Branch:
         else:
             self.copies.set_named(purpose.header["name"], copy)
             self.tell(purpose.reply())
+            self.plan_park()
         self.next()
 
     def on_unparked(self):
@@ -363,6 +364,7 @@ class Branch:
     def forget(self, request):
         self.copies.forget(request.header["name"])
         self.tell(request.reply())
+        self.plan_park()
         self.next()
 
     # ---------------------------------------------------------------- forks

@@ -197,9 +197,9 @@ export class SessionManager implements AsyncDisposable {
   }
 
   async #open(id: string, waitMs: number): Promise<ManagedSession> {
-    const record = await this.#store.read(id);
     const release = await this.#reserve(waitMs);
     try {
+      const record = this.policy.session.persist ? await this.#store.read(id) : undefined;
       if (record) return await this.#admit(record);
       const pooled = this.#pool.takeReady() ?? (await this.#openPooled());
       pooled.session.rename(id);

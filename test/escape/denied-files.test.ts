@@ -156,6 +156,13 @@ print(json.dumps(done))`;
   });
 });
 
+describe("a rw mount, still open", () => {
+  test.todo(
+    "lets no cell create a denied name that was not there: .git/hooks/post-commit, .vscode/tasks.json, .mcp.json",
+  );
+  test.todo("keeps a denied file covered when the host replaces it by rename, as editors do when they save");
+});
+
 describe.skipIf(skipsProcess).each(bothLayouts)("a mount's source in the $name", (layout) => {
   test("that became a link to a forbidden place before the start is refused", async () => {
     const source = join(base, "swapped");

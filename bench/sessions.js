@@ -1,0 +1,117 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parsePolicy } from "../dist/index.js";
+import { processRunner } from "../dist/runners/process/runner.js";
+import { SessionManager } from "../dist/sessions/manager.js";
+import { median, ms, row, timed } from "./harness.js";
+
+const handOuts = 20;
+
+async function withManager(session, work) {
+  const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
+  await chmod(stateDir, 0o711); // as root, cells are another user and pass through
+  const policy = parsePolicy({ session, proc: { memory: "1GiB" } });
+  const manager = await SessionManager.open({ policy, runners: [processRunner()], stateDir });
+  try {
+    return await work(manager);
+  } finally {
+    await manager[Symbol.asyncDispose]();
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+/** A ready cell from the pool, and its first reply. */
+export function pool() {
+  return withManager({ pool: 4, limit: 100 }, async (manager) => {
+    const [handed, replied] = [[], []];
+    for (let round = 0; round < handOuts; round++) {
+      await manager.poolFilled();
+      let session;
+      handed.push(await timed(async () => (session = await manager.getOrCreate())));
+      replied.push(await timed(async () => (await session.run("x = 1")).result));
+      await manager.close(session.id);
+    }
+    return [
+      row("hand-out from the pool, ms", median(handed), { atMost: 0.1 }, `median of ${handOuts}`),
+      row("first reply of a pooled session, ms", median(replied), { atMost: 1 }, `median of ${handOuts}`),
+    ];
+  });
+}
+
+/** Checkpoint and rollback of 100 MB, against pickle in the same interpreter. */
+export function checkpoints() {
+  return withManager({}, async (manager) => {
+    const session = await manager.getOrCreate();
+    const run = async (code) => (await (await session.run(code)).result).result;
+    await run("import pickle, time\nbig = bytearray(100 << 20)");
+    const [frozen, back, dumps, loads] = [[], [], [], []];
+    for (let round = 0; round < 9; round++) {
+      frozen.push(await timed(() => session.checkpoint("here")));
+      back.push(await timed(() => session.rollback("here")));
+      const pair = JSON.parse(
+        await run(
+          "began = time.perf_counter(); data = pickle.dumps(big, protocol=4); middle = time.perf_counter(); pickle.loads(data); [(middle - began) * 1e3, (time.perf_counter() - middle) * 1e3]",
+        ),
+      );
+      dumps.push(pair[0]);
+      loads.push(pair[1]);
+      await run("del data");
+    }
+    return [
+      row(
+        "pickle dump / checkpoint, 100 MB",
+        median(dumps) / median(frozen),
+        { atLeast: 20 },
+        `${ms(median(dumps))} / ${ms(median(frozen))}`,
+      ),
+      row(
+        "pickle load / rollback, 100 MB",
+        median(loads) / median(back),
+        { atLeast: 10 },
+        `${ms(median(loads))} / ${ms(median(back))}`,
+      ),
+    ];
+  });
+}
+
+/** Many sessions one after the other leave nothing behind, and many at once answer. */
+export function manyLives() {
+  return withManager({ limit: 250 }, async (manager) => {
+    const count = async () => (await import("node:fs/promises")).readdir("/proc/self/fd").then((names) => names.length);
+    for (let n = 0; n < 50; n++) await oneLife(manager, n);
+    globalThis.gc?.();
+    const before = { descriptors: await count(), memory: process.memoryUsage().rss };
+    for (let n = 0; n < 950; n++) await oneLife(manager, n);
+    globalThis.gc?.();
+    const after = { descriptors: await count(), memory: process.memoryUsage().rss };
+    const alive = await Promise.all(Array.from({ length: 200 }, () => manager.getOrCreate()));
+    const answers = await Promise.all(
+      alive.map(async (session, n) => (await (await session.run(`${n} * 2`)).result).result),
+    );
+    const right = answers.filter((answer, n) => answer === String(n * 2)).length;
+    await Promise.all(alive.map((session) => manager.close(session.id)));
+    return [
+      row(
+        "descriptors after 1000 sessions / after 50",
+        after.descriptors / before.descriptors,
+        { atMost: 1.1 },
+        `${after.descriptors} / ${before.descriptors}`,
+      ),
+      row(
+        "host memory after 1000 sessions / after 50",
+        after.memory / before.memory,
+        { atMost: 1.3 },
+        `${(after.memory / 2 ** 20).toFixed(0)} / ${(before.memory / 2 ** 20).toFixed(0)} MiB`,
+      ),
+      row("right answers of 200 sessions alive at once", right, { atLeast: 200 }, "each doubles its number"),
+    ];
+  });
+}
+
+async function oneLife(manager, n) {
+  const session = await manager.getOrCreate();
+  const { result } = await (await session.run(`${n} + 1`)).result;
+  if (result !== String(n + 1)) throw new Error(`session ${n} answered ${result}`);
+  await manager.close(session.id);
+}

@@ -1,0 +1,97 @@
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
+
+let base: string;
+let root: string;
+let canary: string;
+let files: WorkspaceFiles;
+
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), "codecell-files-")));
+  root = join(base, "workspace");
+  canary = join(base, "canary");
+  await mkdir(root);
+  await writeFile(canary, "CANARY");
+  files = await openWorkspaceFiles(root);
+});
+
+afterEach(async () => {
+  await files[Symbol.asyncDispose]();
+  await rm(base, { recursive: true, force: true });
+});
+
+describe("listing", () => {
+  test("is sorted, in pages, by prefix, and shows each file once", async () => {
+    const names = ["a", "a.txt", "a/b", "a/c/d", "a0", "b/x", "B", "ä", "z"].filter((name) => name !== "a");
+    for (const name of names) await files.write(name, Buffer.from(name), { maxBytes: 99 });
+    const whole = await files.list();
+    expect(whole.files.map(({ path }) => path)).toEqual([...names].sort());
+    expect(whole).toMatchObject({ leftOut: 0, truncated: false });
+    expect(whole).not.toHaveProperty("next");
+    for (let limit = 1; limit <= names.length; limit++) {
+      const seen: string[] = [];
+      for (let after: string | undefined = ""; after !== undefined; ) {
+        const page = await files.list({ limit, after });
+        seen.push(...page.files.map(({ path }) => path));
+        after = page.next;
+      }
+      expect(seen).toEqual([...names].sort());
+    }
+    const paths = async (prefix: string) => (await files.list({ prefix })).files.map(({ path }) => path);
+    expect(await paths("a/")).toEqual(["a/b", "a/c/d"]);
+    expect(await paths("a/c/d")).toEqual(["a/c/d"]);
+    expect(await paths("a")).toEqual(["a.txt", "a/b", "a/c/d", "a0"]);
+    expect(await paths("../")).toEqual([]);
+  });
+
+  test("leaves out names that cannot be shown and files that are still being written", async () => {
+    for (const name of ["a\nb", "\u001b[2J", "x\u202egnp", "back\\slash"]) await writeFile(join(root, name), "");
+    await writeFile(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0x41])]), "");
+    await mkdir(join(root, "bad\ndir"));
+    await writeFile(join(root, "bad\ndir/x"), "");
+    async function* source() {
+      yield Buffer.from("x");
+      expect(await files.list()).toEqual({ files: [], leftOut: 6, truncated: false });
+    }
+    await files.write("good", source(), { maxBytes: 9 });
+    expect(await files.list()).toMatchObject({ files: [{ path: "good", size: 1 }], leftOut: 6 });
+  });
+
+  test("stops at its limits and says so", async () => {
+    await using small = await openWorkspaceFiles(root, { limits: { maxEntries: 10, maxDepth: 3 } });
+    await mkdir(join(root, "1/2/3/4"), { recursive: true });
+    await writeFile(join(root, "1/2/3/4/deep"), "");
+    await writeFile(join(root, "1/2/shallow"), "");
+    expect(await small.list()).toMatchObject({ files: [{ path: "1/2/shallow" }], truncated: true });
+    for (let index = 0; index < 20; index++) await writeFile(join(root, `f${index}`), "");
+    const { files: found, truncated } = await small.list();
+    expect([found.length <= 10, truncated]).toEqual([true, true]);
+    expect((await files.list()).files).toHaveLength(22);
+  });
+
+  test("of ten thousand files takes well under a second", async () => {
+    for (let directory = 0; directory < 100; directory++) {
+      await mkdir(join(root, `d${directory}`));
+      await Promise.all(
+        Array.from({ length: 100 }, (_, index) => writeFile(join(root, `d${directory}/f${index}`), "")),
+      );
+    }
+    const started = performance.now();
+    const page = await files.list({ limit: 100 });
+    const all = await files.list({ limit: 10_000 });
+    const tookMs = performance.now() - started;
+    expect([page.files.length, all.files.length]).toEqual([100, 10_000]);
+    expect(page.next).toBe(page.files.at(-1)?.path);
+    expect(tookMs).toBeLessThan(3000);
+  }, 30_000);
+
+  test("passes over a directory that it may not read", async () => {
+    await files.write("closed/x", Buffer.from("x"), { maxBytes: 9 });
+    await chmod(join(root, "closed"), 0);
+    await expect(files.list()).resolves.toMatchObject({ truncated: false });
+    await chmod(join(root, "closed"), 0o755);
+  });
+});

@@ -14,6 +14,8 @@ import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./
 
 const saveAfterMs = 2_000;
 const maxLoadBytes = 256 * 1024 * 1024;
+/** Forms that are taken apart on the host, where a large one would hold up everybody else. */
+const maxParsedBytes = 32 * 1024 * 1024;
 
 /** Where a session is: in a cell, on disk, or over. */
 export type SessionState = "live" | "saved" | "closed";
@@ -145,7 +147,8 @@ export class ManagedSession {
 
   /** Reads a file of the host into a variable, if `fs.load` allows it. Large text and bytes do not pass through JSON. */
   async load(path: string, name: string, form: HostFileForm = "text", baseDir?: string): Promise<{ bytes: number }> {
-    const file = await readHostFile(path, this.policy, { maxBytes: maxLoadBytes, baseDir });
+    const maxBytes = form === "text" || form === "bytes" ? maxLoadBytes : maxParsedBytes;
+    const file = await readHostFile(path, this.policy, { maxBytes, baseDir });
     const { format, body }: DecodedHostFile = decodeHostFile(file.data, form);
     await (await this.#session()).setEncoded(name, format, body);
     this.#changed();

@@ -1,8 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
-import { join } from "node:path";
+import { randomBytes } from "node:crypto";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
-import { isHeld, type LivenessLock, takeLock } from "../lib/liveness-lock.ts";
+import { type LivenessLock, takeLock } from "../lib/liveness-lock.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
 import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
 import { stateDirectory } from "../lib/state-directory.ts";
@@ -11,8 +10,10 @@ import { formatDuration } from "../policy/units.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import { Codecell } from "./codecell.ts";
 import { ManagedSession, type SessionInfo } from "./managed-session.ts";
+import { ownerLock, removeOrphans } from "./remove-orphans.ts";
 import type { Session } from "./session.ts";
 import { checkSessionId, newSessionId } from "./session-id.ts";
+import { lockSession } from "./session-lock.ts";
 import { type SessionRecord, SessionStore } from "./store.ts";
 import { type PoolStatistics, WarmPool } from "./warm-pool.ts";
 
@@ -93,7 +94,7 @@ export class SessionManager implements AsyncDisposable {
     const lock = await takeLock(ownerLock(runtimeDir, tag));
     if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
     cleanup.defer(() => lock[Symbol.asyncDispose]());
-    await removeOrphans(store, runtimeDir, tag, logger);
+    await removeOrphans(store, runtimeDir, logger);
     const manager = new SessionManager({ codecell, store, runtimeDir, tag, now, logger, cleanup: cleanup.move() });
     manager.#pool.fill();
     return manager;
@@ -157,8 +158,12 @@ export class SessionManager implements AsyncDisposable {
     }
     const release = await this.#reserve(0);
     try {
+      await using cleanup = new Cleanup();
+      const lock = await this.#lock(forkId);
+      cleanup.defer(() => lock?.[Symbol.asyncDispose]());
       const session = await (await parent.live()).fork(forkId);
-      return await this.#admit(this.#newRecord(forkId, parent.record.workspace), session);
+      cleanup.defer(() => session.close());
+      return await this.#admit(this.#newRecord(forkId, parent.record.workspace), lock, cleanup, session);
     } finally {
       release();
     }
@@ -197,13 +202,18 @@ export class SessionManager implements AsyncDisposable {
   }
 
   async #open(id: string, waitMs: number): Promise<ManagedSession> {
+    await using cleanup = new Cleanup();
+    // Before the record is read: what another process saves until it gives the session up is what comes back here.
+    const lock = await this.#lock(id);
+    cleanup.defer(() => lock?.[Symbol.asyncDispose]());
+    const record = await this.#store.read(id);
     const release = await this.#reserve(waitMs);
     try {
-      const record = this.policy.session.persist ? await this.#store.read(id) : undefined;
-      if (record) return await this.#admit(record);
+      if (record) return await this.#admit(record, lock, cleanup);
       const pooled = this.#pool.takeReady() ?? (await this.#openPooled());
+      cleanup.defer(() => pooled[Symbol.asyncDispose]());
       pooled.session.rename(id);
-      return await this.#admit(this.#newRecord(id, pooled.workspace), pooled.session);
+      return await this.#admit(this.#newRecord(id, pooled.workspace), lock, cleanup, pooled.session);
     } finally {
       release();
     }
@@ -234,9 +244,14 @@ export class SessionManager implements AsyncDisposable {
     };
   }
 
-  async #admit(record: SessionRecord, live?: Session): Promise<ManagedSession> {
+  /** Takes over what was made for the session so far; the caller's undo is emptied once nothing can fail any more. */
+  async #admit(
+    record: SessionRecord,
+    lock: LivenessLock | undefined,
+    undo: Cleanup,
+    live?: Session,
+  ): Promise<ManagedSession> {
     const { policy } = this;
-    const lock = policy.session.persist ? await this.#lock(record.id) : undefined;
     if (policy.session.persist) await this.#store.write(record);
     const session = new ManagedSession(
       {
@@ -250,6 +265,7 @@ export class SessionManager implements AsyncDisposable {
       void this.#cull(session.id, `it was ${formatDuration(lifetimeMs)} old, its session.lifetime`);
     }, lifetimeMs).unref();
     this.#entries.set(record.id, { session, lock, lifetimeTimer, idleTimer: this.#watchIdle(session, idleMs) });
+    undo.move();
     return session;
   }
 
@@ -332,13 +348,10 @@ export class SessionManager implements AsyncDisposable {
     };
   }
 
-  async #lock(id: string): Promise<LivenessLock> {
-    const name = createHash("sha256").update(`${this.#store.workspacesDir}\0${id}`).digest("hex").slice(0, 24);
-    const lock = await takeLock(join(this.#runtimeDir, `session-${name}`));
-    if (lock) return lock;
-    throw new CodecellError("session_busy", `session ${id} is open in another process`, {
-      hint: "close it there, or use another id",
-    });
+  /** What is kept on disk lives in one process at a time. */
+  async #lock(id: string): Promise<LivenessLock | undefined> {
+    if (!this.policy.session.persist) return undefined;
+    return lockSession({ runtimeDir: this.#runtimeDir, workspacesDir: this.#store.workspacesDir }, id);
   }
 
   async #savedInfo(id: string): Promise<SessionInfo[]> {
@@ -383,24 +396,4 @@ export class SessionManager implements AsyncDisposable {
 interface PooledSession extends AsyncDisposable {
   readonly session: Session;
   readonly workspace: string;
-}
-
-function ownerLock(runtimeDir: string, tag: string): string {
-  return join(runtimeDir, `owner-${tag}`);
-}
-
-/** Workspaces carry their manager's tag: those of a dead one that no saved session names are nobody's. */
-async function removeOrphans(store: SessionStore, runtimeDir: string, ownTag: string, logger: Logger): Promise<void> {
-  const named = new Set<string>();
-  for (const id of await store.list()) {
-    const record = await store.read(id).catch(() => undefined);
-    if (!record) return; // a record that cannot be read may name any of them
-    named.add(record.workspace);
-  }
-  for (const name of await store.listWorkspaces()) {
-    const tag = /^(m[0-9a-f]{12})-\d+$/.exec(name)?.[1];
-    if (tag === undefined || tag === ownTag || named.has(name) || (await isHeld(ownerLock(runtimeDir, tag)))) continue;
-    logger.info("removing the workspace of a dead owner", { name });
-    await store.removeWorkspace(name);
-  }
 }

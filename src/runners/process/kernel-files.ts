@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -8,6 +8,8 @@ import type { PythonInstallation } from "./python.ts";
 
 const run = promisify(execFile);
 const compileMs = 30_000;
+const hourMs = 3_600_000;
+const unusedMs = 14 * 24 * hourMs;
 
 /** What a cell sees at /.kernel: the Python kernel, compiled for its interpreter, and the filter for its signals. */
 export async function prepareKernelFiles(
@@ -23,7 +25,11 @@ export async function prepareKernelFiles(
     .update(notifyFilter);
   for (const { name, data } of files) hash.update(`\0${name}\0`).update(data);
   const target = join(runtimeDir, `kernel-${hash.digest("hex").slice(0, 16)}`);
-  if (await exists(target)) return target;
+  if (await exists(target)) {
+    const now = new Date();
+    await utimes(target, now, now).catch(() => {});
+    return target;
+  }
   const draft = await mkdtemp(join(runtimeDir, "draft-"));
   const kernel = join(draft, "files");
   await mkdir(join(kernel, "codecell_kernel"), { recursive: true, mode: 0o755 });
@@ -37,7 +43,19 @@ export async function prepareKernelFiles(
     if (!(await exists(target))) throw error;
   });
   await rm(draft, { recursive: true, force: true });
+  await removeOld(runtimeDir);
   return target;
+}
+
+/** What hosts killed in the middle left, and kernels of versions that nobody has used for long. */
+async function removeOld(runtimeDir: string): Promise<void> {
+  for (const name of await readdir(runtimeDir)) {
+    const keptMs = name.startsWith("draft-") ? hourMs : name.startsWith("kernel-") ? unusedMs : undefined;
+    if (keptMs === undefined) continue;
+    const path = join(runtimeDir, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > keptMs) await rm(path, { recursive: true, force: true });
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import { processRunner } from "../dist/runners/process/runner.js";
 import { SessionManager } from "../dist/sessions/manager.js";
 import { median, ms, row, timed } from "./harness.js";
 
-const handOuts = 20;
+const handOuts = 60;
 
 async function withManager(session, work) {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));

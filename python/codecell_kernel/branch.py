@@ -18,13 +18,14 @@ PARK_SECONDS = 5.0
 FORK_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3
 IDLE_BEFORE_PARK = 0.002
-IDLE_COST_FACTOR, LONGEST_IDLE = 5, 0.25  # a costly copy waits for a longer pause
-BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 50, 1.0  # and runs without a pause pay for one now and then
+IDLE_COST_FACTOR, LONGEST_IDLE = 20, 0.25  # a costly copy waits for a longer pause
+BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # and runs without a pause pay for one now and then
 WINDOW = 4 << 20
 MAX_QUEUE = 64
 RUNAWAY_BYTES = 64 << 20
 MAX_CHANGED_FILES = 1000
 NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
+ROLLED_BACK_ONCE = "variables are as they were at the checkpoint, and there was no room to keep it for another time"
 NO_ROOM = "there is no room for a copy: the cell's processes or memory are used up"
 
 
@@ -40,7 +41,9 @@ class Branch:
         self.park_at = None
         self.park_began = self.park_due = self.park_cost = 0.0
         self.dirty = False  # a run ended since the automatic copy was made
+        self.has_gift = False  # the host put values in since then, and no code can make them again
         self.runs = 0
+        self.holds_values = False  # something would be lost with the interpreter
         self.idle_reason = None  # why the worker was ended between two runs
         self.idle_deaths = 0  # how often the worker died since the last run ended
         self.zombies = ()  # children of the worker that a sweep ended
@@ -48,7 +51,12 @@ class Branch:
         self.link = link if link is not None else self.new_link()
 
     def new_link(self):
-        link = WorkerLink.start(self.config, self.supervisor.notify_filter)
+        try:
+            link = WorkerLink.start(self.config, self.supervisor.notify_filter)
+        except OSError:
+            # Runs of other branches have taken every process of the cell: one of them would end the cell for all.
+            self.supervisor.end_strangers()
+            link = WorkerLink.start(self.config, self.supervisor.notify_filter)
         self.supervisor.add_guard(link)
         return link
 
@@ -75,11 +83,17 @@ class Branch:
             self.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
         active = self.active
         if active is not None and active.deadline is not None and now >= active.deadline:
+            if active.is_answered:
+                self.fail_fork(active)
+                return
             self.end("timeout", kill=active.ending is not None)
 
     # ---------------------------------------------------------------- requests
 
     def on_request(self, request):
+        if request.kind == "leave":  # whoever closes a session does not wait for its run
+            self.leave(request)
+            return
         if len(self.queue) >= MAX_QUEUE and not request.is_run:
             message = "more than %d requests wait" % MAX_QUEUE
             self.tell(request.reply(ok=False, code="too_large", message=message))
@@ -158,7 +172,7 @@ class Branch:
         """A fresh worker: variables, modules, threads and children of the old one are gone. Named copies stay."""
         self.copies.set_automatic(None)
         self.replace_worker()
-        self.dirty = False
+        self.dirty = self.holds_values = False
         self.tell(request.reply())
 
     def replace_worker(self, link=None):
@@ -172,11 +186,30 @@ class Branch:
             old.close()
 
     def leave(self, request):
-        """The session of this branch is over."""
+        """The session of this branch is over, and whatever was asked of it."""
+        waiting = [one for one in (self.active, *self.queue) if one is not None]
+        for one in waiting:
+            if one.is_run:
+                self.tell(one.done("cancelled", "lost", ["the session was closed"]))
+            else:
+                self.tell(one.reply(ok=False, code="cell_lost", message="the session was closed"))
+            if one.kind == "fork":
+                self.drop_unborn(one)
+        self.active, self.queue = None, []
         self.tell(request.reply())
-        self.copies.drop_all()
-        signal_quietly(self.link.pid, 9)
         self.supervisor.remove(self)
+
+    def close(self):
+        """Ends the worker and the copies. They may answer on older links, which end with them."""
+        links = [self.link]
+        for copy in self.copies.all():
+            if copy.link not in links:
+                links.append(copy.link)
+        self.copies.drop_all()
+        if self.link.pid:
+            signal_quietly(self.link.pid, 9)
+        for link in links:
+            link.close()
 
     # ---------------------------------------------------------------- replies
 
@@ -209,15 +242,18 @@ class Branch:
 
     def on_answer(self, reply):
         active = self.active
-        if active.kind == "fork" and reply["ok"]:
-            return  # the fork itself says when it is there
+        if active.kind == "fork":
+            active.is_answered = True
+            if reply["ok"]:
+                return  # the fork itself says when it is there
+            self.drop_unborn(active)
         if active.ending:
             reply.update(ok=False, code="timeout", message="no answer within the time limit")
-        if active.kind == "restore" and reply["ok"]:
-            self.dirty = True
-            self.plan_park()
+        if active.is_bulk and reply["ok"]:
+            self.dirty = self.holds_values = self.has_gift = True
         self.finish()
         self.tell(reply)
+        self.plan_park()
         self.next()
 
     def on_started(self, kind, header):
@@ -275,7 +311,7 @@ class Branch:
         self.runs = active.id
         self.idle_deaths = 0
         self.tell(done)
-        self.dirty = True
+        self.dirty = self.holds_values = True
         self.plan_park()
         self.next()
 
@@ -297,7 +333,9 @@ class Branch:
         """Runs that come back to back are never without any copy, and get a new one when it is due."""
         if not self.config["recovery"] or not self.dirty:
             return False
-        return self.copies.automatic is None or monotonic() > self.park_due
+        if self.copies.automatic is None or monotonic() > self.park_due:
+            return True
+        return self.has_gift and self.queue[0].is_run
 
     def park(self):
         self.park_at = None
@@ -321,7 +359,7 @@ class Branch:
         now = monotonic()
         if purpose == "automatic":
             self.copies.set_automatic(copy)
-            self.dirty = False
+            self.dirty = self.has_gift = False
             self.park_cost = now - self.park_began
             self.park_due = now + min(LONGEST_WITHOUT_COPY, self.park_cost * BUSY_COST_FACTOR)
         else:
@@ -333,9 +371,10 @@ class Branch:
     def on_unparked(self):
         purpose, self.parking = self.parking, None
         if purpose == "automatic":
-            self.dirty = False  # no room for a copy: do not ask again before the next run
+            self.dirty = self.has_gift = False  # no room for a copy: do not ask again before the next run
         elif purpose is not None:
-            self.tell(purpose.reply(ok=False, code="too_large", message=NO_ROOM))
+            message = NO_ROOM if purpose.kind == "checkpoint" else ROLLED_BACK_ONCE
+            self.tell(purpose.reply(ok=False, code="too_large", message=message))
         self.next()
 
     def checkpoint(self, request):
@@ -355,10 +394,11 @@ class Branch:
             copy.link.dead = copy.link.dead or 0
             self.replace_worker()
             self.runs = 0
+            self.dirty = self.holds_values = False
             self.tell(request.reply(ok=False, code="cell_lost", message="the checkpoint did not wake up: the interpreter is fresh"))
             return
         self.runs = copy.run
-        self.dirty = True
+        self.dirty = self.holds_values = True
         self.make_copy(request)
 
     def forget(self, request):
@@ -379,22 +419,44 @@ class Branch:
         child = Branch(self.supervisor, request.header["into"], self.config, link)
         child.born = (self, request)
         child.runs = self.runs
+        child.holds_values = self.holds_values
         self.supervisor.add(child)
+
+    def fail_fork(self, request):
+        """The fork never came, or is gone again. The worker that it was forked from goes on."""
+        self.drop_unborn(request)
+        self.finish()
+        self.tell(request.reply(ok=False, code="too_large", message="the fork ended before it was there"))
+        self.next()
+
+    def drop_unborn(self, request):
+        for branch in list(self.supervisor.branches.values()):
+            if branch.born is not None and branch.born[1] is request:
+                self.supervisor.remove(branch)
+
+    def on_hangup(self):
+        """Nobody holds the other end any more: a fork that is not born yet never will be."""
+        if self.born is not None:
+            parent, request = self.born
+            if parent.active is request and request.is_answered:
+                parent.fail_fork(request)
 
     def on_forked(self, header):
         parent, request = self.born
         pid = header.get("pid")
         if not claims.is_whole(pid, MAX_PID) or pid in self.supervisor.kept() or not is_own_session(pid):
             return
+        if parent.active is not request:
+            self.supervisor.remove(self)  # nobody waits for it any more
+            return
         self.born = None
         self.link.pid = pid
         self.link.ready = True
         self.dirty = True
         self.supervisor.new_processes.copied(pid)
-        if parent.active is request:
-            parent.finish()
-            parent.tell(request.reply())
-            parent.next()
+        parent.finish()
+        parent.tell(request.reply())
+        parent.next()
         self.plan_park()
         self.next()
 
@@ -419,13 +481,16 @@ class Branch:
         else:
             if copy is not None:
                 signal_quietly(copy.pid, 9)
-            state, back_to = ("recovered", 0) if self.runs == 0 else ("lost", None)
-            if not was_ready:
+            state, back_to = ("lost", None) if self.holds_values else ("recovered", 0)
+            if not was_ready and (posix.WIFEXITED(status) or self.idle_deaths > MAX_IDLE_DEATHS):
                 posix._exit(4)  # the worker cannot even start: `failed` has said why
             self.replace_worker()
-            self.runs = 0 if state == "lost" else self.runs
+            self.runs = 0
+            self.holds_values = False
         self.dirty = copy is not None and state == "recovered"  # the copy is in use: the next run waits for a new one
         self.supervisor.new_processes.any()
+        if active is not None and active.kind == "fork":
+            self.drop_unborn(active)
         if purpose not in (None, "automatic"):
             self.tell(purpose.reply(ok=False, code="cell_lost", message="the interpreter ended while it was copied"))
         self.report(active, status, state, back_to)
@@ -438,10 +503,11 @@ class Branch:
         if self.idle_reason is not None:
             notes.append(self.idle_reason)
             self.idle_reason = None
-        if state == "recovered":
-            notes.append("variables are as they were after run %d" % back_to if back_to else "the interpreter is fresh")
-            if back_to:
-                notes.append(NOT_BACK)
+        if state == "recovered" and self.holds_values:
+            notes.append("variables are as they were " + ("after run %d" % back_to if back_to else "before the first run"))
+            notes.append(NOT_BACK)
+        elif state == "recovered":
+            notes.append("the interpreter is fresh")
         else:
             notes.append("no copy of the state was left: the interpreter is fresh")
         extra = {} if back_to is None else {"recoveredTo": back_to}

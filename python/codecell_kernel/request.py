@@ -14,6 +14,7 @@ class Request:
         self.is_bulk = self.kind in BULK
         self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
         self.deadline = None
+        self.is_answered = False  # of a fork: the worker has said that it forked
         self.ending = None  # why the supervisor ends it
         self.began = 0.0
         self.sent = 0

@@ -17,10 +17,11 @@ from .request import Request
 
 PROTOCOL = 1
 WORKSPACE = "/workspace"
-FEATURES = ["checkpoints", "fork", "snapshot", "files"]
+FEATURES = ["checkpoints", "fork", "snapshot", "changes"]
 PID_WRAP_SECONDS = 0.2
 READ_BYTES = 256 << 10
 OUTLET_HIGH = 1 << 20
+MAX_PLANS = 64
 MEMORY_WATCH_SECONDS = 0.02
 IDLE_MEMORY_WATCH_SECONDS = 0.1
 
@@ -40,6 +41,7 @@ class Supervisor:
         self.situation = None  # what decides the interests
         self.interests = {}
         self.owners = {}  # descriptor to the branch it belongs to
+        self.plans = {}  # interests and owners by situation: the same few come again and again
         self.poll = select.poll()
 
     # ---------------------------------------------------------------- the loop
@@ -78,7 +80,7 @@ class Supervisor:
             elif fd == self.changes.fd:
                 self.changes.drain()
             else:
-                self.on_branch_event(fd)
+                self.on_branch_event(fd, events)
         for branch in list(self.branches.values()):
             if branch.link.dead is not None:
                 branch.on_replies()
@@ -86,13 +88,15 @@ class Supervisor:
                     branch.recover()
         self.on_time()
 
-    def on_branch_event(self, fd):
+    def on_branch_event(self, fd, events):
         branch = self.owners.get(fd)
         if branch is None or branch.number not in self.branches:
             return
         link = branch.link
         if fd == link.replies:
             branch.on_replies()
+            if events & select.POLLHUP:
+                branch.on_hangup()
         elif fd == link.outlet.fd:
             link.outlet.flush()
             branch.grant()
@@ -103,13 +107,22 @@ class Supervisor:
     def watch(self):
         """Registers what may happen next. A slow host stops the reading from workers, never the other way round."""
         bulk_is_full = self.bulk is not None and self.bulk.is_full
-        situation = [self.outlet.size > 0, self.outlet.size < OUTLET_HIGH, bulk_is_full, len(self.guards)]
+        full_branch = self.bulk.branch if bulk_is_full else None
+        situation = [self.outlet.size > 0, self.outlet.size < OUTLET_HIGH, full_branch, *self.guards]
         for branch in self.branches.values():
             situation += (branch.link, branch.link.outlet.size > 0, branch.active is not None and branch.active.is_run)
+        situation = tuple(situation)
         if situation == self.situation:
             return
         self.situation = situation
-        wanted = self.interests_now(bulk_is_full)
+        plan = self.plans.get(situation)
+        if plan is None:
+            if len(self.plans) >= MAX_PLANS:
+                self.plans.clear()
+            plan = self.plans[situation] = self.interests_now(bulk_is_full)
+        wanted, self.owners = plan
+        if wanted is self.interests:
+            return
         for fd in self.interests.keys() - wanted.keys():
             self.poll.unregister(fd)
         for fd, events in wanted.items():
@@ -124,11 +137,11 @@ class Supervisor:
             wanted[self.channel] |= select.POLLOUT
         for fd in self.guards:
             wanted[fd] = select.POLLIN
-        self.owners = {}
+        owners = {}
         for branch in self.branches.values():
             link = branch.link
             for fd in (link.replies, link.outlet.fd, *link.streams):
-                self.owners[fd] = branch
+                owners[fd] = branch
             if link.outlet.size or (bulk_is_full and self.bulk.branch is branch):
                 wanted[link.outlet.fd] = select.POLLOUT
             if has_room:
@@ -139,7 +152,7 @@ class Supervisor:
                 if has_room:
                     for fd in link.streams:
                         wanted[fd] = select.POLLIN
-        return wanted
+        return wanted, owners
 
     def wait_ms(self):
         times = [time for branch in self.branches.values() for time in branch.deadlines()]
@@ -232,8 +245,8 @@ class Supervisor:
     def remove(self, branch):
         del self.branches[branch.number]
         self.drop_bulk(branch)
-        branch.link.close()
-        self.sweep()
+        self.sweep(but=branch)
+        branch.close()
 
     def add_guard(self, link):
         if link.guard is not None:
@@ -280,24 +293,27 @@ class Supervisor:
     def sweep(self, but=None, finishing=None):
         """Ends every process but supervisor, copies and workers; `but` is a branch whose worker goes too.
 
-        While another branch runs, only what belongs to the session of the dead worker goes: the rest may be that
-        run's own. What is left of it goes with the next sweep.
+        While another branch runs, or where processes may live on, only what belongs to this branch's session goes: the
+        rest may be another's own. What is left of a run goes with the next sweep.
         """
-        quiet = (but, finishing)
-        others_run = any(one not in quiet and one.active and one.active.is_run for one in self.branches.values())
+        branch = but or finishing
+        others = [one for one in self.branches.values() if one is not branch]
+        is_shared = others and (self.config["background"] or any(one.active and one.active.is_run for one in others))
         kept = self.kept(but=but)
-        if others_run:
+        held = [one.link.pid for one in self.branches.values() if one is not but and one.link.pid]
+        if is_shared:
             self.new_processes.latest = b""
-            if but is None:
-                return 0
-            victims = [pid for pid in pids() if pid not in kept and session_of(pid) == but.link.pid]
-            kept = {pid for pid in pids() if pid not in victims}
-        held = [one.link.pid for one in self.branches.values() if one is not but and one.link.pid and not others_run]
+            kept = OutsideSession(branch.link.pid, kept)
+            held = [branch.link.pid] if branch is finishing else []
         ended = kill_all_but(kept, self.reap, held)
-        if not others_run:
+        if not is_shared:
             self.new_processes.any()
         self.spared = 0
         return ended
+
+    def end_strangers(self):
+        """Ends everything that is neither a worker nor a copy, whosever it is."""
+        kill_all_but(self.kept(), self.reap)
 
     def reap(self):
         while True:
@@ -312,6 +328,17 @@ class Supervisor:
                     branch.link.dead = status
                 elif branch.copies.died(pid):
                     branch.dirty = True
+
+
+class OutsideSession:
+    """Processes that stay: those that are kept anyway, and whatever is not in this worker's session."""
+
+    def __init__(self, session, kept):
+        self.session = session
+        self.kept = kept
+
+    def __contains__(self, pid):
+        return pid in self.kept or session_of(pid) != self.session
 
 
 def exists(path):

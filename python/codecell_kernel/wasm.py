@@ -26,8 +26,9 @@ kernel = None
 
 
 class WasmKernel:
-    def __init__(self, send):
+    def __init__(self, send, changes):
         self.send_to_host = send
+        self.changes = changes
         self.running = None
         self.awaiting = None
         self.is_cancelled = False
@@ -73,7 +74,15 @@ class WasmKernel:
         finally:
             self.running = None
             self.is_interrupted = False
-        self.send(dict(outcome, t="done", id=run_id))
+        self.send(dict(outcome, t="done", id=run_id, **self.changed_files()))
+
+    def changed_files(self):
+        """What was written below /workspace since the last run; the file system keeps count."""
+        text = self.changes()
+        if not text:
+            return {}
+        files, is_complete = loads(text)
+        return {"files": files, "filesComplete": is_complete}
 
     async def run_coroutine(self, coroutine):
         """Waits on Pyodide's own loop, where an interrupt is a cancelled task."""
@@ -104,6 +113,11 @@ class WasmKernel:
             elif kind == "set":
                 data = body.to_bytes() if body is not None else b""
                 self.interpreter.set(header["name"], header["format"], data)
+            elif kind == "snapshot":
+                reply["size"] = self.send_snapshot(header["id"], header["maxBytes"], header.get("maxItems"))
+            elif kind == "restore":
+                failed = self.interpreter.restore(body.to_bytes() if body is not None else b"")
+                reply["size"] = self.send_data(header["id"], dumps(failed).encode())
             elif kind == "reset":
                 vars(builtins).update(BUILTINS)
                 self.interpreter.reset()
@@ -124,6 +138,18 @@ class WasmKernel:
         for at in range(0, len(view), PIECE):
             self.send({"t": "data", "id": request_id}, view[at : at + PIECE])
         return len(view)
+
+    def send_snapshot(self, request_id, most, most_items):
+        if least_bytes(self.interpreter.namespace, most_items) > most:
+            # Before it is made: memory that was taken for it once is never given back here.
+            raise KernelError("too_large", "the variables take more than %d bytes" % most)
+        sent = 0
+        for piece in self.interpreter.snapshot():
+            sent += len(piece)
+            if sent > most:
+                raise KernelError("too_large", "the variables take more than %d bytes" % most)
+            self.send_data(request_id, piece)
+        return sent
 
     def prepare(self):
         """Undoes what the last run may have done to the streams and to the interrupt."""
@@ -146,6 +172,31 @@ class WasmKernel:
         if self.running is not None:
             raise KeyboardInterrupt
         self.is_interrupted = True  # it came on the way into a run, which then does not begin
+
+
+def least_bytes(namespace, most_items):
+    """What the variables take as bytes at the very least: text and bytes count whole, containers one byte per item.
+
+    With a limit of items it looks into containers too, and answers with infinity when they hold more: pickling them
+    would take long, and cannot be interrupted.
+    """
+    total, items, seen = 0, 0, set()
+    waiting = list(namespace.values())
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind in (bytes, bytearray, str):
+            total += len(value)
+        elif kind in (list, tuple, dict, set, frozenset) and id(value) not in seen:
+            total += len(value)
+            if most_items is None:
+                continue
+            items += len(value)
+            if items > most_items:
+                return float("inf")
+            seen.add(id(value))
+            waiting.extend(value.values() if kind is dict else value)
+    return total
 
 
 class Stream(io.TextIOWrapper):
@@ -190,11 +241,11 @@ slice_sleep()
 wasm_asyncio.install()
 
 
-def attach(send):
+def attach(send, changes):
     """Called after every start, also from a snapshot, which holds the random state of the day it was made."""
     global kernel
     random.seed()
-    kernel = WasmKernel(send)
+    kernel = WasmKernel(send, changes)
     return "%d.%d.%d" % sys.version_info[:3]
 
 

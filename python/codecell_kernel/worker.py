@@ -111,20 +111,17 @@ class Worker:
             self.send_data(header["id"], piece)
 
     def receive(self, size):
-        """`size` raw bytes, read in place: getvalue() hands the buffer out without a copy."""
+        """`size` raw bytes, read in place: no byte is copied or cleared twice."""
         if size == 0:
             return b""
-        store = io.BytesIO()
-        store.seek(size - 1)
-        store.write(b"\0")
-        with store.getbuffer() as view:
-            at = 0
-            while at < size:
-                count = posix.readv(self.requests, [view[at:]])
-                if count == 0:
-                    posix._exit(0)
-                at += count
-        return store.getvalue()
+        data, view = uninitialised_bytes(size)
+        at = 0
+        while at < size:
+            count = posix.readv(self.requests, [view[at:]])
+            if count == 0:
+                posix._exit(0)
+            at += count
+        return data
 
     def run(self, header, body):
         if header["language"] == "bash":
@@ -266,6 +263,17 @@ class Worker:
         except BlockingIOError:
             pass
         posix.set_blocking(self.requests, True)
+
+
+def uninitialised_bytes(size):
+    """A bytes object that nobody has seen yet, and a view to fill it through."""
+    from ctypes import c_char, c_ssize_t, c_void_p, py_object, pythonapi
+
+    make, address = pythonapi.PyBytes_FromStringAndSize, pythonapi.PyBytes_AsString
+    make.restype, make.argtypes = py_object, [c_void_p, c_ssize_t]
+    address.restype, address.argtypes = c_void_p, [py_object]
+    data = make(None, size)
+    return data, memoryview((c_char * size).from_address(address(data))).cast("B")
 
 
 def become_child_of_supervisor():

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { CodecellError } from "../lib/errors.ts";
-import type { RegularFile } from "./regular-file.ts";
+import type { OpenFile } from "./regular-file.ts";
 
 /** What was read of a file once. */
 export interface Digest {
@@ -26,7 +26,7 @@ export class HashCache {
     this.#maxEntries = maxEntries;
   }
 
-  get(file: RegularFile): Digest | undefined {
+  get(file: OpenFile): Digest | undefined {
     const digest = this.#digests.get(file.identity);
     if (digest === undefined) return undefined;
     this.#digests.delete(file.identity);
@@ -34,7 +34,7 @@ export class HashCache {
     return digest;
   }
 
-  set(file: RegularFile, digest: Digest): void {
+  set(file: OpenFile, digest: Digest): void {
     if (Date.now() - Math.max(file.changedMs, file.modifiedMs) < settledMs) return;
     this.#digests.set(file.identity, digest);
     const [oldest] = this.#digests.keys();
@@ -43,11 +43,7 @@ export class HashCache {
 }
 
 /** Reads a file through once, as long as it was when it was opened. Undefined: it changed meanwhile. */
-export async function digestFile(
-  file: RegularFile,
-  headBytes: number,
-  signal?: AbortSignal,
-): Promise<Digest | undefined> {
+export async function digestFile(file: OpenFile, headBytes: number, signal?: AbortSignal): Promise<Digest | undefined> {
   const hash = createHash("sha256");
   const buffer = new Uint8Array(Math.min(bufferBytes, Math.max(file.size, 1)));
   let head = new Uint8Array();

@@ -14,8 +14,26 @@ export interface ByteRange {
 const chunkBytes = 256 * 1024;
 const largestReadBytes = 16 * 2 ** 20;
 
-/** A regular file, open for reading: everything is asked of and read from one descriptor, so no swap of names matters. */
-export class RegularFile implements AsyncDisposable {
+/** A file that is open for reading: every answer is about the same one, whatever becomes of its name. */
+export interface OpenFile extends AsyncDisposable {
+  readonly size: number;
+  readonly modifiedMs: number;
+  /** when it was last seen to change in any way */
+  readonly changedMs: number;
+  /** changes when the content does, as far as can be told */
+  readonly identity: string;
+  /** Fills the buffer from a position as far as the file goes; answers with the bytes read. */
+  readInto(buffer: Uint8Array, position: number): Promise<number>;
+  /** Reads a range at once. More than `maxBytes` is `too_large`, and no memory is taken for it. */
+  read(range: ByteRange & { readonly maxBytes: number }): Promise<Uint8Array>;
+  /** Yields a range in pieces, exactly as many bytes as the file had when it was opened. */
+  chunks(range?: ByteRange): AsyncGenerator<Uint8Array, void, void>;
+  /** Whether no change was seen since the file was opened. */
+  isUnchanged(): Promise<boolean>;
+}
+
+/** A regular file of the host, open for reading: everything is asked of and read from one descriptor, so no swap of names matters. */
+export class RegularFile implements OpenFile {
   readonly size: number;
   readonly modifiedMs: number;
   /** names of the file in its file system */
@@ -75,14 +93,8 @@ export class RegularFile implements AsyncDisposable {
 
   /** Reads a range at once. More than `maxBytes` is `too_large`, and no memory is taken for it. */
   async read(range: ByteRange & { readonly maxBytes: number }): Promise<Uint8Array> {
-    const { start, end } = this.#within(range);
-    if (end - start > range.maxBytes) {
-      const message = `${printable(this.#shown, 200)}: ${end - start} bytes were asked for, at most ${range.maxBytes} are read at once`;
-      throw new CodecellError("too_large", message, {
-        hint: "read a part of it, or stream it",
-        details: { size: this.size, maxBytes: range.maxBytes },
-      });
-    }
+    const { start, end } = rangeWithin(this.size, range);
+    assertReadable(this.#shown, this.size, end - start, range.maxBytes);
     const data = new Uint8Array(end - start);
     const length = await this.readInto(data, start);
     return length === data.length ? data : data.slice(0, length);
@@ -90,7 +102,7 @@ export class RegularFile implements AsyncDisposable {
 
   /** Yields a range in pieces, exactly as many bytes as the file had when it was opened. */
   async *chunks(range: ByteRange = {}): AsyncGenerator<Uint8Array, void, void> {
-    const { start, end } = this.#within(range);
+    const { start, end } = rangeWithin(this.size, range);
     for (let position = start; position < end; ) {
       const chunk = new Uint8Array(Math.min(chunkBytes, end - position));
       const length = await this.readInto(chunk, position);
@@ -110,18 +122,32 @@ export class RegularFile implements AsyncDisposable {
     this.#closing ??= this.#handle.close();
     return this.#closing;
   }
+}
 
-  #within({ start = 0, end = Math.max(start, this.size) }: ByteRange): { start: number; end: number } {
-    if (![start, end].every((at) => Number.isSafeInteger(at) && at >= 0) || start > end)
-      throw new CodecellError("usage", "a range starts at 0 or later and does not end before it starts");
-    return { start: Math.min(start, this.size), end: Math.min(end, this.size) };
-  }
+/** The part of a range that lies in a file of this size; a range that makes no sense is `usage`. */
+export function rangeWithin(
+  size: number,
+  { start = 0, end = Math.max(start, size) }: ByteRange,
+): { start: number; end: number } {
+  if (![start, end].every((at) => Number.isSafeInteger(at) && at >= 0) || start > end)
+    throw new CodecellError("usage", "a range starts at 0 or later and does not end before it starts");
+  return { start: Math.min(start, size), end: Math.min(end, size) };
+}
+
+/** More than may be read at once is `too_large`. */
+export function assertReadable(shown: string, size: number, wanted: number, maxBytes: number): void {
+  if (wanted <= maxBytes) return;
+  const message = `${printable(shown, 200)}: ${wanted} bytes were asked for, at most ${maxBytes} are read at once`;
+  throw new CodecellError("too_large", message, {
+    hint: "read a part of it, or stream it",
+    details: { size, maxBytes },
+  });
 }
 
 function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
 
-function becameShorter(shown: string): CodecellError {
+export function becameShorter(shown: string): CodecellError {
   return new CodecellError("file_refused", `${printable(shown, 200)} became shorter while it was read`);
 }

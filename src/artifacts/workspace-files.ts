@@ -13,7 +13,7 @@ import {
   listFiles,
   type WalkLimits,
 } from "./list-files.ts";
-import { type ByteRange, RegularFile } from "./regular-file.ts";
+import { type ByteRange, type OpenFile, RegularFile } from "./regular-file.ts";
 import { type FileSource, type WriteOptions, writeFileBelow } from "./write-file.ts";
 
 /** An open file that is read in pieces. Reading to the end, or leaving the loop, closes it. */
@@ -32,7 +32,7 @@ export interface FileStream extends AsyncDisposable {
 export interface WorkspaceFiles extends AsyncDisposable {
   stat(path: string): Promise<FileFacts>;
   /** Opens a file for more than one question about the same content. The caller closes it. */
-  open(path: string): Promise<RegularFile>;
+  open(path: string): Promise<OpenFile>;
   /** Reads a file or a range of it at once; `size` is the whole file's. At most `maxBytes`, by default 64 MiB. */
   read(
     path: string,
@@ -76,7 +76,7 @@ class OpenWorkspace implements WorkspaceFiles {
   readonly #deny: FileDeny;
   readonly #limits: WalkLimits;
   readonly #pending = new Set<Promise<unknown>>();
-  readonly #opened = new Set<RegularFile>();
+  readonly #opened = new Set<OpenFile>();
   readonly #ended = new AbortController();
   #closing: Promise<void> | undefined;
 
@@ -94,7 +94,7 @@ class OpenWorkspace implements WorkspaceFiles {
     });
   }
 
-  open(path: string): Promise<RegularFile> {
+  open(path: string): Promise<OpenFile> {
     return this.#reach(path, (directory, name) => RegularFile.open(directory, name, path));
   }
 

@@ -102,12 +102,12 @@ async function copy(source: FileSource, handle: FileHandle, path: string, option
   return size;
 }
 
-async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+export async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   yield chunk;
 }
 
 /** Ends at the signal even while the source is silent: a caller that stalls in mid-upload must not hold us. */
-async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
+export async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   let stop: (() => void) | undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -162,11 +162,11 @@ async function removeEmpty(root: Directory, parts: readonly string[]): Promise<v
   await withDirectory(root, parts.slice(0, -1), (parent) => rmdir(parent.entry(name))).catch(() => {});
 }
 
-function cancelled(signal: AbortSignal | undefined): CodecellError {
+export function cancelled(signal: AbortSignal | undefined): CodecellError {
   return new CodecellError("aborted", "the upload was cancelled", { cause: signal?.reason });
 }
 
-function tooLarge(path: string, maxBytes: number): CodecellError {
+export function tooLarge(path: string, maxBytes: number): CodecellError {
   return new CodecellError("too_large", `${printable(path, 200)} is larger than ${maxBytes} bytes`, {
     hint: "send a smaller file, or raise the limit",
     details: { maxBytes },

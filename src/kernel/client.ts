@@ -1,8 +1,10 @@
 import type { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
+import { CellFiles } from "./cell-files.ts";
 import { type Branch, KernelConnection, type KernelInfo, type StartConfig } from "./connection.ts";
 import { Credit } from "./credit.ts";
 import {
+  type CellFile,
   type CellMessage,
   type DoneMessage,
   type HostMessage,
@@ -32,6 +34,11 @@ export interface RunHandlers {
 export type LostMessage = Extract<CellMessage, { t: "lost" }>;
 export type OnLost = (message: LostMessage) => void;
 
+interface Answer {
+  readonly data: Buffer;
+  readonly file: CellFile | undefined;
+}
+
 type Pending =
   | { kind: "run"; handlers: RunHandlers; resolve: (done: DoneMessage) => void; reject: (error: Error) => void }
   | {
@@ -40,7 +47,7 @@ type Pending =
       received: number;
       maxBytes: number;
       credit: Credit | undefined;
-      resolve: (data: Buffer) => void;
+      resolve: (answer: Answer) => void;
       reject: (error: Error) => void;
     };
 
@@ -61,6 +68,10 @@ const firstRequestId = 2 ** 32;
 
 /** Speaks to one interpreter of a cell. */
 export class KernelClient implements Branch {
+  /** the files in the cell's memory, where the kernel has the feature "files" */
+  readonly files = new CellFiles((request, maxBytes, body) =>
+    body === undefined ? this.#exchange(request, maxBytes) : this.#transfer(request, body, maxBytes),
+  );
   readonly #connection: KernelConnection;
   readonly #branch: number;
   readonly #pending = new Map<number, Pending>();
@@ -168,13 +179,14 @@ export class KernelClient implements Branch {
   }
 
   /** Every variable as bytes, made inside the cell; they are for `restore` and nobody else. */
-  snapshot(options: { maxBytes: number; timeoutMs: number }): Promise<Buffer> {
+  snapshot(options: { maxBytes: number; timeoutMs: number; maxItems?: number }): Promise<Buffer> {
     return this.#request({ t: "snapshot", ...options }, options.maxBytes);
   }
 
   /** Puts the variables of a snapshot back and tells what did not come back. */
   async restore(data: Uint8Array, timeoutMs = transferTimeoutMs): Promise<RestoreFailure[]> {
-    const report = await this.#transfer({ t: "restore", size: data.byteLength, timeoutMs }, data, maxReportBytes);
+    const request: Request = { t: "restore", size: data.byteLength, timeoutMs };
+    const { data: report } = await this.#transfer(request, data, maxReportBytes);
     return report.byteLength === 0 ? [] : restoreFailures.parse(JSON.parse(report.toString()));
   }
 
@@ -215,16 +227,20 @@ export class KernelClient implements Branch {
   }
 
   /** A request whose body follows as a stream of raw frames. */
-  async #transfer(request: Request, data: Uint8Array, maxBytes: number): Promise<Buffer> {
+  async #transfer(request: Request, data: Uint8Array, maxBytes: number): Promise<Answer> {
     const credit = new Credit();
-    const reply = this.#request(request, maxBytes, credit);
+    const reply = this.#exchange(request, maxBytes, credit);
     const id = this.#requests;
     const sent = credit.spend(data, (piece) => this.#send({ t: "data", id }, piece));
     const [answer] = await Promise.all([reply.finally(() => credit.close()), sent]);
     return answer;
   }
 
-  #request(request: Request, maxBytes: number, credit?: Credit): Promise<Buffer> {
+  async #request(request: Request, maxBytes: number): Promise<Buffer> {
+    return (await this.#exchange(request, maxBytes)).data;
+  }
+
+  #exchange(request: Request, maxBytes: number, credit?: Credit): Promise<Answer> {
     this.#assertAlive();
     const id = ++this.#requests;
     const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
@@ -236,7 +252,7 @@ export class KernelClient implements Branch {
         this.#connection.abandon(new CodecellError("cell_lost", "the cell did not answer and was ended"));
       else watchdog = setTimeout(watch, limitMs);
     };
-    return new Promise<Buffer>((resolve, reject) => {
+    return new Promise<Answer>((resolve, reject) => {
       this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
       watchdog = setTimeout(watch, limitMs);
       this.#send({ ...request, id } as HostMessage);
@@ -275,7 +291,7 @@ export class KernelClient implements Branch {
     if (pending?.kind !== "request") return;
     this.#pending.delete(message.id);
     if (message.ok) {
-      pending.resolve(Buffer.concat(pending.chunks));
+      pending.resolve({ data: Buffer.concat(pending.chunks), file: message.file });
       return;
     }
     const code = message.code === "timeout" ? "expression_failed" : (message.code ?? "internal");

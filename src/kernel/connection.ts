@@ -9,7 +9,7 @@ export type StartConfig = Omit<Extract<HostMessage, { t: "start" }>, "t">;
 export interface KernelInfo {
   readonly python: string;
   readonly languages: readonly string[];
-  /** what this kernel can do beyond runs and variables: checkpoints, fork, snapshot, files */
+  /** what this kernel can do beyond runs and variables: checkpoints, fork, snapshot, changes, files */
   readonly features: readonly string[];
 }
 

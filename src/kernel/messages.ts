@@ -53,9 +53,26 @@ export type HostMessage =
   /** end a branch that `fork` made */
   | { t: "leave"; id: number }
   /** variables as bytes, one by one; the reply's data is the snapshot */
-  | { t: "snapshot"; id: number; maxBytes: number; timeoutMs: number }
+  | {
+      t: "snapshot";
+      id: number;
+      maxBytes: number;
+      timeoutMs: number;
+      /** give up at once when containers hold more than this, where the kernel looks */
+      maxItems?: number;
+    }
   /** followed by `data` frames; the reply's data is a JSON list of what did not come back */
   | { t: "restore"; id: number; size: number; timeoutMs: number }
+  /** part of a file below the workspace, in a kernel that serves files; the reply tells about the whole file */
+  | { t: "file.read"; id: number; path: string; start: number; end: number; timeoutMs: number }
+  /** followed by `data` frames, which are added to an upload; a new number begins one */
+  | { t: "file.write"; id: number; upload: number; size: number; timeoutMs: number }
+  /** gives an upload its name in the workspace */
+  | { t: "file.place"; id: number; upload: number; path: string; timeoutMs: number }
+  | { t: "file.drop"; id: number; upload: number; timeoutMs: number }
+  | { t: "file.remove"; id: number; path: string; timeoutMs: number }
+  /** the reply's data is a page of the list, as JSON */
+  | { t: "file.list"; id: number; prefix: string; after: string; limit: number; timeoutMs: number }
   /** the receiver of a bulk transfer has taken this many bytes */
   | { t: "credit"; id: number; bytes: number };
 
@@ -74,6 +91,10 @@ export type RunError = z.output<typeof runError>;
 /** A file that a run created or changed, as the cell tells it: a hint, not a fact. */
 const changedFile = z.object({ path: text.max(4096), size: count, modifiedMs: count });
 export type ChangedFile = z.output<typeof changedFile>;
+
+/** What the cell tells about a file that it serves; `version` changes with the content. */
+const cellFile = z.object({ size: count, modifiedMs: count, version: count });
+export type CellFile = z.output<typeof cellFile>;
 
 const done = z.object({
   t: z.literal("done"),
@@ -130,6 +151,8 @@ export const cellMessage = z.discriminatedUnion("t", [
         "expression_failed",
         "too_large",
         "checkpoint_unknown",
+        "file_missing",
+        "file_refused",
         "timeout",
         "cell_lost",
       ])
@@ -137,6 +160,7 @@ export const cellMessage = z.discriminatedUnion("t", [
     message: text.optional(),
     /** size in bytes of the `data` frames that came before */
     size: count.optional(),
+    file: cellFile.optional(),
   }),
   z.object({ t: z.literal("data"), id }),
   z.object({ t: z.literal("credit"), id, bytes: count }),
@@ -160,3 +184,12 @@ export type RestoreFailure = z.output<typeof restoreFailure>;
 
 /** body of the `restore` reply */
 export const restoreFailures = z.array(restoreFailure).max(10_000);
+
+/** body of the `file.list` reply; paths are as the cell tells them, unchecked */
+export const cellFileList = z.object({
+  files: z.array(changedFile).max(10_000),
+  next: text.max(4096).optional(),
+  leftOut: count,
+  truncated: z.boolean(),
+});
+export type CellFileList = z.output<typeof cellFileList>;

@@ -9,6 +9,7 @@ import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "../runners/registry.ts";
 import type { SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
+import { kernelFiles } from "./kernel-files.ts";
 import { Session } from "./session.ts";
 import { newSessionId } from "./session-id.ts";
 import { SharedCell } from "./shared-cell.ts";
@@ -64,19 +65,25 @@ export class Codecell implements AsyncDisposable {
     const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...workspace }, signal);
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const lostNotes: string[] = [];
+    let session: Session | undefined;
     const kernel = await KernelClient.connect(cell.channel, cell.setup, {
       ...signal,
       // the latest only: user code decides how often its interpreter dies
-      onLost: (message) => lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes),
+      onLost: (message) => {
+        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+        if (message.state === "lost") void session?.interpreterLost();
+      },
     });
-    const files = await this.#openFiles(options.workspace);
+    const files = kernel.info.features.includes("files")
+      ? kernelFiles(kernel.files)
+      : await this.#openFiles(options.workspace);
     cleanup.move();
     const onClose = (closed: Session) => {
       this.#sessions.delete(closed);
     };
     const cellShare = new SharedCell(cell, async () => files?.[Symbol.asyncDispose]());
     const parts = { id, policy, kernel, lostNotes, onClose, cell: cellShare };
-    const session = new Session({ ...parts, ...(files ? { files } : {}) });
+    session = new Session({ ...parts, ...(files ? { files } : {}) });
     this.#sessions.add(session);
     return session;
   }

@@ -35,6 +35,17 @@ export interface SessionInfo {
   readonly sharers: number;
 }
 
+/** What came of putting saved variables into a fresh cell. */
+export interface RestoreReport {
+  readonly snapshot: SnapshotInfo;
+  /** saved, and yet not back */
+  readonly failed: readonly { readonly name: string; readonly reason: string }[];
+  /** why nothing came back at all */
+  readonly problem: CodecellError | undefined;
+  /** the sentence about it in the next result's notes, when variables came back */
+  readonly note: string;
+}
+
 export interface ManagedRunOptions extends RunOptions {
   /** what to do while another run goes on; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
@@ -62,6 +73,7 @@ export class ManagedSession {
   #live: Session | undefined;
   #reviving: Promise<Session> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
+  #restored: RestoreReport | undefined;
   #isDirty = false;
   #isClosed = false;
   #saving: Promise<SnapshotInfo> | undefined;
@@ -87,6 +99,11 @@ export class ManagedSession {
 
   get usedMs(): number {
     return this.#record.usedMs;
+  }
+
+  /** What came of bringing it back, if it was. */
+  get restored(): RestoreReport | undefined {
+    return this.#restored;
   }
 
   get isBusy(): boolean {
@@ -207,7 +224,8 @@ export class ManagedSession {
     clearTimeout(this.#saveTimer);
     const live = this.#live;
     if (!live) return;
-    if (this.#isDirty && live.isAlive) await this.save();
+    if (this.#isDirty && live.isAlive && live.features.includes("snapshot")) await this.save();
+    else if (this.policy.session.persist) await this.#store.write(this.#record);
     this.#live = undefined;
     await live.close();
   }
@@ -224,10 +242,12 @@ export class ManagedSession {
   async restoreInto(session: Session): Promise<void> {
     const { snapshot } = this.#record;
     if (!snapshot) return;
+    const note = `variables were restored from the save after run ${snapshot.run}`;
     try {
       const data = await this.#store.readSnapshot(this.id, snapshot);
       const failed = await session.restore(data);
-      session.addNote(`variables were restored from the save after run ${snapshot.run}`);
+      this.#restored = { snapshot, failed, problem: undefined, note };
+      session.addNote(note);
       if (snapshot.python !== session.pythonVersion) {
         session.addNote(`they were saved by Python ${snapshot.python}, and this is ${session.pythonVersion}`);
       }
@@ -236,7 +256,9 @@ export class ManagedSession {
         session.addNote(`did not come back: ${missing.slice(0, 20).map(nameAndReason).join("; ")}`);
     } catch (error) {
       // The workspace is what must not be lost: a session without its variables is better than none.
-      session.addNote(`${messageOf(error)}; the session starts without its variables`);
+      const problem = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
+      this.#restored = { snapshot, failed: [], problem, note };
+      session.addNote(`${problem.message}; the session starts without its variables`);
     }
   }
 
@@ -269,9 +291,16 @@ export class ManagedSession {
     }, saveAfterMs).unref();
   }
 
+  #unchanged(): void {
+    this.#isDirty = false;
+    clearTimeout(this.#saveTimer);
+  }
+
   async #afterRun(code: string, language: string, result: RunResult): Promise<void> {
     this.#record = { ...this.#record, runs: this.#record.runs + 1, usedMs: this.#now() };
-    this.#changed();
+    // After a loss the last save is worth more than what is left: nothing goes over it by itself.
+    if (result.state === "lost") this.#unchanged();
+    else this.#changed();
     if (!this.policy.session.persist) return;
     const { status, durationMs } = result;
     const entry = { run: this.#record.runs, atMs: this.#record.usedMs, language, code, status, durationMs };

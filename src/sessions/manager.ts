@@ -206,7 +206,7 @@ export class SessionManager implements AsyncDisposable {
     // Before the record is read: what another process saves until it gives the session up is what comes back here.
     const lock = await this.#lock(id);
     cleanup.defer(() => lock?.[Symbol.asyncDispose]());
-    const record = await this.#store.read(id);
+    const record = lock && (await this.#store.read(id));
     const release = await this.#reserve(waitMs);
     try {
       if (record) return await this.#admit(record, lock, cleanup);

@@ -8,6 +8,7 @@ import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import { Run, type RunOptions, type RunResult } from "./run.ts";
 import type { SharedCell } from "./shared-cell.ts";
+import { SnapshotRecovery } from "./snapshot-recovery.ts";
 
 /** How long after a run's own limit the host waits for the supervisor before it ends the whole cell. */
 const supervisorGraceMs = 8_000;
@@ -45,6 +46,8 @@ export class Session implements AsyncDisposable {
   readonly #onClose: (session: Session) => void;
   readonly #checkpoints = new Map<string, Checkpoint>();
   readonly #digests = new HashCache();
+  /** where the kernel leaves no copy of the interpreter behind */
+  readonly #recovery: SnapshotRecovery | undefined;
   #id: string;
   #active: Run | undefined;
   #closing: Promise<void> | undefined;
@@ -57,6 +60,10 @@ export class Session implements AsyncDisposable {
     this.#kernel = parts.kernel;
     this.#lostNotes = parts.lostNotes;
     this.#onClose = parts.onClose;
+    const { features } = parts.kernel.info;
+    const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
+    const isWanted = parts.policy.session.recovery !== "off";
+    this.#recovery = needsSnapshots && isWanted ? new SnapshotRecovery(parts.kernel) : undefined;
   }
 
   get id(): string {
@@ -112,6 +119,7 @@ export class Session implements AsyncDisposable {
       outputBytes,
       () => this.#kernel.interrupt(id),
       (self) => {
+        this.#recovery?.beforeRun();
         const { done } = this.#kernel.run(
           { language, code, timeoutMs, outputBytes },
           {
@@ -153,23 +161,25 @@ export class Session implements AsyncDisposable {
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */
   async set(name: string, value: unknown): Promise<void> {
     this.#assertOpen();
-    if (value instanceof Uint8Array) return this.#kernel.set(name, "bytes", value);
-    if (typeof value === "string") return this.#kernel.set(name, "text", Buffer.from(value));
+    if (value instanceof Uint8Array) return this.setEncoded(name, "bytes", value);
+    if (typeof value === "string") return this.setEncoded(name, "text", Buffer.from(value));
     const json = JSON.stringify(value);
     if (json === undefined) throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`);
-    return this.#kernel.set(name, "json", Buffer.from(json));
+    return this.setEncoded(name, "json", Buffer.from(json));
   }
 
   /** Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
-  setEncoded(name: string, format: "json" | "bytes" | "text", body: Uint8Array): Promise<void> {
+  async setEncoded(name: string, format: "json" | "bytes" | "text", body: Uint8Array): Promise<void> {
     this.#assertOpen();
-    return this.#kernel.set(name, format, body);
+    await this.#kernel.set(name, format, body);
+    this.#recovery?.changed();
   }
 
   /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
-  reset(): Promise<void> {
+  async reset(): Promise<void> {
     this.#assertOpen();
-    return this.#kernel.reset();
+    await this.#kernel.reset();
+    this.#recovery?.begunAnew();
   }
 
   /** Freezes a copy of the interpreter under a name; copy-on-write, so it costs milliseconds whatever it holds. */
@@ -244,9 +254,16 @@ export class Session implements AsyncDisposable {
   }
 
   /** Puts the variables of a snapshot back and tells which did not come back. */
-  restore(snapshot: Uint8Array): Promise<RestoreFailure[]> {
+  async restore(snapshot: Uint8Array): Promise<RestoreFailure[]> {
     this.#assertIdle("snapshot");
-    return this.#kernel.restore(snapshot);
+    const failures = await this.#kernel.restore(snapshot);
+    this.#recovery?.changed();
+    return failures;
+  }
+
+  /** The interpreter died between two runs and nothing of it was kept in the cell. */
+  async interpreterLost(): Promise<void> {
+    if (this.#recovery) this.#lostNotes.push(...(await this.#recovery.recover()).notes);
   }
 
   /** Adds a sentence to the notes of the next result. */
@@ -266,6 +283,7 @@ export class Session implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= (async () => {
       this.#onClose(this);
+      this.#recovery?.stop();
       const isShared = this.#cell.users > 1;
       if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
       await this.#cell.release();
@@ -349,7 +367,8 @@ export class Session implements AsyncDisposable {
     }, context.timeoutMs + supervisorGraceMs);
     try {
       const done = await reply.catch((error: unknown) => this.#cellEnded(run.id, error, overdue));
-      return await this.#result(run, done, context);
+      clearTimeout(watchdog);
+      return await this.#result(run, await this.#recovered(done), context);
     } finally {
       clearTimeout(watchdog);
       context.signal?.removeEventListener("abort", abort);
@@ -373,6 +392,15 @@ export class Session implements AsyncDisposable {
       stderrBytes: 0,
       notes: [why, "the session is over"],
     };
+  }
+
+  /** A run that took the interpreter with it: variables come back from the host's snapshot, where one is kept. */
+  async #recovered(done: DoneMessage): Promise<DoneMessage> {
+    if (done.state !== "lost") this.#recovery?.changed();
+    if (done.state !== "lost" || !this.#recovery || !this.isAlive) return done;
+    const { run, notes } = await this.#recovery.recover();
+    const state = run === undefined ? {} : ({ state: "recovered", recoveredTo: run } as const);
+    return { ...done, ...state, notes: [...done.notes, ...notes] };
   }
 
   async #result(run: Run, done: DoneMessage, context: { started: number; signal?: AbortSignal }): Promise<RunResult> {

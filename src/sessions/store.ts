@@ -35,14 +35,16 @@ const recordSchema = z.object({
 export type SessionRecord = z.output<typeof recordSchema>;
 export type SnapshotInfo = NonNullable<SessionRecord["snapshot"]>;
 
-export interface HistoryEntry {
-  readonly run: number;
-  readonly atMs: number;
-  readonly language: string;
-  readonly code: string;
-  readonly status: string;
-  readonly durationMs: number;
-}
+const historySchema = z.object({
+  run: count,
+  atMs: count,
+  language: z.string(),
+  code: z.string(),
+  status: z.string(),
+  durationMs: z.number(),
+});
+
+export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
 
 const maxRecordBytes = 4 * 1024 * 1024;
 
@@ -126,7 +128,7 @@ export class SessionStore {
     const text = (await readFile(this.#path(id, "history.jsonl"), "utf8").catch(() => "")).split("\n");
     return text.slice(-limit - 1).flatMap((line) => {
       try {
-        return line === "" ? [] : [JSON.parse(line) as HistoryEntry];
+        return line === "" ? [] : [historySchema.parse(JSON.parse(line))];
       } catch {
         return [];
       }

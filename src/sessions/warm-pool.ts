@@ -21,6 +21,7 @@ export interface WarmPoolOptions<Item extends AsyncDisposable> {
 
 const maxRefills = 2;
 const retryMs = 1000;
+const refillPauseMs = 25;
 
 /** Ready-made items of one kind. Each is handed out once and never comes back. */
 export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
@@ -32,6 +33,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   #missWaitMs = 0;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
+  #refill: NodeJS.Timeout | undefined;
 
   constructor(options: WarmPoolOptions<Item>) {
     this.#options = options;
@@ -65,7 +67,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
     for (let item = this.#ready.shift(); item; item = this.#ready.shift()) {
       if (this.#options.isGood(item)) {
         this.#hits++;
-        setImmediate(() => this.fill());
+        this.#refillSoon();
         return item;
       }
       void item[Symbol.asyncDispose]();
@@ -98,8 +100,17 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
+    clearTimeout(this.#refill);
     await Promise.all(this.#making);
     await Promise.all(this.#ready.splice(0).map((item) => item[Symbol.asyncDispose]()));
+  }
+
+  /** A little later, so that the next one is not made while the one just handed out answers for the first time. */
+  #refillSoon(): void {
+    this.#refill ??= setTimeout(() => {
+      this.#refill = undefined;
+      this.fill();
+    }, refillPauseMs).unref();
   }
 
   async #makeOne(): Promise<boolean> {

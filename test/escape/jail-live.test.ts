@@ -144,7 +144,15 @@ function expectJailed(facts: Record<string, unknown>): void {
     privileges: "1",
     seccomp: "2",
   });
-  expect(facts.environment).toEqual(["GLIBC_TUNABLES", "HOME", "LANG", "OPENBLAS_NUM_THREADS", "PATH", "PWD", "TMPDIR"]);
+  expect(facts.environment).toEqual([
+    "GLIBC_TUNABLES",
+    "HOME",
+    "LANG",
+    "OPENBLAS_NUM_THREADS",
+    "PATH",
+    "PWD",
+    "TMPDIR",
+  ]);
   const outside = ["home", "root", "var", "boot", "mnt", "srv", "sys", "etc/shadow"];
   for (const name of outside) expect(facts.root).not.toContain(name);
 }

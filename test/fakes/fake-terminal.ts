@@ -8,11 +8,17 @@ export interface FakeTerminalOptions {
   readonly cwd?: string;
 }
 
+export type FakeOutput = Output & {
+  text: string;
+  /** what was written as bytes */
+  bytes: Buffer;
+};
+
 /** A terminal in memory: what was written can be read, and signals can be sent. */
 export class FakeTerminal implements Terminal {
   readonly stdin: Readable & { isTTY?: boolean };
-  readonly stdout: Output & { text: string };
-  readonly stderr: Output & { text: string };
+  readonly stdout: FakeOutput;
+  readonly stderr: FakeOutput;
   readonly env: Record<string, string>;
   readonly cwd: string;
   exitedWith: number | undefined;
@@ -49,7 +55,7 @@ export class FakeTerminal implements Terminal {
     }
   }
 
-  #output(isTTY: boolean): Output & { text: string } {
+  #output(isTTY: boolean): FakeOutput {
     const changed = () => {
       for (const watcher of this.#watchers) watcher();
     };
@@ -57,6 +63,11 @@ export class FakeTerminal implements Terminal {
       isTTY,
       columns: isTTY ? 100 : Number.POSITIVE_INFINITY,
       text: "",
+      bytes: Buffer.alloc(0),
+      async writeBytes(bytes) {
+        this.bytes = Buffer.concat([this.bytes, bytes]);
+        changed();
+      },
       write(text) {
         this.text += text;
         changed();

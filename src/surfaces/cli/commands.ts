@@ -1,3 +1,5 @@
+import { artifactsGetCommand } from "./artifacts-get.ts";
+import { artifactsLsCommand } from "./artifacts-ls.ts";
 import type { Command } from "./command.ts";
 import { doctorCommand } from "./doctor.ts";
 import { policyCheckCommand } from "./policy-check.ts";
@@ -6,11 +8,23 @@ import { policyInitCommand } from "./policy-init.ts";
 import { policySchemaCommand } from "./policy-schema.ts";
 import { replCommand } from "./repl.ts";
 import { runCommand } from "./run.ts";
+import { sessionsLsCommand } from "./sessions-ls.ts";
+import { sessionsRestoreCommand } from "./sessions-restore.ts";
+import { sessionsRmCommand } from "./sessions-rm.ts";
+import { sessionsSaveCommand } from "./sessions-save.ts";
+import { sessionsShowCommand } from "./sessions-show.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
   runCommand,
   replCommand,
+  sessionsLsCommand,
+  sessionsShowCommand,
+  sessionsRmCommand,
+  sessionsSaveCommand,
+  sessionsRestoreCommand,
+  artifactsLsCommand,
+  artifactsGetCommand,
   doctorCommand,
   policyInitCommand,
   policyCheckCommand,

@@ -18,6 +18,8 @@ export function runJson(result: RunResult): object {
     displays: result.displays.map(({ display, mime, data }) => ({ display, mime, bytes: data.byteLength })),
     state: result.state,
     notes: result.notes,
+    artifacts: result.artifacts.map(({ name, size, mimeType, sha256 }) => ({ name, size, mime: mimeType, sha256 })),
+    left_out: result.leftOut,
     duration_ms: Math.round(result.durationMs),
     runner: result.runner,
     receipt: {
@@ -43,11 +45,14 @@ const endings: Readonly<Record<RunStatus, string | undefined>> = {
 };
 
 /** What a person is told about a result besides its output, one sentence each. */
-export function resultRemarks(result: RunResult, options: { hasNext: boolean }): string[] {
+export function resultRemarks(
+  result: RunResult,
+  options: { hasNext: boolean; expectedNote?: string | undefined },
+): string[] {
   const remarks: string[] = [];
   const ending = endings[result.status];
   if (ending !== undefined) remarks.push(ending);
-  remarks.push(...result.notes);
+  remarks.push(...result.notes.filter((note) => note !== options.expectedNote));
   // the kernel's own notes say more; this is for a cell that could not write any
   if (options.hasNext && result.state !== "kept" && result.notes.length === 0) {
     remarks.push(

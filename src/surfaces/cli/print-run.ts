@@ -10,6 +10,8 @@ export interface PrintOptions {
   readonly showResult: boolean;
   /** another run may follow in the same session, so its state matters */
   readonly hasNext: boolean;
+  /** a note that says what everybody takes for granted, and is left out */
+  readonly expectedNote?: string | undefined;
 }
 
 /** Prints a run while it goes on, then what is to say about its end. */

@@ -24,6 +24,10 @@ function output(stream: NodeJS.WriteStream): Output {
       return isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;
     },
     write: (text) => void stream.write(text),
+    writeBytes: (bytes) =>
+      new Promise((resolve, reject) => {
+        stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+      }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { CodecellError } from "../../lib/errors.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { runExitCode } from "./exit-codes.ts";
@@ -8,6 +9,8 @@ import { openForCommand } from "./open-for-command.ts";
 import { policyOptions } from "./policy-flags.ts";
 import { printRun } from "./print-run.ts";
 import { readCode } from "./read-code.ts";
+import { runInSession } from "./run-in-session.ts";
+import { stateOptions } from "./state-dir.ts";
 
 const options = {
   code: { type: "string", short: "c", value: "CODE", help: "Code to run, instead of a file." },
@@ -17,7 +20,13 @@ const options = {
     value: "python|bash",
     help: "Default: by the file's extension, else python.",
   },
+  session: {
+    type: "string",
+    value: "NAME",
+    help: "Run in a session that is kept: variables, history and files are there for the next call.",
+  },
   ...policyOptions,
+  ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object at the end instead of streaming." },
   verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
   ...commonOptions,
@@ -25,20 +34,23 @@ const options = {
 
 export const runCommand: Command = {
   name: "run",
-  summary: "Run a program in a fresh cell",
+  summary: "Run a program, in a fresh cell or in a session that is kept",
   usage: "codecell run [FILE | - | -c CODE] [options]",
   options,
   notes: [
     "The program's output streams live. The value of a last expression is printed for -c and for stdin, not for a file.",
     "Exit code: 0 ok, 1 the program failed (or its own code), 2 usage, 3 refused by policy, 4 runner unavailable, " +
-      "70 internal, 124 time limit, 130 interrupted, 137 out of memory.",
+      "70 internal, 75 the session is in use, 124 time limit, 130 interrupted, 137 out of memory.",
     "Ctrl-C interrupts the program; a second one ends it.",
+    "With --session the variables are saved before the command ends, one by one; what could not be saved or did not " +
+      "come back is told on stderr. One call at a time: the next one meanwhile is refused (exit code 75).",
   ],
   examples: [
     ["codecell run script.py", "run a file"],
     ["codecell run -c 'sum(range(10))'", "run a line and print its value"],
     ["cat script.py | codecell run -", "run what comes on stdin"],
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "bash, with a directory read-only at /data"],
+    ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
     ["codecell run -c '1/0' --json", "one JSON object, for programs"],
   ],
   run: runProgram,
@@ -48,6 +60,10 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   const { terminal } = context;
   const { values, positionals } = parseArguments("run", argv, options, 1);
   const code = await readCode(positionals[0], values, terminal);
+  if (values.session !== undefined) return runInSession(values.session, code, values, context);
+  if (values["state-dir"] !== undefined) {
+    throw new CodecellError("usage", "--state-dir is for runs that are kept", { hint: "add --session NAME" });
+  }
   using interruption = new Interruption(terminal);
   try {
     const { codecell } = await openForCommand(values, context);
@@ -60,7 +76,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     interruption.watch(run);
     if (values.json) {
       const result = await run.result;
-      terminal.stdout.write(jsonText(runJson(result)));
+      terminal.stdout.write(jsonText({ ...runJson(result), session: null }));
       return interruption.exitCode ?? runExitCode(result);
     }
     const result = await printRun(run, terminal, { showResult: code.from !== "file", hasNext: false });

@@ -20,7 +20,7 @@ const colourStyle: Style = {
 };
 
 /** https://no-color.org: any value that is not empty turns colours off. */
-export function styleFor(output: Output, env: Terminal["env"]): Style {
+export function styleFor(output: Pick<Output, "isTTY">, env: Terminal["env"]): Style {
   return output.isTTY && !env.NO_COLOR && env.TERM !== "dumb" ? colourStyle : plainStyle;
 }
 

@@ -6,6 +6,8 @@ export interface Output {
   /** width in characters; Infinity when nobody looks at it */
   readonly columns: number;
   write(text: string): void;
+  /** Writes bytes as they are, and waits until whoever reads them has room for more. */
+  writeBytes(bytes: Uint8Array): Promise<void>;
 }
 
 /** `SIGPIPE`: whoever read our output went away. */

@@ -1,4 +1,4 @@
-import { type Request, requestTimeoutMs } from "./requests.ts";
+import { type Request, wholeRequest } from "./requests.ts";
 
 type Header = Readonly<Record<string, unknown>>;
 
@@ -43,7 +43,7 @@ export class IncomingValues {
 /** How much of a bulk transfer may be on its way. */
 const windowBytes = 4 * 1024 * 1024;
 
-/** Gathers the `data` frames that follow a `set`. The host sends only what it has credit for. */
+/** Gathers the `data` frames that follow a transfer's first message. The host sends only what it has credit for. */
 class IncomingValue {
   readonly #header: Header;
   readonly #bytes: Uint8Array;
@@ -68,9 +68,7 @@ class IncomingValue {
   }
 
   request(): Request {
-    const id = typeof this.#header.id === "number" ? this.#header.id : 0;
-    const body = this.#bytes.length > 0 ? this.#bytes : undefined;
-    return { kind: "set", id, header: this.#header, body, timeoutMs: requestTimeoutMs };
+    return wholeRequest(this.#header, this.#bytes.length > 0 ? this.#bytes : undefined);
   }
 }
 

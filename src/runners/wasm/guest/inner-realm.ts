@@ -1,3 +1,6 @@
+import type { ChangedFiles } from "./changed-files.ts";
+import type { ServeFile } from "./served-files.ts";
+
 /**
  * What the empty context calls. Every function takes and returns primitives or byte views; none hands out an object
  * of the outer realm, because one such object would lead to everything that the outer realm can do.
@@ -40,11 +43,18 @@ export interface InnerRealm {
   attach(): string;
   interruptBuffer(): SharedArrayBuffer;
   dispatch(id: number, header: string, body: Uint8Array | undefined): void;
+  /** Answers a request about files. */
+  serveFile(header: string, body: Uint8Array | undefined): void;
   cancel(id: number): void;
 }
 
 type Factory = (...globals: readonly unknown[]) => unknown;
-type LimitFiles = (fs: unknown, limitBytes: number, openFiles: number) => void;
+/** What is done to Emscripten's file system, each a function of the inner realm. */
+export interface FileTools {
+  limit(fs: unknown, limitBytes: number, openFiles: number): void;
+  track(fs: unknown): ChangedFiles;
+  serve(fs: unknown, changes: ChangedFiles, send: (header: string, body: Uint8Array | undefined) => void): ServeFile;
+}
 
 /** The part of Pyodide that is used here. */
 interface Pyodide {
@@ -67,7 +77,7 @@ export function bootInnerRealm(
   host: HostFunctions,
   engine: Factory,
   loader: Factory,
-  limitFiles: LimitFiles,
+  fileTools: FileTools,
   input: InnerFiles,
 ): InnerRealm {
   let files = input;
@@ -178,6 +188,7 @@ export function bootInnerRealm(
   let python: Pyodide;
   let dispatchToKernel: (header: string, body: Uint8Array | undefined) => void;
   let cancelRun: (id: number) => void;
+  let serveFile: ServeFile;
   let interrupt = new Bytes(0);
   let activeId = 0;
 
@@ -246,13 +257,17 @@ export function bootInnerRealm(
     },
     snapshot: () => python.makeMemorySnapshot(),
     attach() {
-      const kernel = python.pyimport("codecell_kernel.wasm");
-      const version = (kernel.attach as (send: unknown) => unknown)((header: unknown, body: unknown) => {
+      const sendToHost = (header: unknown, body: unknown) => {
         send(text(header), body === undefined || body === null ? undefined : bytesOf(body), undefined);
-      });
+      };
+      const { limit, track, serve } = fileTools;
+      limit(python.FS, files.diskBytes, files.openFiles);
+      const changes = track(python.FS);
+      serveFile = serve(python.FS, changes, sendToHost);
+      const kernel = python.pyimport("codecell_kernel.wasm");
+      const version = (kernel.attach as (send: unknown, changes: unknown) => unknown)(sendToHost, changes.take);
       dispatchToKernel = kernel.dispatch as typeof dispatchToKernel;
       cancelRun = kernel.cancel as typeof cancelRun;
-      limitFiles(python.FS, files.diskBytes, files.openFiles);
       files = { ...files, wasm: new Bytes(0), stdlib: new Bytes(0), snapshot: undefined };
       return text(version);
     },
@@ -266,6 +281,15 @@ export function bootInnerRealm(
       activeId = id;
       try {
         dispatchToKernel(header, body);
+      } catch (error) {
+        try {
+          died(reasonOf(error), undefined, undefined);
+        } catch {}
+      }
+    },
+    serveFile(header, body) {
+      try {
+        serveFile(header, body);
       } catch (error) {
         try {
           died(reasonOf(error), undefined, undefined);

@@ -48,7 +48,7 @@ export class InterpreterThread {
   }
 
   post(message: ToInterpreter): void {
-    const body = message.kind === "dispatch" ? message.body : undefined;
+    const body = message.kind !== "cancel" ? message.body : undefined;
     this.#worker.postMessage(message, body === undefined ? [] : [body.buffer as ArrayBuffer]);
   }
 

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import vm from "node:vm";
-import { bootInnerRealm, type HostFunctions, type InnerFiles, type InnerRealm } from "./inner-realm.ts";
+import { trackChanges } from "./changed-files.ts";
+import { bootInnerRealm, type FileTools, type HostFunctions, type InnerFiles, type InnerRealm } from "./inner-realm.ts";
 import { pyodideScripts } from "./pyodide-text.ts";
+import { serveFiles } from "./served-files.ts";
 import { limitVirtualFiles } from "./virtual-files.ts";
 import { capWasmMemory, pageBytes } from "./wasm-memory.ts";
 
@@ -50,7 +52,11 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
   const asText = (code: (...parameters: never[]) => unknown) =>
     `(function(){'use strict';return ${code.toString()}})()`;
   const boot = evaluate("boot", asText(bootInnerRealm)) as typeof bootInnerRealm;
-  const limitFiles = evaluate("files", asText(limitVirtualFiles)) as typeof limitVirtualFiles;
+  const fileTools: FileTools = {
+    limit: evaluate("limit-files", asText(limitVirtualFiles)) as FileTools["limit"],
+    track: evaluate("track-files", asText(trackChanges)) as FileTools["track"],
+    serve: evaluate("serve-files", asText(serveFiles)) as FileTools["serve"],
+  };
   const engine = evaluate("engine", texts.engine) as () => unknown;
   const loader = evaluate("loader", texts.loader) as () => unknown;
 
@@ -74,7 +80,7 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
     openFiles: options.openFiles,
     makesSnapshot: options.makesSnapshot,
   } satisfies InnerFiles);
-  const inner = boot(host, engine, loader, limitFiles, files);
+  const inner = boot(host, engine, loader, fileTools, files);
   return {
     inner,
     context,

@@ -1,24 +1,47 @@
+const kinds = ["start", "run", "vars", "get", "reset", "snapshot"] as const;
+/** Their body follows as `data` frames. */
+const transfers = ["set", "restore", "file.write"] as const;
+/** About the files in memory: answered without Python. */
+const fileKinds = ["file.read", "file.place", "file.drop", "file.remove", "file.list"] as const;
+
+type Kind = (typeof kinds)[number] | (typeof transfers)[number] | (typeof fileKinds)[number];
+type Header = Readonly<Record<string, unknown>>;
+
 /** What the host asks of the interpreter, one at a time. */
 export interface Request {
-  readonly kind: "start" | "run" | "vars" | "get" | "set" | "reset";
+  readonly kind: Kind;
   /** 0 for `start`, which has none */
   readonly id: number;
-  readonly header: Readonly<Record<string, unknown>>;
+  readonly header: Header;
   readonly body: Uint8Array | undefined;
   readonly timeoutMs: number;
 }
 
-export const requestTimeoutMs = 30_000;
+const requestTimeoutMs = 30_000;
+const known: ReadonlySet<unknown> = new Set([...kinds, ...fileKinds]);
+const knownTransfers: ReadonlySet<unknown> = new Set(transfers);
+
+export function isTransfer(header: Header): boolean {
+  return knownTransfers.has(header.t);
+}
+
+export function isAboutFiles({ kind }: Request): boolean {
+  return kind.startsWith("file.");
+}
 
 /** Reads a host message; undefined for kinds that are no request. The body is copied: the frame's bytes are reused. */
-export function requestOf(header: Readonly<Record<string, unknown>>, body: Uint8Array): Request | undefined {
+export function requestOf(header: Header, body: Uint8Array): Request | undefined {
+  return known.has(header.t) ? wholeRequest(header, body.length > 0 ? new Uint8Array(body) : undefined) : undefined;
+}
+
+/** A request whose body is there; the body is the receiver's to keep. */
+export function wholeRequest(header: Header, body: Uint8Array | undefined): Request {
   const { t: kind, id, timeoutMs } = header;
-  if (kind !== "start" && kind !== "run" && kind !== "vars" && kind !== "get" && kind !== "reset") return undefined;
   return {
-    kind,
+    kind: kind as Kind,
     id: typeof id === "number" ? id : 0,
     header,
-    body: body.length > 0 ? new Uint8Array(body) : undefined,
+    body,
     timeoutMs: typeof timeoutMs === "number" ? timeoutMs : requestTimeoutMs,
   };
 }

@@ -15,7 +15,7 @@ export function answeredRun(
 ): Record<string, unknown> {
   const notes = Array.isArray(fields.notes) ? fields.notes : [];
   return {
-    ...pick(fields, ["exitCode", "result", "resultTruncated", "error"]),
+    ...pick(fields, ["exitCode", "result", "resultTruncated", "error", "files", "filesComplete"]),
     t: "done",
     id,
     status: statusOf(fields, stop),

@@ -2,7 +2,7 @@ import process from "node:process";
 import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
 import { IncomingValues } from "./incoming-values.ts";
 import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
-import { type Request, requestOf } from "./requests.ts";
+import { isAboutFiles, isTransfer, type Request, requestOf } from "./requests.ts";
 import { answeredRun, lostRun, type OutputSizes, type StopReason } from "./run-end.ts";
 import { pageBytes } from "./wasm-memory.ts";
 
@@ -26,11 +26,13 @@ interface Active {
   stop: StopReason | undefined;
 }
 
+/** beyond runs and variables: variables as bytes, changed files in results, files over the channel */
+const features = ["snapshot", "changes", "files"];
 const graceMs = 500;
 const watchMs = 50;
 const floodBytes = 64 * 1024 * 1024;
 const unheard = "The code did not react to the interrupt.";
-const lostNote = "The interpreter was ended and started anew: its variables, modules and files are gone.";
+const lostNote = "The interpreter was ended and started anew, without its variables, modules and files.";
 
 /** The host side of a cell without processes: holds the channel, never runs user code, answers while user code is stuck. */
 export class Supervisor {
@@ -85,7 +87,7 @@ export class Supervisor {
   #onLoaded(python: string): void {
     this.#phase = "greeted";
     this.#residentLimit = process.memoryUsage.rss() + this.#options.growthBytes;
-    if (!this.#hasGreeted) this.#channel.send({ t: "hello", protocol: 1, python, languages: ["python"] });
+    if (!this.#hasGreeted) this.#channel.send({ t: "hello", protocol: 1, python, languages: ["python"], features });
     this.#hasGreeted = true;
     if (this.#start !== undefined) this.#begin(this.#start);
   }
@@ -103,7 +105,7 @@ export class Supervisor {
   #onFrame({ header, body }: IncomingFrame): void {
     const id = typeof header.id === "number" ? header.id : 0;
     if (header.t === "interrupt") this.#interrupt(id);
-    else if (header.t === "set") this.#values.begin(id, header);
+    else if (isTransfer(header)) this.#values.begin(id, header);
     else if (header.t === "data") this.#values.add(id, body);
     else {
       const request = requestOf(header, body);
@@ -140,12 +142,9 @@ export class Supervisor {
     this.#active = { request, timer, floodBytes: Math.max(floodBytes, 16 * outputBytes), stop: undefined };
     this.#thread.clearInterrupt();
     this.#thread.counters.begin(request.kind === "run" ? outputBytes : 0);
-    this.#thread.post({
-      kind: "dispatch",
-      id: request.id,
-      header: JSON.stringify(request.header),
-      body: copyOf(request),
-    });
+    const [header, body] = [JSON.stringify(request.header), copyOf(request)];
+    if (isAboutFiles(request)) this.#thread.post({ kind: "file", header, body });
+    else this.#thread.post({ kind: "dispatch", id: request.id, header, body });
   }
 
   /** The first interrupt keeps the state; the second ends what ignored the first. */
@@ -201,7 +200,10 @@ export class Supervisor {
     else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
     else if (header.t === "done" && request.kind === "run") {
       this.#finish(answeredRun(request.id, header, active.stop, this.#sizes()));
-    } else if (header.t === "reply" && request.kind !== "run") this.#finish(header);
+    } else if (header.t === "reply" && request.kind !== "run") {
+      const isLate = active.stop === "timeout" && header.ok !== true;
+      this.#finish(isLate ? { ...header, code: "timeout", message: "no answer within the time limit" } : header);
+    }
   }
 
   #onStarted(header: Readonly<Record<string, unknown>>): void {

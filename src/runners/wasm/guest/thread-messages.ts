@@ -10,6 +10,8 @@ export interface ThreadInput {
 
 export type ToInterpreter =
   | { readonly kind: "dispatch"; readonly id: number; readonly header: string; readonly body: Uint8Array | undefined }
+  /** a request about the files in memory, which Python has no part in */
+  | { readonly kind: "file"; readonly header: string; readonly body: Uint8Array | undefined }
   /** an interrupt for code that awaits: no bytecode runs then, so nothing reads the interrupt buffer */
   | { readonly kind: "cancel"; readonly id: number };
 

@@ -1,42 +1,12 @@
-/** The part of Emscripten's file system that is used here. */
-interface FileNode {
-  usedBytes?: number;
-  contents?: unknown;
-  name_next?: FileNode;
-}
-interface FileSystem {
-  nameTable: (FileNode | null | undefined)[];
-  filesystems: {
-    MEMFS: {
-      ops_table: {
-        file: {
-          stream: {
-            write(
-              stream: { node: FileNode },
-              buffer: Uint8Array,
-              offset: number,
-              length: number,
-              position: number,
-              canOwn?: boolean,
-            ): number;
-          };
-          node: { setattr(node: FileNode, attributes: { size?: number }): void };
-        };
-      };
-    };
-  };
-  MAX_OPEN_FDS: number;
-  ErrnoError: new (errno: number) => Error;
-}
+import type { MemoryFileSystem } from "./memory-file-system.ts";
 
 /**
  * Gives the files in memory a quota, so that a full disk is an OSError and not the end of the interpreter; and a limit
- * to how many are open. Runs INSIDE
- * the empty context, so it names nothing but its parameters. It is a courtesy, not a wall: code that reaches the
- * JavaScript objects can undo it and then meets the memory limits.
+ * to how many are open. Runs INSIDE the empty context, so it names nothing but its parameters. It is a courtesy, not a
+ * wall: code that reaches the JavaScript objects can undo it and then meets the memory limits.
  */
 export function limitVirtualFiles(fs: unknown, limitBytes: number, openFiles: number): void {
-  const system = fs as FileSystem;
+  const system = fs as MemoryFileSystem;
   const noSpace = 51;
   system.MAX_OPEN_FDS = openFiles;
   const { stream, node } = system.filesystems.MEMFS.ops_table.file;

@@ -34,6 +34,7 @@ try {
 function serve({ inner, toInner }: OpenRealm): void {
   port?.on("message", (message: ToInterpreter) => {
     if (message.kind === "cancel") inner.cancel(message.id);
+    else if (message.kind === "file") inner.serveFile(message.header, message.body && toInner(message.body));
     else inner.dispatch(message.id, message.header, message.body && toInner(message.body));
   });
 }

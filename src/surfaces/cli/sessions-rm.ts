@@ -1,0 +1,78 @@
+import { CodecellError } from "../../lib/errors.ts";
+import type { StoredSessions } from "../../sessions/stored-sessions.ts";
+import { commonOptions, parseArguments } from "./arguments.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { errorExitCodes } from "./exit-codes.ts";
+import { jsonText } from "./json-text.ts";
+import { needOperand } from "./need-operand.ts";
+import { failureText } from "./report-failure.ts";
+import { openStored, stateOptions } from "./state-dir.ts";
+import { styleFor } from "./style.ts";
+
+const options = {
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+export const sessionsRmCommand: Command = {
+  name: "sessions rm",
+  summary: "Remove sessions for good: variables, history and files",
+  usage: "codecell sessions rm ID… [options]",
+  options,
+  notes: [
+    "Nothing is asked. A damaged session can be removed as well; one that is open in some process is refused.",
+    "Exit code: 0 when all of them are removed, else that of the first failure (1 unknown, 75 in use).",
+  ],
+  examples: [
+    ["codecell sessions rm work", "one session"],
+    ["codecell sessions rm a b c --json", "several, with an answer for programs"],
+  ],
+  run: runSessionsRm,
+};
+
+type Failure = { readonly id: string; readonly error: CodecellError };
+
+async function runSessionsRm(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("sessions rm", argv, options, Number.POSITIVE_INFINITY);
+  needOperand("sessions rm", "an ID", positionals[0]);
+  const stored = await openStored(values, terminal);
+  const removed: { id: string; files: string }[] = [];
+  const failed: Failure[] = [];
+  for (const id of new Set(positionals)) {
+    const outcome = await remove(stored, id);
+    if (outcome instanceof CodecellError) failed.push({ id, error: outcome });
+    else removed.push({ id, files: outcome });
+  }
+  if (values.json) terminal.stdout.write(jsonText(removalJson(removed, failed)));
+  else {
+    for (const { id, files } of removed) {
+      const why = files === "shared" ? "; its files stay, as another session may use them" : "";
+      terminal.stdout.write(`removed ${id}${why}\n`);
+    }
+    const style = styleFor(terminal.stderr, terminal.env);
+    for (const { error } of failed) terminal.stderr.write(failureText(error, style));
+  }
+  const first = failed[0];
+  return first ? errorExitCodes[first.error.code] : 0;
+}
+
+/** One that cannot be removed does not keep the others. */
+async function remove(stored: StoredSessions, id: string): Promise<CodecellError | string> {
+  try {
+    return (await stored.remove(id)).files;
+  } catch (error) {
+    if (error instanceof CodecellError) return error;
+    throw error;
+  }
+}
+
+function removalJson(removed: readonly { id: string; files: string }[], failed: readonly Failure[]): object {
+  return {
+    removed,
+    failed: failed.map(({ id, error: { code, message, hint } }) => ({
+      id,
+      error: { code, message, hint: hint ?? null },
+    })),
+  };
+}

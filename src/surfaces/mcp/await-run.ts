@@ -1,0 +1,48 @@
+import type { ServerContext } from "@modelcontextprotocol/server";
+import { followProgress } from "./follow-progress.ts";
+import type { RunFacts } from "./run-facts.ts";
+import { endedReply, runningReply } from "./run-reply.ts";
+import type { Sandbox } from "./sandbox.ts";
+import type { ToolReply } from "./tool.ts";
+
+/** How long a cancelled run has to end before the call is answered without it. */
+const cancelLimitMs = 5_000;
+
+export interface AwaitRunOptions {
+  readonly waitMs: number;
+  /** whether the client's cancelling of this call stops the code, or only the waiting */
+  readonly cancelStopsRun: boolean;
+  readonly notes?: readonly string[];
+}
+
+/** Waits for a run as long as the client may, and answers with its end or with how far it is. */
+export async function awaitRun(
+  sandbox: Sandbox,
+  runId: string,
+  context: ServerContext,
+  { waitMs, cancelStopsRun, notes = [] }: AwaitRunOptions,
+): Promise<ToolReply<RunFacts>> {
+  const { runs } = sandbox;
+  const { signal } = context.mcpReq;
+  const { sessionId } = runs.status(runId);
+  const runner = sandbox.opened?.runner ?? "unknown";
+  const stop = () => void runs.cancel(runId);
+  if (cancelStopsRun) {
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  }
+  using _progress = followProgress(runs, runId, context);
+  try {
+    const outcome = await runs.wait(runId, { timeoutMs: waitMs, signal }).catch((error: unknown) => {
+      if (!signal.aborted || !cancelStopsRun) throw error;
+      return runs.wait(runId, { timeoutMs: cancelLimitMs });
+    });
+    const identity = { runId, sessionId, runner, notes };
+    if (outcome.status === "running") return runningReply(outcome, identity);
+    if (outcome.artifacts.length > 0) sandbox.artifactsChanged();
+    return endedReply(outcome, identity, sandbox);
+  } finally {
+    // The signal also fires when the connection of a finished call closes.
+    signal.removeEventListener("abort", stop);
+  }
+}

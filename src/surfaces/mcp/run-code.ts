@@ -1,0 +1,44 @@
+import type { ServerContext } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { formatDuration } from "../../policy/units.ts";
+import type { ManagedSession } from "../../sessions/managed-session.ts";
+import { awaitRun } from "./await-run.ts";
+import type { RunFacts } from "./run-facts.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { startRun } from "./start-run.ts";
+import type { ToolReply } from "./tool.ts";
+
+/** Some clients end a call after 60 s, whatever it does. */
+export const maxWaitSeconds = 45;
+
+export const waitSeconds = z
+  .number()
+  .min(0)
+  .max(maxWaitSeconds)
+  .default(maxWaitSeconds)
+  .describe("Seconds to wait for the end; after that the answer is status running and a run_id for get_run.");
+
+export interface RunCodeRequest {
+  readonly code: string;
+  readonly language?: "python" | "bash";
+  readonly timeoutSeconds?: number | undefined;
+  readonly waitSeconds: number;
+}
+
+/** Runs code in a session and waits for it; cancelling the call stops the code. */
+export async function runCode(
+  sandbox: Sandbox,
+  session: ManagedSession,
+  request: RunCodeRequest,
+  context: ServerContext,
+): Promise<ToolReply<RunFacts>> {
+  const { code, language = "python", timeoutSeconds } = request;
+  const waitMs = request.waitSeconds * 1000;
+  const mostMs = session.policy.proc.timeoutMs;
+  const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;
+  const { runId } = await startRun(sandbox.runs, session, code, {
+    ...{ language, timeoutMs, turnMs: waitMs, signal: context.mcpReq.signal },
+  });
+  const notes = timeoutMs > mostMs ? [`the policy limits a run to ${formatDuration(mostMs)}`] : [];
+  return awaitRun(sandbox, runId, context, { waitMs, cancelStopsRun: true, notes });
+}

@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { CodecellError } from "../../lib/errors.ts";
+import { KeptOutput } from "../../sessions/kept-output.ts";
+import type { ManagedSession } from "../../sessions/managed-session.ts";
+import type { SessionManager } from "../../sessions/manager.ts";
+import { RunRegistry } from "../../sessions/run-registry.ts";
+
+export interface SandboxOptions {
+  /** Opens the manager. Called by the first tool that needs it, and again after it failed. */
+  readonly open: () => Promise<SessionManager>;
+  /** where relative paths of `rlm_load` start */
+  readonly projectDir: string;
+}
+
+/** How long running code may take to stop before its cell is ended, when the server goes away. */
+const leavingGraceMs = 300;
+const leavingLimitMs = 1_000;
+
+/**
+ * Everything the tools of one server process share. A protocol connection owns nothing here: sessions and runs are
+ * reached by their ids, from whichever connection knows them.
+ */
+export class Sandbox implements AsyncDisposable {
+  readonly runs = new RunRegistry();
+  readonly kept = new KeptOutput();
+  readonly projectDir: string;
+  readonly #open: () => Promise<SessionManager>;
+  readonly #artifactListeners = new Set<() => void>();
+  #manager: SessionManager | undefined;
+  #opening: Promise<SessionManager> | undefined;
+  #defaultId: string | undefined;
+  #defaultOpening: Promise<ManagedSession> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: SandboxOptions) {
+    this.#open = options.open;
+    this.projectDir = options.projectDir;
+  }
+
+  /** The manager if a tool has needed it; asking does not open it. */
+  get opened(): SessionManager | undefined {
+    return this.#manager;
+  }
+
+  /** A failure is not remembered: who installs what was missing need not restart the server. */
+  manager(): Promise<SessionManager> {
+    if (this.#closing) throw new CodecellError("session_closed", "the server is shutting down");
+    this.#opening ??= this.#open().then(
+      (manager) => {
+        this.#manager = manager;
+        return manager;
+      },
+      (error: unknown) => {
+        this.#opening = undefined;
+        throw error;
+      },
+    );
+    return this.#opening;
+  }
+
+  /** The session with this id, or a new one when there is no id. */
+  async session(id?: string): Promise<ManagedSession> {
+    const manager = await this.manager();
+    return id === undefined ? manager.getOrCreate() : manager.get(id);
+  }
+
+  /** The one session that the rlm tools work in. Where sessions persist it is the project's, and comes back. */
+  async defaultSession(): Promise<ManagedSession> {
+    this.#defaultOpening ??= this.#openDefault().finally(() => {
+      this.#defaultOpening = undefined;
+    });
+    return this.#defaultOpening;
+  }
+
+  onArtifactsChanged(listener: () => void): () => void {
+    this.#artifactListeners.add(listener);
+    return () => this.#artifactListeners.delete(listener);
+  }
+
+  artifactsChanged(): void {
+    for (const listener of this.#artifactListeners) listener();
+  }
+
+  /** Stops what runs, saves what persists and ends every cell. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #openDefault(): Promise<ManagedSession> {
+    const manager = await this.manager();
+    if (this.#defaultId !== undefined) return manager.getOrCreate(this.#defaultId);
+    const session = await this.#firstDefault(manager);
+    this.#defaultId = session.id;
+    return session;
+  }
+
+  async #firstDefault(manager: SessionManager): Promise<ManagedSession> {
+    if (!manager.policy.session.persist) return manager.getOrCreate();
+    const project = createHash("sha256").update(this.projectDir).digest("hex").slice(0, 16);
+    try {
+      return await manager.getOrCreate(`rlm-${project}`);
+    } catch (error) {
+      // a second server on the same project: it works in a session of its own
+      if (error instanceof CodecellError && error.code === "session_busy") return manager.getOrCreate();
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    const manager = await this.#opening?.catch(() => undefined);
+    if (!manager) return;
+    // A session that runs cannot be saved.
+    const running = this.runs.list().filter(({ status }) => status === "running");
+    for (const { runId } of running) this.runs.cancel(runId, { graceMs: leavingGraceMs });
+    const ends = running.map(({ runId }) => this.runs.wait(runId, { timeoutMs: leavingLimitMs }));
+    await Promise.allSettled(ends);
+    await manager[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,63 @@
+import { CodecellError } from "../../lib/errors.ts";
+import type { ManagedRunOptions, ManagedSession } from "../../sessions/managed-session.ts";
+import type { Run } from "../../sessions/run.ts";
+import type { RunHandle, RunRegistry } from "../../sessions/run-registry.ts";
+
+export interface StartRunOptions extends Pick<ManagedRunOptions, "language" | "timeoutMs"> {
+  /** how long to wait for a run that goes on in this session: models call tools in parallel */
+  readonly turnMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Starts a run that the registry follows; what the session refuses is thrown here. */
+export async function startRun(
+  runs: RunRegistry,
+  session: ManagedSession,
+  code: string,
+  { turnMs, signal, ...options }: StartRunOptions,
+): Promise<RunHandle> {
+  const end = performance.now() + turnMs;
+  const cancelling = new AbortController();
+  for (;;) {
+    await waitForTurn(runs, session.id, end, signal);
+    if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
+    try {
+      const run = await session.run(code, { ...options, signal: cancelling.signal });
+      return follow(runs, session.id, run, cancelling);
+    } catch (error) {
+      // another call took the turn in between
+      const isTaken = error instanceof CodecellError && error.code === "session_busy";
+      if (!isTaken || performance.now() >= end || runningIn(runs, session.id) === undefined) throw error;
+    }
+  }
+}
+
+/** The registry starts runs itself; this one is started, and only has to hear when it is cancelled. */
+function follow(runs: RunRegistry, id: string, run: Run, cancelling: AbortController): RunHandle {
+  const starter = {
+    id,
+    run(_code: string, { signal }: { signal?: AbortSignal }) {
+      signal?.addEventListener("abort", () => cancelling.abort(signal.reason), { once: true });
+      return run;
+    },
+  };
+  return runs.start(starter, "");
+}
+
+async function waitForTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<void> {
+  for (let before = runningIn(runs, sessionId); before; before = runningIn(runs, sessionId)) {
+    const leftMs = end - performance.now();
+    if (leftMs <= 0) {
+      throw new CodecellError("session_busy", `run ${before.runId} of session ${sessionId} still goes on`, {
+        hint: `get_run or cancel_run with run_id ${before.runId}`,
+      });
+    }
+    await runs.wait(before.runId, { timeoutMs: leftMs, signal }).catch((error: unknown) => {
+      if (signal.aborted) throw error; // else the other run failed, which is not this call's matter
+    });
+  }
+}
+
+function runningIn(runs: RunRegistry, sessionId: string): RunHandle | undefined {
+  return runs.list({ sessionId }).find(({ status }) => status === "running");
+}

@@ -1,0 +1,84 @@
+import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { z } from "zod";
+import { errorReply } from "./error-replies.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** What the policy lets code do outside its cell, for the hints that clients show to people. */
+export interface HostEffects {
+  readonly writesHost: boolean;
+  readonly reachesNetwork: boolean;
+}
+
+export interface ToolSpec<Input extends z.ZodObject, Output extends z.ZodObject> {
+  readonly name: string;
+  readonly title: string;
+  /** under 2,000 characters: clients cut it */
+  readonly description: string;
+  /** what the model sees is what validates its call */
+  readonly input: Input;
+  readonly output: Output;
+  /** `code`: runs code, so the policy decides what it may touch */
+  readonly effect: "reads" | "changes" | "destroys" | "code";
+  readonly isIdempotent?: boolean;
+  /** keeps the tool in a model's context where clients hide tools behind a search */
+  readonly isMain?: boolean;
+  call(args: z.output<Input>, sandbox: Sandbox, context: ServerContext): Promise<ToolReply<z.output<Output>>>;
+}
+
+/** `facts` hold everything the model needs: some clients show it nothing else. */
+export interface ToolReply<Facts> {
+  readonly facts: Facts;
+  /** the same facts for clients that read text; absent: as JSON */
+  readonly text?: string;
+  readonly more?: CallToolResult["content"];
+}
+
+export interface Tool {
+  readonly name: string;
+  register(server: McpServer, sandbox: Sandbox, effects: HostEffects): void;
+}
+
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(spec: ToolSpec<Input, Output>): Tool {
+  const { name, title, description, input, output } = spec;
+  return {
+    name,
+    register(server, sandbox, effects) {
+      const annotations = annotationsOf(spec, effects);
+      const _meta = {
+        "anthropic/maxResultSizeChars": 100_000,
+        ...(spec.isMain ? { "anthropic/alwaysLoad": true } : {}),
+      };
+      const config = { title, description, inputSchema: input, outputSchema: output, annotations, _meta };
+      const call = async (args: unknown, context: ServerContext): Promise<CallToolResult> => {
+        try {
+          return toResult(await spec.call(args as z.output<Input>, sandbox, context));
+        } catch (error) {
+          return errorReply(error);
+        }
+      };
+      server.registerTool<Output, Input>(
+        name,
+        config,
+        call as Parameters<typeof server.registerTool<Output, Input>>[2],
+      );
+    },
+  };
+}
+
+function toResult({ facts, text, more = [] }: ToolReply<Record<string, unknown>>): CallToolResult {
+  const shown = text ?? JSON.stringify(facts);
+  return { content: [{ type: "text", text: shown }, ...more], structuredContent: facts };
+}
+
+function annotationsOf(
+  { title, effect, isIdempotent }: Pick<ToolSpec<z.ZodObject, z.ZodObject>, "title" | "effect" | "isIdempotent">,
+  { writesHost, reachesNetwork }: HostEffects,
+): ToolAnnotations {
+  return {
+    title,
+    readOnlyHint: effect === "reads",
+    destructiveHint: effect === "destroys" || (effect === "code" && writesHost),
+    idempotentHint: isIdempotent ?? effect === "reads",
+    openWorldHint: effect === "code" && reachesNetwork,
+  };
+}

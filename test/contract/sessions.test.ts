@@ -1,0 +1,355 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { bothLayouts, idle, look, openCells, run, skipsProcess, within } from "../support/process-cells.ts";
+
+const crash = "import os\nos._exit(9)";
+const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass";
+
+describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (layout) => {
+  let codecell: Codecell;
+  let session: Session;
+  beforeAll(async () => {
+    codecell = await openCells(layout, { proc: { timeout: "10s" }, session: { checkpoints: 3 } });
+  });
+  afterAll(() => codecell?.close());
+  const open = async () => {
+    await session?.close();
+    session = await codecell.openSession();
+    return session;
+  };
+  const value = async (expression: string) => (await run(session, expression)).result;
+
+  test("are gone back to again and again, in any order", async () => {
+    await open();
+    for (const name of ["a", "b", "c"]) {
+      await run(session, `x = ${JSON.stringify(name)}\nitems = ["${name}"]`);
+      await session.checkpoint(name);
+    }
+    for (const name of ["b", "a", "a", "c", "b", "c", "a"]) {
+      await session.rollback(name);
+      expect(await value("x, items")).toBe(`('${name}', ['${name}'])`);
+      await run(session, "items.append('changed'); x = 'changed'");
+    }
+    expect(session.checkpoints.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+  });
+
+  test("outlive a crash, a reset and a run that had to be killed", async () => {
+    await open();
+    await run(session, "x = 'saved'");
+    await session.checkpoint("safe");
+    await run(session, crash);
+    await session.rollback("safe");
+    expect(await value("x")).toBe("'saved'");
+    await session.reset();
+    expect(await run(session, "x")).toMatchObject({ status: "error", error: { name: "NameError" } });
+    await session.rollback("safe");
+    expect(await value("x")).toBe("'saved'");
+    expect(await run(session, stubborn, { timeoutMs: 200 })).toMatchObject({ status: "timeout", state: "recovered" });
+    await session.rollback("safe");
+    expect(await value("x")).toBe("'saved'");
+    await session.reset();
+    await run(session, crash);
+    await session.rollback("safe");
+    expect(await value("x")).toBe("'saved'");
+  });
+
+  test("are what a crash right after a rollback falls back on", async () => {
+    await open();
+    await run(session, "x = 'at the checkpoint'");
+    await session.checkpoint("here");
+    await run(session, "x = 'later'");
+    await session.rollback("here");
+    expect(await run(session, crash)).toMatchObject({ status: "crashed", state: "recovered" });
+    expect(await value("x")).toBe("'at the checkpoint'");
+  });
+
+  test("under a name that is taken replace the older one", async () => {
+    await open();
+    await run(session, "x = 1");
+    await session.checkpoint("one");
+    await run(session, "x = 2");
+    await session.checkpoint("one");
+    await run(session, "x = 3");
+    await session.rollback("one");
+    expect(await value("x")).toBe("2");
+    expect(session.checkpoints).toHaveLength(1);
+  });
+
+  test("that are unknown, forgotten, badly named or too many are refused, and nothing is lost", async () => {
+    await open();
+    await run(session, "x = 1");
+    await expect(session.rollback("never")).rejects.toMatchObject({ code: "checkpoint_unknown", hint: "it has: none" });
+    await expect(session.checkpoint("../x")).rejects.toMatchObject({ code: "usage" });
+    for (const name of ["a", "b", "c"]) await session.checkpoint(name);
+    await expect(session.checkpoint("d")).rejects.toMatchObject({ code: "too_large" });
+    await session.forgetCheckpoint("b");
+    await expect(session.rollback("b")).rejects.toMatchObject({ code: "checkpoint_unknown" });
+    await session.checkpoint("d");
+    const going = session.run("import time\ntime.sleep(0.2)");
+    await expect(session.checkpoint("d")).rejects.toMatchObject({ code: "session_busy" });
+    await expect(session.rollback("d")).rejects.toMatchObject({ code: "session_busy" });
+    await going.result;
+    expect(await value("x")).toBe("1");
+  });
+
+  test("keep files as they are now", async () => {
+    await open();
+    await run(session, "open('note.txt', 'w').write('first')");
+    await session.checkpoint("before");
+    await run(session, "open('note.txt', 'w').write('second')");
+    await session.rollback("before");
+    expect(await value("open('note.txt').read()")).toBe("'second'");
+  });
+
+  test("cost no descriptors of the supervisor, however often they are used", async () => {
+    await open();
+    await run(session, "x = 1");
+    await session.checkpoint("here");
+    const used = () => look(session, "import os\nprint(max(int(n) for n in os.listdir('/proc/self/fd')))");
+    const before = Number(await used());
+    for (let round = 0; round < 30; round++) {
+      await session.rollback("here");
+      if (round % 3 === 0) await session.reset();
+    }
+    await session.rollback("here");
+    expect(Number(await used())).toBeLessThanOrEqual(before);
+  });
+});
+
+describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the $name", (layout) => {
+  let codecell: Codecell;
+  beforeAll(async () => {
+    codecell = await openCells(layout, { proc: { timeout: "10s" } });
+  });
+  afterAll(() => codecell?.close());
+
+  test("includes a variable that the host set after the last run", async () => {
+    await using session = await codecell.openSession();
+    await run(session, "x = 1");
+    await idle();
+    await session.set("given", "by the host");
+    expect(await run(session, crash)).toMatchObject({ status: "crashed", state: "recovered", recoveredTo: 1 });
+    expect(await run(session, "x, given")).toMatchObject({ result: "(1, 'by the host')" });
+  });
+
+  test("before the first run is not called fresh when the host had put variables there", async () => {
+    await using session = await codecell.openSession();
+    await session.set("given", "by the host");
+    const crashed = await run(session, crash);
+    expect(crashed).toMatchObject({ status: "crashed", state: "recovered" });
+    expect(crashed.notes.join()).not.toContain("fresh");
+    expect(await run(session, "given")).toMatchObject({ result: "'by the host'" });
+  });
+
+  test("is told although the host looked at variables right after the run", async () => {
+    await using session = await codecell.openSession();
+    await run(session, "x = 1");
+    await idle();
+    await run(session, "x = 2");
+    await session.variables();
+    await idle(400);
+    expect(await run(session, crash)).toMatchObject({ state: "recovered", recoveredTo: 2 });
+    expect(await run(session, "x")).toMatchObject({ result: "2" });
+  });
+});
+
+describe.skipIf(skipsProcess)("without recovery", () => {
+  test("variables that the host had set count as lost with the interpreter", async () => {
+    await using codecell = await openCells({ name: "", options: {} }, { session: { recovery: "off" } });
+    await using session = await codecell.openSession();
+    await session.set("given", 1);
+    expect(await run(session, crash)).toMatchObject({ status: "crashed", state: "lost" });
+  });
+});
+
+describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) => {
+  let codecell: Codecell;
+  beforeAll(async () => {
+    codecell = await openCells(layout, { proc: { timeout: "10s" } });
+  });
+  afterAll(() => codecell?.close());
+
+  const pair = async (code = "x = ['both']") => {
+    const parent = await codecell.openSession();
+    await run(parent, code);
+    return { parent, fork: await parent.fork("the-fork") };
+  };
+
+  test("starts from its parent's variables and changes only its own", async () => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    await using _fork = fork;
+    expect(fork.id).toBe("the-fork");
+    await run(fork, "x.append('fork'); y = 1");
+    await run(parent, "x.append('parent')");
+    expect(await run(fork, "x, y")).toMatchObject({ result: "(['both', 'fork'], 1)" });
+    expect(await run(parent, "x, 'y' in globals()")).toMatchObject({ result: "(['both', 'parent'], False)" });
+    expect(parent.sharers).toBe(2);
+  });
+
+  test("shares the workspace and the cell's limits", async () => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    await using _fork = fork;
+    await run(fork, "open('shared.txt', 'w').write('from the fork')");
+    expect(await run(parent, "open('shared.txt').read()")).toMatchObject({ result: "'from the fork'" });
+    expect(fork.receipt).toBe(parent.receipt);
+  });
+
+  test("that crashes, in the middle of its parent's run, leaves the parent untouched, and the other way round", async () => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    await using _fork = fork;
+    await idle();
+    for (const [one, other] of [
+      [fork, parent],
+      [parent, fork],
+    ] as const) {
+      const going = other.run("import time\nfor _ in range(30): time.sleep(0.01)\nx");
+      await idle(30);
+      expect(await run(one, crash)).toMatchObject({ status: "crashed", state: "recovered" });
+      expect(await going.result).toMatchObject({ status: "ok", state: "kept", result: "['both']", notes: [] });
+      expect(await run(one, "x")).toMatchObject({ result: "['both']" });
+    }
+  });
+
+  test.each([
+    [
+      "each pid",
+      "for pid in range(2, 400):\n    if pid != os.getpid():\n        for s in (2, 9): attempt(os.kill, pid, s)",
+    ],
+    ["every process at once", "attempt(os.kill, -1, 9)"],
+    ["each group", "for pid in range(2, 400):\n    if pid != os.getpid(): attempt(os.killpg, pid, 9)"],
+  ])("is out of the reach of a kill of %s from the other", async (_, kill) => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    await using _fork = fork;
+    await idle();
+    const code = `import os\ndef attempt(call, *args):\n    try: call(*args)\n    except OSError: pass\n${kill}`;
+    for (const [one, other] of [
+      [fork, parent],
+      [parent, fork],
+    ] as const) {
+      const going = other.run("import time\nfor _ in range(20): time.sleep(0.01)\nx");
+      await idle(20);
+      await within(10_000, run(one, code));
+      expect(await going.result).toMatchObject({ status: "ok", state: "kept", result: "['both']", notes: [] });
+    }
+  });
+
+  test("of a fork lives on when those before it have closed", async () => {
+    const { parent, fork } = await pair();
+    await run(fork, "x.append('fork')");
+    await using third = await fork.fork("third");
+    await parent.close();
+    expect(await run(third, "x")).toMatchObject({ result: "['both', 'fork']" });
+    expect(await run(fork, "x")).toMatchObject({ result: "['both', 'fork']" });
+    await fork.close();
+    expect(await run(third, "x.append('third'); x")).toMatchObject({ result: "['both', 'fork', 'third']" });
+    await idle(400);
+    expect(await run(third, crash)).toMatchObject({ state: "recovered" });
+    expect(await run(third, "x")).toMatchObject({ result: "['both', 'fork', 'third']" });
+    expect(third.sharers).toBe(1);
+    await expect(async () => parent.run("1")).rejects.toMatchObject({ code: "session_closed" });
+  });
+
+  test("runs at the same time as its parent, each with its own output and limits", async () => {
+    const { parent, fork } = await pair("import time");
+    await using _parent = parent;
+    await using _fork = fork;
+    const began = performance.now();
+    const code = (word: string) => `for _ in range(5):\n    time.sleep(0.05)\n    print("${word}")`;
+    const [one, two] = await Promise.all([run(parent, code("parent")), run(fork, code("fork"))]);
+    expect(performance.now() - began).toBeLessThan(450);
+    expect(one.stdout).toBe("parent\n".repeat(5));
+    expect(two.stdout).toBe("fork\n".repeat(5));
+    const [slow, quick] = await Promise.all([run(parent, "while True: pass", { timeoutMs: 300 }), run(fork, "1 + 1")]);
+    expect(slow).toMatchObject({ status: "timeout", state: "kept" });
+    expect(quick).toMatchObject({ status: "ok", result: "2" });
+  });
+
+  test("has checkpoints of its own", async () => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    await using _fork = fork;
+    await parent.checkpoint("mine");
+    await expect(fork.rollback("mine")).rejects.toMatchObject({ code: "checkpoint_unknown" });
+    await run(fork, "x = 'fork'");
+    await fork.checkpoint("mine");
+    await run(fork, "x = 'later'");
+    await run(parent, "x = 'parent'");
+    await fork.rollback("mine");
+    await parent.rollback("mine");
+    expect(await run(fork, "x")).toMatchObject({ result: "'fork'" });
+    expect(await run(parent, "x")).toMatchObject({ result: "['both']" });
+  });
+
+  test("that is closed in the middle of a run ends at once, and the run says so", async () => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    const going = fork.run("while True: pass");
+    await idle(50);
+    const began = performance.now();
+    await within(8_000, fork.close());
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(await within(5_000, going.result)).toMatchObject({ status: "cancelled", state: "lost" });
+    expect(await run(parent, "x")).toMatchObject({ result: "['both']" });
+  });
+
+  test("ends what its run left behind although its parent still runs", async () => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    await using _fork = fork;
+    const going = parent.run("import time\ntime.sleep(1)");
+    await idle(30);
+    const left = await run(fork, "import subprocess\nchild = subprocess.Popen(['sleep', '30'])");
+    expect(left.notes.join()).toContain("left behind by the run");
+    expect(await run(fork, "child.poll() is None")).toMatchObject({ result: "False" });
+    expect(await going.result).toMatchObject({ status: "ok", notes: [] });
+  });
+});
+
+describe.skipIf(skipsProcess)("a fork where processes may live on", () => {
+  test("that crashes or closes takes none of its parent's processes with it", async () => {
+    const layout = { name: "", options: { layout: "template" } } as const;
+    await using codecell = await openCells(layout, { proc: { timeout: "10s", background: true } });
+    await using parent = await codecell.openSession();
+    await run(parent, "import subprocess\nchild = subprocess.Popen(['sleep', '30'])");
+    const fork = await parent.fork("fork");
+    await run(fork, crash);
+    expect(await run(parent, "child.poll()")).toMatchObject({ result: undefined });
+    expect(await run(parent, "child.poll() is None")).toMatchObject({ result: "True" });
+    await fork.close();
+    await idle();
+    expect(await run(parent, "child.poll() is None")).toMatchObject({ result: "True" });
+  });
+});
+
+describe.skipIf(skipsProcess)("a fork that there is no room for", () => {
+  test("is refused, costs nothing, and leaves the session as it was", async () => {
+    const layout = { name: "", options: { layout: "template" } } as const;
+    await using codecell = await openCells(layout, { proc: { timeout: "10s", pids: 12, background: true } });
+    await using session = await codecell.openSession();
+    await run(session, "x = 1");
+    await session.checkpoint("here");
+    const fill = `import os, time
+children = []
+try:
+    while True:
+        pid = os.fork()
+        if pid == 0: time.sleep(60); os._exit(0)
+        children.append(pid)
+except OSError: pass`;
+    expect(await run(session, fill)).toMatchObject({ status: "ok" });
+    for (let round = 0; round < 200; round++) {
+      await expect(session.fork("none")).rejects.toMatchObject({ code: "too_large" });
+    }
+    await expect(session.checkpoint("none")).rejects.toMatchObject({ code: "too_large" });
+    expect(await run(session, "for pid in children: os.kill(pid, 9); os.waitpid(pid, 0)\nx")).toMatchObject({
+      result: "1",
+    });
+    await using fork = await session.fork("now");
+    expect(await run(fork, "x")).toMatchObject({ result: "1" });
+  });
+});

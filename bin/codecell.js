@@ -1,4 +1,5 @@
 #!/usr/bin/env node
-import { main } from "../dist/surfaces/cli/main.js";
+const entrance = process.argv[2] === "mcp" ? "mcp-entrance.js" : "main.js";
+const { main } = await import(`../dist/surfaces/cli/${entrance}`);
 
 process.exitCode = await main(process.argv.slice(2));

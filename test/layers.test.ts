@@ -11,7 +11,7 @@ const mayImport: Record<string, readonly string[]> = {
   artifacts: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
   sessions: ["lib", "policy", "kernel", "runners", "artifacts"],
-  surfaces: ["lib", "policy", "runners", "sessions"],
+  surfaces: ["lib", "policy", "runners", "artifacts", "sessions"],
 };
 
 const source = fileURLToPath(new URL("../src", import.meta.url));

@@ -36,7 +36,7 @@ class Branch:
         self.config = config
         self.queue = []
         self.active = None  # the request that is being worked on
-        self.copies = Copies()
+        self.copies = Copies(supervisor.end_child)
         self.parking = None  # what the copy that is being made is for: "automatic", or a request
         self.park_at = None
         self.park_began = self.park_due = self.park_cost = 0.0
@@ -64,6 +64,13 @@ class Branch:
         if self.number:
             header["branch"] = self.number
         self.supervisor.outlet.write(head(header, len(body)), body)
+
+    @property
+    def has_processes(self):
+        """Whether there may be processes besides its worker that are its own: of a run, or on their way to be a copy."""
+        if self.parking is not None:
+            return True
+        return self.active is not None and (self.active.is_run or self.active.kind == "fork")
 
     # ---------------------------------------------------------------- time
 
@@ -206,8 +213,8 @@ class Branch:
             if copy.link not in links:
                 links.append(copy.link)
         self.copies.drop_all()
-        if self.link.pid:
-            signal_quietly(self.link.pid, 9)
+        if self.link.pid and self.link.dead is None:
+            self.supervisor.end_child(self.link.pid)
         for link in links:
             link.close()
 

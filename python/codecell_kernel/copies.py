@@ -1,9 +1,6 @@
 """Frozen copies of an interpreter: the automatic one that a crash falls back on, and those that have names."""
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 
-from .processes import signal_quietly
-
-
 class Copy:
     """A parked process. It answers on the link that its interpreter had when it was made."""
 
@@ -14,7 +11,9 @@ class Copy:
 
 
 class Copies:
-    def __init__(self):
+    def __init__(self, end):
+        """end(pid) ends a copy that is not wanted any more."""
+        self.end = end
         self.automatic = None
         self.named = {}
 
@@ -61,4 +60,4 @@ class Copies:
 
     def drop(self, copy):
         if copy is not None:
-            signal_quietly(copy.pid, 9)
+            self.end(copy.pid)

@@ -183,21 +183,21 @@ class Interpreter:
         with restored():
             self.namespace[name] = variables.decode(data, form)
 
-    def snapshot(self):
+    def snapshot(self, allowance=None):
         """The variables as bytes, piece by piece."""
         self.user_code = True  # saving runs the values' own code, which may be interrupted
         try:
-            for header, body in snapshot.entries(self.namespace, self.hidden, self.sources):
+            for header, body in snapshot.entries(self.namespace, self.hidden, self.sources, allowance):
                 yield snapshot.pack(header, body)
                 yield body
         finally:
             self.user_code = False
 
-    def restore(self, data):
+    def restore(self, data, allowance=None):
         """Puts the variables of a snapshot back; answers with what did not come back."""
         self.user_code = True
         try:
-            return snapshot.restore(self.namespace, data, self.sources)
+            return snapshot.restore(self.namespace, data, self.sources, allowance)
         except ValueError as error:
             raise KernelError("variable_unserializable", str(error))
         finally:

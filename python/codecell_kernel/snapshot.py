@@ -15,15 +15,14 @@ PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None))
 ModuleType, FunctionType = type(sys), type(lambda: None)
 
 
-def entries(namespace, hidden, sources):
+def entries(namespace, hidden, sources, allowance=None):
     """Yields (header, body) of each variable; a header with `skipped` has no body."""
-    main = namespace
     for name, value in list(namespace.items()):
         if not isinstance(name, str) or name in hidden or name.startswith("__"):
             continue
         header = {"name": name, "type": type(value).__name__[:100]}
         try:
-            codec, body = encode(value, main, sources)
+            codec, body = encode_within(allowance, value, sources)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -34,7 +33,31 @@ def entries(namespace, hidden, sources):
         yield header, body
 
 
-def encode(value, namespace, sources):
+def encode_within(allowance, value, sources):
+    """As much as is allowed, where somebody counts."""
+    if allowance is None:
+        return encode(value, sources)
+    allowance.check_size(least_size(value))
+    codec, body = allowance.call(encode, value, sources)
+    allowance.check_size(len(body))
+    allowance.spend(len(body))
+    return codec, body
+
+
+def least_size(value):
+    """What a value takes at the very least, asked without running its code."""
+    kind = type(value)
+    if kind in (bytes, bytearray, str):
+        return len(value)
+    if kind.__module__ in ("numpy", "pandas"):
+        try:
+            return int(value.nbytes)  # arrays, series and indexes know; tables do not
+        except Exception:
+            return 0
+    return 0
+
+
+def encode(value, sources):
     if type(value) is ModuleType:
         return "module", value.__name__.encode()
     if is_defined_here(value):
@@ -61,6 +84,8 @@ def definition_text(name, sources):
     import ast
 
     for text in reversed(list(sources.texts.values())):
+        if name not in text:
+            continue
         try:
             body = ast.parse(text).body
         except (SyntaxError, ValueError):
@@ -111,22 +136,27 @@ def parse(data):
             raise ValueError("the snapshot ends in the middle of an entry")
         try:
             header = loads(str(view[at : at + header_length], "utf-8"))
-        except StopIteration:
+        except (StopIteration, UnicodeDecodeError):
+            header = None
+        if type(header) is not dict or type(header.get("name")) is not str or type(header.get("codec", "")) is not str:
             raise ValueError("an entry has no readable header")
         at += header_length
         yield header, view[at : at + body_length]
         at += body_length
 
 
-def restore(namespace, data, sources):
+def restore(namespace, data, sources, allowance=None):
     """Puts the variables back. Definitions come first: pickled values may refer to them. Returns what failed and why."""
     failed = []
     parsed = [(header, body) for header, body in parse(data) if "codec" in header]
     order = {"module": 0, "source": 1}
     for header, body in sorted(parsed, key=lambda entry: order.get(entry[0]["codec"], 2)):
-        name = str(header.get("name"))
+        name = header["name"]
         try:
-            decode(namespace, name, header["codec"], body, sources)
+            if allowance is None:
+                decode(namespace, name, header["codec"], body, sources)
+            else:
+                allowance.call(decode, namespace, name, header["codec"], body, sources)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise

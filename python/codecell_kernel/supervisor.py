@@ -12,7 +12,7 @@ from .bulk import BulkRelay
 from .changes import changes_below
 from .channel import Outlet
 from .frames import BadFrame, Decoder, head
-from .processes import NewProcesses, kill_all_but, pids, resident_bytes, session_of
+from .processes import NewProcesses, kill_all_but, pids, resident_bytes, session_of, signal_quietly
 from .request import Request
 
 PROTOCOL = 1
@@ -37,6 +37,7 @@ class Supervisor:
         self.guards = {}
         self.config = None
         self.memory_due = 0.0
+        self.dying = set()  # copies and workers that were killed and are not reaped yet: nothing that a run left behind
         self.spared = 0  # a copy on its way to become a worker
         self.situation = None  # what decides the interests
         self.interests = {}
@@ -268,7 +269,7 @@ class Supervisor:
         return False
 
     def kept(self, workers=True, but=None):
-        kept = {1}
+        kept = {1} | self.dying
         if self.spared:
             kept.add(self.spared)
         for branch in self.branches.values():
@@ -276,6 +277,10 @@ class Supervisor:
             if workers and branch is not but and branch.link.pid:
                 kept.add(branch.link.pid)
         return kept
+
+    def end_child(self, pid):
+        self.dying.add(pid)
+        signal_quietly(pid, 9)
 
     def spare(self, pid):
         self.spared = pid
@@ -293,18 +298,21 @@ class Supervisor:
     def sweep(self, but=None, finishing=None):
         """Ends every process but supervisor, copies and workers; `but` is a branch whose worker goes too.
 
-        While another branch runs, or where processes may live on, only what belongs to this branch's session goes: the
-        rest may be another's own. What is left of a run goes with the next sweep.
+        While another branch runs or is being copied, or where processes may live on, only what belongs to this branch's
+        session goes: the rest may be another's own. What is left of a run goes with the next sweep.
         """
         branch = but or finishing
         others = [one for one in self.branches.values() if one is not branch]
-        is_shared = others and (self.config["background"] or any(one.active and one.active.is_run for one in others))
+        is_shared = others and (self.config["background"] or any(one.has_processes for one in others))
         kept = self.kept(but=but)
         held = [one.link.pid for one in self.branches.values() if one is not but and one.link.pid]
         if is_shared:
             self.new_processes.latest = b""
-            kept = OutsideSession(branch.link.pid, kept)
+            kept = Spared(kept, lambda session: session != branch.link.pid)
             held = [branch.link.pid] if branch is finishing else []
+        elif others:
+            workers = [one.link.pid for one in others]  # theirs may just be on its way out of a copy
+            kept = Spared(kept, lambda session: session in workers)
         ended = kill_all_but(kept, self.reap, held)
         if not is_shared:
             self.new_processes.any()
@@ -323,6 +331,7 @@ class Supervisor:
                 return
             if pid == 0:
                 return
+            self.dying.discard(pid)
             for branch in self.branches.values():
                 if pid == branch.link.pid:
                     branch.link.dead = status
@@ -330,15 +339,15 @@ class Supervisor:
                     branch.dirty = True
 
 
-class OutsideSession:
-    """Processes that stay: those that are kept anyway, and whatever is not in this worker's session."""
+class Spared:
+    """Processes that stay: those that are kept anyway, and those in a session that is somebody else's."""
 
-    def __init__(self, session, kept):
-        self.session = session
+    def __init__(self, kept, is_foreign):
         self.kept = kept
+        self.is_foreign = is_foreign
 
     def __contains__(self, pid):
-        return pid in self.kept or session_of(pid) != self.session
+        return pid in self.kept or self.is_foreign(session_of(pid))
 
 
 def exists(path):

@@ -12,13 +12,13 @@ import time
 
 from pyodide.ffi import to_js
 
-from . import wasm_asyncio
+from . import snapshot, wasm_asyncio
 from .errors import KernelError
 from .interpreter import Interpreter
 from .lean_json import dumps, loads
 
 # What nearly every run needs: imported here, they are part of the memory snapshot.
-import ast, json, linecache, traceback  # noqa: E401, F401
+import ast, json, linecache, pickle, traceback  # noqa: E401, F401
 
 PIECE = 256 << 10
 SLICE_SECONDS = 0.005
@@ -140,15 +140,25 @@ class WasmKernel:
         return len(view)
 
     def send_snapshot(self, request_id, most, most_items):
-        if least_bytes(self.interpreter.namespace, most_items) > most:
-            # Before it is made: memory that was taken for it once is never given back here.
+        # Before anything is made: memory that was taken for it once is never given back here.
+        least = least_bytes(self.interpreter.namespace, most_items)
+        if least is None:
+            raise KernelError("too_large", "the variables hold more than %d items" % most_items)
+        if least > most:
             raise KernelError("too_large", "the variables take more than %d bytes" % most)
-        sent = 0
+        sent, waiting = 0, bytearray()
         for piece in self.interpreter.snapshot():
             sent += len(piece)
             if sent > most:
                 raise KernelError("too_large", "the variables take more than %d bytes" % most)
-            self.send_data(request_id, piece)
+            if len(waiting) + len(piece) > PIECE:
+                self.send_data(request_id, waiting)
+                waiting = bytearray()
+            if len(piece) > PIECE:
+                self.send_data(request_id, piece)
+            else:
+                waiting += piece
+        self.send_data(request_id, waiting)
         return sent
 
     def prepare(self):
@@ -177,8 +187,8 @@ class WasmKernel:
 def least_bytes(namespace, most_items):
     """What the variables take as bytes at the very least: text and bytes count whole, containers one byte per item.
 
-    With a limit of items it looks into containers too, and answers with infinity when they hold more: pickling them
-    would take long, and cannot be interrupted.
+    With a limit of items it looks into containers too, and answers with None when they hold more: pickling them would
+    take long, and cannot be interrupted.
     """
     total, items, seen = 0, 0, set()
     waiting = list(namespace.values())
@@ -193,7 +203,7 @@ def least_bytes(namespace, most_items):
                 continue
             items += len(value)
             if items > most_items:
-                return float("inf")
+                return None
             seen.add(id(value))
             waiting.extend(value.values() if kind is dict else value)
     return total
@@ -239,6 +249,8 @@ def slice_sleep():
 
 slice_sleep()
 wasm_asyncio.install()
+# There are no packages here, and looking for two of them costs more than a whole snapshot.
+snapshot.better_pickle = lambda: None
 
 
 def attach(send, changes):

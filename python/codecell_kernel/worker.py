@@ -89,7 +89,8 @@ class Worker:
             elif kind == "snapshot":
                 self.send_snapshot(header)
             elif kind == "restore":
-                failed = self.interpreter.restore(self.receive(header["size"]))
+                data = self.receive(header["size"])
+                failed = self.interpreter.restore(data, self.allowance(header, len(data)))
                 self.send_data(header["id"], dumps(failed).encode())
         except KernelError as error:
             reply.update(ok=False, code=error.code, message=error.message)
@@ -104,11 +105,17 @@ class Worker:
 
     def send_snapshot(self, header):
         sent = 0
-        for piece in self.interpreter.snapshot():
+        # a part of the room is for the names and for what is said about those that are left out
+        for piece in self.interpreter.snapshot(self.allowance(header, header["maxBytes"] * 15 // 16)):
             sent += len(piece)
             if sent > header["maxBytes"]:
                 raise KernelError("too_large", "the variables take more than %d bytes" % header["maxBytes"])
             self.send_data(header["id"], piece)
+
+    def allowance(self, header, most_bytes):
+        from .allowance import Allowance
+
+        return Allowance(header["timeoutMs"] / 1000, most_bytes, header.get("maxValueBytes", most_bytes))
 
     def receive(self, size):
         """`size` raw bytes, read in place: no byte is copied or cleared twice."""

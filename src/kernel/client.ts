@@ -106,6 +106,11 @@ export class KernelClient implements Branch {
     return this.#connection.failure === undefined;
   }
 
+  /** Whether nothing was asked that is not answered. */
+  get isIdle(): boolean {
+    return this.#pending.size === 0;
+  }
+
   /** The number that the next run gets. */
   get nextRunId(): number {
     return this.#runs + 1;
@@ -179,7 +184,13 @@ export class KernelClient implements Branch {
   }
 
   /** Every variable as bytes, made inside the cell; they are for `restore` and nobody else. */
-  snapshot(options: { maxBytes: number; timeoutMs: number; maxItems?: number }): Promise<Buffer> {
+  snapshot(options: {
+    maxBytes: number;
+    timeoutMs: number;
+    maxValueBytes?: number;
+    maxItems?: number;
+    graceMs?: number;
+  }): Promise<Buffer> {
     return this.#request({ t: "snapshot", ...options }, options.maxBytes);
   }
 

@@ -58,8 +58,12 @@ export type HostMessage =
       id: number;
       maxBytes: number;
       timeoutMs: number;
+      /** a value that takes more is left out, where the kernel looks */
+      maxValueBytes?: number;
       /** give up at once when containers hold more than this, where the kernel looks */
       maxItems?: number;
+      /** how long after its limit an interpreter that does not react is left alone, where the kernel would end it */
+      graceMs?: number;
     }
   /** followed by `data` frames; the reply's data is a JSON list of what did not come back */
   | { t: "restore"; id: number; size: number; timeoutMs: number }

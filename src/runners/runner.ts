@@ -10,7 +10,10 @@ export type Guarantee =
   | "empty-environment"
   | "kernel-memory-limit"
   | "syscall-filter"
+  /** the whole interpreter, as it was before the run that crashed */
   | "crash-recovery"
+  /** variables that pickle, as they were at the last snapshot */
+  | "snapshot-recovery"
   | "no-native-code"
   | "own-kernel";
 

@@ -71,7 +71,7 @@ export class Codecell implements AsyncDisposable {
       // the latest only: user code decides how often its interpreter dies
       onLost: (message) => {
         lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
-        if (message.state === "lost") void session?.interpreterLost();
+        if (message.state === "lost") session?.interpreterLost();
       },
     });
     const files = kernel.info.features.includes("files")

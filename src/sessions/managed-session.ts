@@ -1,3 +1,4 @@
+import { lstat } from "node:fs/promises";
 import type { DecodedHostFile, HostFileForm } from "../artifacts/decode-host-file.ts";
 import { decodeHostFile } from "../artifacts/decode-host-file.ts";
 import { readHostFile } from "../artifacts/host-file.ts";
@@ -73,9 +74,15 @@ export class ManagedSession {
   #live: Session | undefined;
   #reviving: Promise<Session> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
+  #queued = 0;
   #restored: RestoreReport | undefined;
-  #isDirty = false;
-  #isClosed = false;
+  /** counts what may have changed variables; what the last save has of it */
+  #changes = 0;
+  #savedChanges = 0;
+  #marking: Promise<unknown> = Promise.resolve();
+  #isMarked = false;
+  #savesByItself = true;
+  #closedBy: CodecellError | undefined;
   #saving: Promise<SnapshotInfo> | undefined;
   #saveTimer: NodeJS.Timeout | undefined;
 
@@ -111,7 +118,7 @@ export class ManagedSession {
   }
 
   get state(): SessionState {
-    if (this.#isClosed) return "closed";
+    if (this.#closedBy) return "closed";
     return this.#live?.isAlive ? "live" : "saved";
   }
 
@@ -129,12 +136,26 @@ export class ManagedSession {
   /** Starts a run. It goes on when its caller goes away; only its own limits and `interrupt` end it. */
   async run(code: string, options: ManagedRunOptions = {}): Promise<Run> {
     const { whenBusy = "refuse", ...runOptions } = options;
-    if (whenBusy === "queue") await this.#turn();
+    if (whenBusy === "queue") return this.#inTurn(() => this.#start(code, runOptions));
+    if (this.#queued > 0) {
+      throw new CodecellError("session_busy", `${this.#queued} runs wait for session ${this.id}`, {
+        hint: "queue this one too, or wait",
+      });
+    }
+    const started = this.#start(code, runOptions);
+    this.#queue = Promise.allSettled([this.#queue, started.then((run) => run.result)]);
+    return started;
+  }
+
+  async #start(code: string, options: RunOptions): Promise<Run> {
     const session = await this.#session();
-    const run = session.run(code, runOptions);
-    this.#queue = run.result.catch(() => {});
+    await this.#changing();
+    const run = session.run(code, options);
+    // Counted now: a session that ends under its run has had it all the same.
+    const number = this.#record.runs + 1;
+    this.#record = { ...this.#record, runs: number };
     void run.result.then(
-      (result) => this.#afterRun(code, options.language ?? "python", result),
+      (result) => this.#afterRun(number, code, options.language ?? "python", result),
       () => {},
     );
     return run;
@@ -153,12 +174,16 @@ export class ManagedSession {
   }
 
   async set(name: string, value: unknown): Promise<void> {
-    await (await this.#session()).set(name, value);
+    const session = await this.#session();
+    await this.#changing();
+    await session.set(name, value);
     this.#changed();
   }
 
   async reset(): Promise<void> {
-    await (await this.#session()).reset();
+    const session = await this.#session();
+    await this.#changing();
+    await session.reset();
     this.#changed();
   }
 
@@ -167,7 +192,9 @@ export class ManagedSession {
     const maxBytes = form === "text" || form === "bytes" ? maxLoadBytes : maxParsedBytes;
     const file = await readHostFile(path, this.policy, { maxBytes, baseDir });
     const { format, body }: DecodedHostFile = decodeHostFile(file.data, form);
-    await (await this.#session()).setEncoded(name, format, body);
+    const session = await this.#session();
+    await this.#changing();
+    await session.setEncoded(name, format, body);
     this.#changed();
     return { bytes: file.data.byteLength };
   }
@@ -175,9 +202,13 @@ export class ManagedSession {
   /** Puts a file into the workspace; at most `proc.disk` bytes, and nothing is left of one that is over. */
   async upload(path: string, source: FileSource, signal?: AbortSignal): Promise<{ size: number }> {
     const session = await this.#session();
-    const ownerUid = await this.#workspaceOwner();
+    // Files in a cell's own memory have no owner.
+    const ownerUid = session.features.includes("files") ? {} : await this.#workspaceOwner();
     const options = { maxBytes: this.policy.proc.diskBytes, ...(signal ? { signal } : {}), ...ownerUid };
-    return filesOf(session).write(path, source, options);
+    const files = filesOf(session);
+    const written = await files.write(path, source, options);
+    session.given(await files.stat(path));
+    return written;
   }
 
   async files(): Promise<WorkspaceFiles> {
@@ -193,7 +224,9 @@ export class ManagedSession {
   }
 
   async rollback(name: string): Promise<Checkpoint> {
-    const checkpoint = await (await this.#session()).rollback(name);
+    const session = await this.#session();
+    await this.#changing();
+    const checkpoint = await session.rollback(name);
     this.#changed();
     return checkpoint;
   }
@@ -224,15 +257,17 @@ export class ManagedSession {
     clearTimeout(this.#saveTimer);
     const live = this.#live;
     if (!live) return;
+    await live.settle();
     if (this.#isDirty && live.isAlive && live.features.includes("snapshot")) await this.save();
     else if (this.policy.session.persist) await this.#store.write(this.#record);
+    if (!this.#isDirty && live.isAlive) await this.#mark(false);
     this.#live = undefined;
     await live.close();
   }
 
-  /** Ends the cell; nothing more can be called. */
-  async end(): Promise<void> {
-    this.#isClosed = true;
+  /** Ends the cell; whoever calls later is told why, where it was not their doing. */
+  async end(why?: string): Promise<void> {
+    this.#closedBy ??= why === undefined ? closed(this.id) : culled(this.id, why, this.policy.session.persist);
     clearTimeout(this.#saveTimer);
     await this.#reviving?.catch(() => {});
     await this.#live?.close();
@@ -241,13 +276,20 @@ export class ManagedSession {
   /** Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
   async restoreInto(session: Session): Promise<void> {
     const { snapshot } = this.#record;
-    if (!snapshot) return;
+    // Its last cell, here or in a process that was killed, ended with variables that nobody saved.
+    const isLost = this.#isDirty || (this.policy.session.persist && (await this.#store.isUnsaved(this.id)));
+    this.#savedChanges = this.#changes;
+    if (!snapshot) {
+      if (isLost) session.addNote("its cell ended before variables were saved: the session starts without them");
+      return;
+    }
     const note = `variables were restored from the save after run ${snapshot.run}`;
+    if (session.features.includes("files")) session.addNote("files did not come back: they ended with the last cell");
     try {
       const data = await this.#store.readSnapshot(this.id, snapshot);
       const failed = await session.restore(data);
       this.#restored = { snapshot, failed, problem: undefined, note };
-      session.addNote(note);
+      session.addNote(isLost ? `${note}; what changed later is lost` : note);
       if (snapshot.python !== session.pythonVersion) {
         session.addNote(`they were saved by Python ${snapshot.python}, and this is ${session.pythonVersion}`);
       }
@@ -263,74 +305,139 @@ export class ManagedSession {
   }
 
   async #session(): Promise<Session> {
-    if (this.#isClosed) throw new CodecellError("session_closed", `session ${this.id} is closed`);
+    if (this.#closedBy) throw this.#closedBy;
     this.#record = { ...this.#record, usedMs: this.#now() };
     if (this.#live?.isAlive) return this.#live;
-    this.#reviving ??= this.#revive(this).finally(() => {
+    this.#reviving ??= this.#replace().finally(() => {
       this.#reviving = undefined;
     });
     this.#live = await this.#reviving;
     return this.#live;
   }
 
-  /** Waits for the run before, so that callers who queue go one after the other. */
-  async #turn(): Promise<void> {
-    let before: Promise<unknown>;
-    do {
-      before = this.#queue;
-      await before;
-    } while (before !== this.#queue);
+  /** What a dead cell still holds on the host is given back first: its groups, its descriptors, its workspace. */
+  async #replace(): Promise<Session> {
+    await this.#live?.close();
+    return this.#revive(this);
+  }
+
+  /** Starts a run when those before it are over, so that callers who queue go one after the other. */
+  #inTurn(start: () => Promise<Run>): Promise<Run> {
+    this.#queued++;
+    const before = this.#queue;
+    const started = before.then(() => {
+      this.#queued--;
+      return start();
+    });
+    this.#queue = started.then((run) => run.result).catch(() => {});
+    return started;
+  }
+
+  get #isDirty(): boolean {
+    return this.#changes !== this.#savedChanges;
+  }
+
+  /** Before variables change: whoever finds the session after a kill -9 is to know that its save is not the last word. */
+  async #changing(): Promise<void> {
+    this.#changes++;
+    if (this.policy.session.persist && !this.#isMarked) await this.#mark(true);
+  }
+
+  #mark(isUnsaved: boolean): Promise<unknown> {
+    if (!this.policy.session.persist || this.#isMarked === isUnsaved) return this.#marking;
+    this.#isMarked = isUnsaved;
+    this.#marking = this.#marking.then(() => this.#store.markUnsaved(this.id, isUnsaved)).catch(() => {});
+    return this.#marking;
   }
 
   #changed(): void {
-    this.#isDirty = true;
-    if (!this.policy.session.persist) return;
+    this.#changes++;
+    if (!this.policy.session.persist || !this.#savesByItself) return;
     clearTimeout(this.#saveTimer);
     this.#saveTimer = setTimeout(() => {
-      if (!this.#live?.isBusy) void this.save().catch(() => {});
+      if (!this.#live?.isAlive || this.#live.isBusy) return;
+      void this.save().catch((error: unknown) => this.#notSaved(error));
     }, saveAfterMs).unref();
   }
 
+  /** A save that nobody asked for failed: the next result says so. */
+  #notSaved(error: unknown): void {
+    // A value that ends the interpreter which saves it would do so after every run.
+    if (error instanceof CodecellError && error.code === "cell_lost") this.#savesByItself = false;
+    this.#live?.addNote(`the variables could not be saved: ${messageOf(error)}`);
+  }
+
   #unchanged(): void {
-    this.#isDirty = false;
+    this.#savedChanges = this.#changes;
     clearTimeout(this.#saveTimer);
   }
 
-  async #afterRun(code: string, language: string, result: RunResult): Promise<void> {
-    this.#record = { ...this.#record, runs: this.#record.runs + 1, usedMs: this.#now() };
+  async #afterRun(number: number, code: string, language: string, result: RunResult): Promise<void> {
+    this.#record = { ...this.#record, usedMs: this.#now() };
     // After a loss the last save is worth more than what is left: nothing goes over it by itself.
     if (result.state === "lost") this.#unchanged();
     else this.#changed();
     if (!this.policy.session.persist) return;
     const { status, durationMs } = result;
-    const entry = { run: this.#record.runs, atMs: this.#record.usedMs, language, code, status, durationMs };
+    const entry = { run: number, atMs: this.#record.usedMs, language, code, status, durationMs };
     await this.#store.appendHistory(this.id, entry).catch(() => {});
   }
 
   async #save(): Promise<SnapshotInfo> {
     const session = await this.#session();
+    const { runs } = this.#record;
+    const changes = this.#changes;
     const data = await session.snapshot();
     const manifest = readManifest(data);
-    const stored = await this.#store.writeSnapshot(this.id, data);
+    const stored = await this.#store.writeSnapshot(this.id, data).catch((error: unknown) => {
+      throw saveFailed(this.id, error);
+    });
     const snapshot: SnapshotInfo = {
       ...stored,
       ...manifest,
       savedMs: this.#now(),
-      run: this.#record.runs,
+      run: runs,
       python: session.pythonVersion,
       runner: session.receipt.runner,
     };
+    const record = { ...this.#record, snapshot };
+    await this.#store.write(record).catch((error: unknown) => {
+      throw saveFailed(this.id, error);
+    });
     this.#record = { ...this.#record, snapshot };
-    await this.#store.write(this.#record);
-    await this.#store.pruneSnapshots(this.#record);
-    this.#isDirty = false;
+    await this.#store.pruneSnapshots(record);
+    this.#savedChanges = changes;
+    this.#savesByItself = true;
+    if (!this.#isDirty) await this.#mark(false);
     return snapshot;
   }
 
   async #workspaceOwner(): Promise<{ ownerUid?: number }> {
     if (process.getuid?.() !== 0) return {};
-    return { ownerUid: await this.#store.workspaceOwner(this.#record.workspace) };
+    const { workspace } = this.policy.fs;
+    const uid = workspace ? (await lstat(workspace)).uid : await this.#store.workspaceOwner(this.#record.workspace);
+    return { ownerUid: uid };
   }
+}
+
+function closed(id: string): CodecellError {
+  return new CodecellError("session_closed", `session ${id} is closed`);
+}
+
+function culled(id: string, why: string, isKept: boolean): CodecellError {
+  const rest = isKept ? "it was put aside" : "its variables and files are gone";
+  const hint = isKept ? "ask for it by its id to bring it back" : "ask for it by its id to start it afresh";
+  return new CodecellError("session_culled", `session ${id} has ended: ${why}; ${rest}`, { hint });
+}
+
+function saveFailed(id: string, cause: unknown): CodecellError {
+  const { code } = cause as NodeJS.ErrnoException;
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  const why = isFull ? "there is no space left on the disk" : messageOf(cause);
+  return new CodecellError(isFull ? "too_large" : "internal", `session ${id} could not be saved: ${why}`, {
+    hint: "the save before it, the cell and the workspace are untouched",
+    cause,
+  });
 }
 
 function nameAndReason({ name, reason }: { name: string; reason: string }): string {

@@ -51,7 +51,11 @@ export class SessionManager implements AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #opening = new Map<string, Promise<ManagedSession>>();
   readonly #tombstones = new Map<string, string>();
-  readonly #waiting: (() => void)[] = [];
+  /** sessions that are being saved and ended: whoever asks for one of these ids waits */
+  readonly #leaving = new Map<string, Promise<void>>();
+  /** how many sessions of this manager work with a workspace */
+  readonly #users = new Map<string, number>();
+  readonly #waiting = new Set<() => void>();
   readonly #pool: WarmPool<PooledSession>;
   #workspaces = 0;
   #reserved = 0;
@@ -117,6 +121,7 @@ export class SessionManager implements AsyncDisposable {
   async getOrCreate(id?: string, options: { waitMs?: number } = {}): Promise<ManagedSession> {
     this.#assertOpen();
     const wanted = id === undefined ? newSessionId() : checkSessionId(id);
+    await this.#leaving.get(wanted);
     const known = this.#entries.get(wanted)?.session ?? this.#opening.get(wanted);
     if (known) return known;
     this.#tellOnce(wanted);
@@ -129,10 +134,11 @@ export class SessionManager implements AsyncDisposable {
   async get(id: string): Promise<ManagedSession> {
     this.#assertOpen();
     checkSessionId(id);
+    await this.#leaving.get(id);
     const known = this.#entries.get(id)?.session ?? this.#opening.get(id);
     if (known) return known;
     this.#tellOnce(id);
-    if (!(await this.#store.read(id))) {
+    if (!this.policy.session.persist || !(await this.#store.read(id))) {
       throw new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`, {
         hint: "list the sessions, or run without an id to start one",
       });
@@ -153,7 +159,8 @@ export class SessionManager implements AsyncDisposable {
   async fork(id: string, newId?: string): Promise<ManagedSession> {
     const parent = await this.get(id);
     const forkId = newId === undefined ? newSessionId() : checkSessionId(newId);
-    if (this.#entries.has(forkId) || (await this.#store.read(forkId))) {
+    await this.#leaving.get(forkId);
+    if (this.#entries.has(forkId) || this.#opening.has(forkId) || (await this.#store.read(forkId))) {
       throw new CodecellError("usage", `there is a session ${forkId} already`, { hint: "choose another id" });
     }
     const release = await this.#reserve(0);
@@ -172,13 +179,12 @@ export class SessionManager implements AsyncDisposable {
   /** Ends a session. A persistent one is saved and can be opened again, unless `forget` says that it is over for good. */
   async close(id: string, options: { forget?: boolean } = {}): Promise<void> {
     checkSessionId(id);
-    await this.#opening.get(id)?.catch(() => {});
+    // Without a pause when nothing is under way: whoever asks for the id from now on gets another session.
+    if (this.#opening.has(id)) await this.#opening.get(id)?.catch(() => {});
+    if (this.#leaving.has(id)) await this.#leaving.get(id);
     const entry = this.#entries.get(id);
-    const record = entry?.session.record ?? (await this.#store.read(id));
-    if (!record) throw new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`);
-    const isKept = this.policy.session.persist && options.forget !== true;
-    if (entry) await this.#dismiss(entry, isKept);
-    if (!isKept) await this.#remove(record);
+    if (entry) await this.#dismiss(entry, { save: this.policy.session.persist && options.forget !== true });
+    else await this.#closeSaved(id, options.forget === true);
     this.#tombstones.delete(id);
   }
 
@@ -189,16 +195,13 @@ export class SessionManager implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#wake();
     await Promise.allSettled(this.#opening.values());
     await using cleanup = this.#cleanup;
     cleanup.defer(() => this.#pool[Symbol.asyncDispose]());
     const { persist } = this.policy.session;
-    await Promise.all(
-      [...this.#entries.values()].map(async (entry) => {
-        await this.#dismiss(entry, persist);
-        if (!persist) await this.#remove(entry.session.record);
-      }),
-    );
+    for (const entry of this.#entries.values()) void this.#dismiss(entry, { save: persist });
+    await Promise.all(this.#leaving.values());
   }
 
   async #open(id: string, waitMs: number): Promise<ManagedSession> {
@@ -223,7 +226,8 @@ export class SessionManager implements AsyncDisposable {
   async #reserve(waitMs: number): Promise<() => void> {
     const { limit } = this.policy.session;
     const end = performance.now() + waitMs;
-    while (this.#entries.size + this.#reserved >= limit) {
+    while (this.#entries.size + this.#leaving.size + this.#reserved >= limit) {
+      this.#assertOpen();
       const leftMs = end - performance.now();
       if (leftMs <= 0) {
         throw new CodecellError("session_limit", `${limit} sessions are alive, as many as session.limit allows`, {
@@ -231,17 +235,25 @@ export class SessionManager implements AsyncDisposable {
         });
       }
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, leftMs);
-        this.#waiting.push(() => {
+        const wake = () => {
           clearTimeout(timer);
+          this.#waiting.delete(wake);
           resolve();
-        });
+        };
+        const timer = setTimeout(wake, leftMs);
+        this.#waiting.add(wake);
       });
     }
     this.#reserved++;
     return () => {
       this.#reserved--;
+      this.#wake();
     };
+  }
+
+  /** Everybody looks again: who comes first gets the place. */
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
   }
 
   /** Takes over what was made for the session so far; the caller's undo is emptied once nothing can fail any more. */
@@ -265,6 +277,7 @@ export class SessionManager implements AsyncDisposable {
       void this.#cull(session.id, `it was ${formatDuration(lifetimeMs)} old, its session.lifetime`);
     }, lifetimeMs).unref();
     this.#entries.set(record.id, { session, lock, lifetimeTimer, idleTimer: this.#watchIdle(session, idleMs) });
+    this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
     undo.move();
     return session;
   }
@@ -290,38 +303,68 @@ export class SessionManager implements AsyncDisposable {
     if (!entry) return;
     const { persist } = this.policy.session;
     this.#logger.info("a session was culled", { id, why });
-    try {
-      await this.#dismiss(entry, persist);
-      if (!persist) {
-        this.#bury(id, why);
-        await this.#remove(entry.session.record);
-      }
-    } catch (error) {
-      this.#logger.warn("a session could not be culled cleanly", { id, error });
-    }
+    if (!persist) this.#bury(id, why);
+    await this.#dismiss(entry, { save: persist, why });
   }
 
-  async #dismiss(entry: Entry, save: boolean): Promise<void> {
-    const { session } = entry;
-    this.#entries.delete(session.id);
+  /** Takes a session out: saves it or removes it, and ends its cell. It fails for nobody; the log says what went wrong. */
+  #dismiss(entry: Entry, how: { save: boolean; why?: string }): Promise<void> {
+    const { id } = entry.session;
+    this.#entries.delete(id);
+    const leaving = this.#end(entry, how)
+      .catch((error: unknown) => this.#logger.warn("a session could not be ended cleanly", { id, error }))
+      .finally(() => {
+        this.#leaving.delete(id);
+        this.#wake();
+      });
+    this.#leaving.set(id, leaving);
+    return leaving;
+  }
+
+  async #end(entry: Entry, { save, why }: { save: boolean; why?: string }): Promise<void> {
+    const { session, lock } = entry;
     entry.idleTimer.stop();
     clearTimeout(entry.lifetimeTimer);
+    await using cleanup = new Cleanup();
+    cleanup.defer(() => lock?.[Symbol.asyncDispose]());
+    const { workspace } = session.record;
     try {
       if (save) await session.suspend();
     } catch (error) {
       this.#logger.warn("a session could not be saved", { id: session.id, error });
     } finally {
-      await session.end();
-      await entry.lock?.[Symbol.asyncDispose]();
-      this.#waiting.shift()?.();
+      await session.end(why);
+      this.#users.set(workspace, (this.#users.get(workspace) ?? 1) - 1);
     }
+    if (!save) await this.#remove(session.id, workspace);
+    if (this.#users.get(workspace) === 0) this.#users.delete(workspace);
   }
 
-  /** Removes a session's record, and its workspace unless a fork still uses it. */
-  async #remove(record: SessionRecord): Promise<void> {
-    const isShared = [...this.#entries.values()].some(({ session }) => session.record.workspace === record.workspace);
-    await this.#store.forget(record.id);
-    if (!isShared) await this.#store.removeWorkspace(record.workspace);
+  /** A session that is not alive here. What another process has open is not ours to remove. */
+  async #closeSaved(id: string, forget: boolean): Promise<void> {
+    if (!(await this.#store.list()).includes(id)) {
+      throw new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`);
+    }
+    if (!forget) return;
+    const place = { runtimeDir: this.#runtimeDir, workspacesDir: this.#store.workspacesDir };
+    await using _mine = await lockSession(place, id);
+    // A damaged record names no workspace: that one becomes an orphan, which the next start removes.
+    const record = await this.#store.read(id).catch(() => undefined);
+    await this.#store.forget(id);
+    if (record) await this.#removeWorkspace(record.workspace);
+  }
+
+  async #remove(id: string, workspace: string): Promise<void> {
+    // Without persistence nothing on disk is ours: the same id may name a session that somebody saved.
+    if (this.policy.session.persist) await this.#store.forget(id);
+    await this.#removeWorkspace(workspace);
+  }
+
+  /** Unless a fork still works with it, alive or saved. */
+  async #removeWorkspace(name: string): Promise<void> {
+    if ((this.#users.get(name) ?? 0) > 0) return;
+    if (this.policy.session.persist && (await this.#store.isNamed(name))) return;
+    await this.#store.removeWorkspace(name);
   }
 
   async #revive(managed: ManagedSession): Promise<Session> {

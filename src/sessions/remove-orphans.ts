@@ -1,5 +1,6 @@
+import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isHeld } from "../lib/liveness-lock.ts";
+import { isHeld, takeLock } from "../lib/liveness-lock.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
 import type { SessionStore } from "./store.ts";
 
@@ -8,12 +9,33 @@ export function ownerLock(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `owner-${tag}`);
 }
 
-/** Removes the workspaces that no living manager owns and no saved session names. */
+/** A socket on its way to be a lock is not one for this long at most. */
+const takingMs = 10_000;
+
+/** Removes what killed managers left: workspaces that no saved session names, and the sockets of locks. */
 export async function removeOrphans(
   store: SessionStore,
   runtimeDir: string,
   logger: Logger = silentLogger,
 ): Promise<void> {
+  await removeWorkspaces(store, runtimeDir, logger);
+  for (const name of await readdir(runtimeDir)) await removeLock(join(runtimeDir, name), name);
+}
+
+/** The lock of a dead process. Taking it first keeps us from removing one that somebody takes over right now. */
+async function removeLock(path: string, name: string): Promise<void> {
+  if (/^(?:owner-m[0-9a-f]{12}|session-[0-9a-f]{24})$/.test(name)) {
+    if (!(await isHeld(path))) await (await takeLock(path))?.[Symbol.asyncDispose]();
+  } else if (/^(?:owner-m[0-9a-f]{12}|session-[0-9a-f]{24})\.(?:[0-9a-f]{8}|takeover)$/.test(name)) {
+    const madeMs = await lstat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Date.now(),
+    );
+    if (Date.now() - madeMs > takingMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {
   const ownerless: string[] = [];
   for (const name of await store.listWorkspaces()) {
     const tag = /^(m[0-9a-f]{12})-\d+$/.exec(name)?.[1];

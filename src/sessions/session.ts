@@ -51,6 +51,8 @@ export class Session implements AsyncDisposable {
   #id: string;
   #active: Run | undefined;
   #closing: Promise<void> | undefined;
+  /** until variables that were lost between two runs are back */
+  #recovering: Promise<void> | undefined;
 
   constructor(parts: SessionParts) {
     this.#id = parts.id;
@@ -178,6 +180,7 @@ export class Session implements AsyncDisposable {
   /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
   async reset(): Promise<void> {
     this.#assertOpen();
+    this.#recovery?.stop();
     await this.#kernel.reset();
     this.#recovery?.begunAnew();
   }
@@ -250,20 +253,34 @@ export class Session implements AsyncDisposable {
   snapshot(options: { maxBytes?: number; timeoutMs?: number } = {}): Promise<Buffer> {
     this.#assertIdle("snapshot");
     const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
-    return this.#kernel.snapshot({ maxBytes, timeoutMs });
+    // The bytes of a value are made beside it: a larger one would have the memory killer end the interpreter.
+    const maxValueBytes = Math.floor(this.policy.proc.memoryBytes / 3);
+    return this.#kernel.snapshot({ maxBytes, timeoutMs, maxValueBytes });
   }
 
   /** Puts the variables of a snapshot back and tells which did not come back. */
-  async restore(snapshot: Uint8Array): Promise<RestoreFailure[]> {
+  async restore(snapshot: Uint8Array, options: { timeoutMs?: number } = {}): Promise<RestoreFailure[]> {
     this.#assertIdle("snapshot");
-    const failures = await this.#kernel.restore(snapshot);
+    const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
     this.#recovery?.changed();
     return failures;
   }
 
   /** The interpreter died between two runs and nothing of it was kept in the cell. */
-  async interpreterLost(): Promise<void> {
-    if (this.#recovery) this.#lostNotes.push(...(await this.#recovery.recover()).notes);
+  interpreterLost(): void {
+    this.#recovering = this.#recovery?.recover("between runs").then(({ notes }) => {
+      this.#lostNotes.push(...notes);
+    });
+  }
+
+  /** The host put this file into the workspace itself: as it is, no run made it. */
+  given({ path, size, modifiedMs }: { path: string; size: number; modifiedMs: number }): void {
+    this.#cell.given.set(path, `${size} ${modifiedMs}`);
+  }
+
+  /** Stops the run that goes on, if one does, and waits for its end; what ignores an interrupt is ended. */
+  async settle(): Promise<void> {
+    await this.#active?.[Symbol.asyncDispose]();
   }
 
   /** Adds a sentence to the notes of the next result. */
@@ -398,7 +415,7 @@ export class Session implements AsyncDisposable {
   async #recovered(done: DoneMessage): Promise<DoneMessage> {
     if (done.state !== "lost") this.#recovery?.changed();
     if (done.state !== "lost" || !this.#recovery || !this.isAlive) return done;
-    const { run, notes } = await this.#recovery.recover();
+    const { run, notes } = await this.#recovery.recover("in a run");
     const state = run === undefined ? {} : ({ state: "recovered", recoveredTo: run } as const);
     return { ...done, ...state, notes: [...done.notes, ...notes] };
   }
@@ -407,6 +424,7 @@ export class Session implements AsyncDisposable {
     const durationMs = performance.now() - context.started;
     const gathered = run.gathered();
     const { artifacts, leftOut } = await this.#artifacts(run.id, done);
+    await this.#recovering;
     return {
       id: run.id,
       status: await this.#status(done, context.signal),
@@ -431,7 +449,9 @@ export class Session implements AsyncDisposable {
   /** What the run says it changed is a hint: the host opens and checks each file itself. */
   async #artifacts(run: number, done: DoneMessage): Promise<Pick<RunResult, "artifacts" | "leftOut">> {
     if (!this.files || !done.files?.length) return { artifacts: [], leftOut: [] };
-    return describeArtifacts(this.files, done.files, {}, { run, cache: this.#digests });
+    const { given } = this.#cell;
+    const changed = done.files.filter((file) => given.get(file.path) !== `${file.size} ${file.modifiedMs}`);
+    return describeArtifacts(this.files, changed, {}, { run, cache: this.#digests });
   }
 
   /** Only the host can tell a memory kill from another SIGKILL: by the kernel's counter, read when a run died. */

@@ -3,6 +3,8 @@ import type { Cell, CellUsage } from "../runners/runner.ts";
 
 /** A cell that one session or several forks of it live in. It ends with the last of them. */
 export class SharedCell {
+  /** files that the host put into the workspace, as it left them */
+  readonly given = new Map<string, string>();
   readonly #cell: Cell;
   readonly #onEnd: () => Promise<void>;
   #users = 1;

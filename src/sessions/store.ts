@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { appendFile, chmod, lstat, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, lstat, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../lib/atomic-file.ts";
@@ -117,6 +117,28 @@ export class SessionStore {
 
   async removeWorkspace(name: string): Promise<void> {
     await rm(join(this.workspacesDir, name), { recursive: true, force: true });
+  }
+
+  /** A mark beside the record: variables changed since the save that it names. */
+  async markUnsaved(id: string, isUnsaved: boolean): Promise<void> {
+    if (isUnsaved) await writeFile(this.#path(id, "unsaved"), "", { mode: 0o600 });
+    else await rm(this.#path(id, "unsaved"), { force: true });
+  }
+
+  async isUnsaved(id: string): Promise<boolean> {
+    return lstat(this.#path(id, "unsaved")).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Whether a saved session works with this workspace; a record that cannot be read may name any of them. */
+  async isNamed(workspace: string): Promise<boolean> {
+    for (const id of await this.list()) {
+      const record = await this.read(id).catch(() => "damaged" as const);
+      if (record === "damaged" || record?.workspace === workspace) return true;
+    }
+    return false;
   }
 
   async appendHistory(id: string, entry: HistoryEntry): Promise<void> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import type { SandboxRunner } from "../../src/runners/runner.ts";
+import type { Guarantee, SandboxRunner } from "../../src/runners/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
 import type { Session } from "../../src/sessions/session.ts";
@@ -18,7 +18,8 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
   const sample = make();
   const probe = await sample.probe();
   await sample[Symbol.asyncDispose]();
-  const recovers = probe.available && probe.guarantees.includes("crash-recovery");
+  const recoveries: readonly Guarantee[] = ["crash-recovery", "snapshot-recovery"];
+  const recovers = probe.available && probe.guarantees.some((one) => recoveries.includes(one));
 
   describe.skipIf(skipOrFail(sample.name, probe))(title, () => {
     let codecell: Codecell;

@@ -1,7 +1,17 @@
+import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
-import { bothLayouts, idle, look, openCells, run, skipsProcess, within } from "../support/process-cells.ts";
+import {
+  bothLayouts,
+  hostProcesses,
+  idle,
+  look,
+  openCells,
+  run,
+  skipsProcess,
+  within,
+} from "../support/process-cells.ts";
 
 const crash = "import os\nos._exit(9)";
 const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass";
@@ -269,6 +279,23 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(quick).toMatchObject({ status: "ok", result: "2" });
   });
 
+  test("is copied in peace while the other's runs end", async () => {
+    const { parent, fork } = await pair();
+    await using _parent = parent;
+    await using _fork = fork;
+    for (let round = 0; round < 12; round++) {
+      const busy = run(fork, "import os\nos.waitpid(os.spawnlp(os.P_NOWAIT, 'true', 'true'), 0)\nx");
+      const copied = within(4_000, parent.checkpoint("again"));
+      expect(await busy).toMatchObject({ status: "ok", notes: [] });
+      await copied;
+      const [one, two] = await within(4_000, Promise.all([run(parent, "x"), run(fork, "x")]));
+      expect([one, two]).toMatchObject([
+        { result: "['both']", notes: [] },
+        { result: "['both']", notes: [] },
+      ]);
+    }
+  });
+
   test("has checkpoints of its own", async () => {
     const { parent, fork } = await pair();
     await using _parent = parent;
@@ -331,7 +358,8 @@ describe.skipIf(skipsProcess)("a fork that there is no room for", () => {
     const layout = { name: "", options: { layout: "template" } } as const;
     await using codecell = await openCells(layout, { proc: { timeout: "10s", pids: 12, background: true } });
     await using session = await codecell.openSession();
-    await run(session, "x = 1");
+    await run(session, "x = 1\nopen('/proc/self/comm', 'w').write('no-room-here')");
+    const supervisor = hostProcesses().find(({ status }) => status.Name === "no-room-here")?.status.PPid;
     await session.checkpoint("here");
     const fill = `import os, time
 children = []
@@ -342,9 +370,12 @@ try:
         children.append(pid)
 except OSError: pass`;
     expect(await run(session, fill)).toMatchObject({ status: "ok" });
-    for (let round = 0; round < 200; round++) {
+    const openFiles = () => readdirSync(`/proc/${supervisor}/fd`).length;
+    const before = openFiles();
+    for (let round = 0; round < 20; round++) {
       await expect(session.fork("none")).rejects.toMatchObject({ code: "too_large" });
     }
+    expect(openFiles()).toBeLessThanOrEqual(before);
     await expect(session.checkpoint("none")).rejects.toMatchObject({ code: "too_large" });
     expect(await run(session, "for pid in children: os.kill(pid, 9); os.waitpid(pid, 0)\nx")).toMatchObject({
       result: "1",

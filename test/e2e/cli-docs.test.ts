@@ -4,9 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { launcher, root } from "./codecell-process.ts";
+import { availableRunners, launcher, root } from "./codecell-process.ts";
 
-/** Commands in ```console runnable blocks of the documents, each with the output that the page shows. */
+const runners = await availableRunners();
+
+/**
+ * Commands in ```console runnable blocks of the documents, each with the output that the page shows. A block that needs a
+ * runner names it: ```console runnable process.
+ */
 const pages = await Promise.all(
   ["README.md", "docs/cli.md"].map(async (page) => ({
     page,
@@ -20,6 +25,7 @@ const hasBash = (await runner.probe()).available;
 let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "codecell-docs-"));
+  await chmod(cwd, 0o711); // a test that runs as root has cells that run as nobody in particular
   const shim = join(cwd, "codecell");
   await writeFile(shim, `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
   await chmod(shim, 0o755);
@@ -41,14 +47,16 @@ for (const { page, examples } of pages) {
 
 /** The commands of one page run in one directory, so that one may use the file of another. */
 function shell(command: string): Promise<string> {
-  const env = { ...process.env, PATH: `${cwd}:${process.env.PATH}` };
+  const env = { ...process.env, PATH: `${cwd}:${process.env.PATH}`, XDG_STATE_HOME: join(cwd, "state") };
   return new Promise((resolve) => {
     execFile("/bin/sh", ["-c", `{ ${command}\n} 2>&1`], { cwd, env }, (_error, stdout) => resolve(stdout.trimEnd()));
   });
 }
 
 function examplesOf(text: string): { command: string; output: string }[] {
-  const blocks = [...text.matchAll(/^```console runnable\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
+  const blocks = [...text.matchAll(/^```console runnable(?: (\w+))?\n([\s\S]*?)^```$/gm)]
+    .filter(([, runner]) => runner === undefined || runners.includes(runner))
+    .map((match) => match[2] ?? "");
   return blocks.flatMap((block) =>
     block
       .split(/^\$ /m)

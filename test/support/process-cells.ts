@@ -84,6 +84,18 @@ export function hostProcesses(): HostProcess[] {
     });
 }
 
+/** The first processes of the cells that this very process started, and nobody else's. */
+export function ownCells(ancestor = process.pid): HostProcess[] {
+  const all = hostProcesses();
+  const parents = new Map(all.map(({ pid, status }) => [pid, Number(status.PPid)]));
+  const descends = (pid: number): boolean => {
+    const parent = parents.get(pid);
+    return parent === ancestor || (parent !== undefined && parent > 1 && descends(parent));
+  };
+  // Cells of the template layout are in a second pid namespace below the template's own.
+  return all.filter(({ pid, status }) => /^\d+\t\d+\t1$/.test(status.NSpid ?? "") && descends(pid));
+}
+
 /** Processes of the host whose command line carries a mark that a test planted in it. */
 export function marked(mark: string): HostProcess[] {
   return hostProcesses().filter(({ command }) => command.includes(mark));

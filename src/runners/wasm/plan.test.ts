@@ -63,7 +63,16 @@ describe("planWasm", () => {
   });
 
   test("notes what a crash costs unless recovery is off", () => {
-    expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("loses its variables");
-    expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("loses its variables");
+    expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("loses its files");
+    expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("loses its files");
+  });
+
+  test("says that a saved session comes back without its files", () => {
+    expect(rule("session.persist", alone, { session: { persist: true } })?.how).toContain("files end with the cell");
+  });
+
+  test("says that recovery rests on snapshots, and that none is kept when it is off", () => {
+    expect(rule("session.recovery", alone)?.how).toContain("from a snapshot");
+    expect(rule("session.recovery", alone, { session: { recovery: "off" } })?.how).toContain("no snapshot is kept");
   });
 });

@@ -94,14 +94,13 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
   "proc.output": () => runtime("counted outside the interpreter, by the process that holds the channel"),
   "proc.background": () => runtime("no processes exist inside"),
   env: () => runtime("the interpreter's environment is made from these alone; its process has none"),
-  "session.recovery": ({ session }) =>
-    session.recovery === "required"
-      ? {
-          reason: "an interpreter that crashes here loses its variables",
-          hint: "set session.recovery to auto, or use the process runner",
-        }
-      : runtime("a fresh interpreter after a crash; results say what was lost"),
+  "session.recovery": recovery,
   ...sessionRules,
+  "session.persist": (policy) => {
+    const { by, how } = sessionRules["session.persist"](policy);
+    return { by, how: policy.session.persist ? `${how}: variables and history; files end with the cell` : how };
+  },
+  "session.checkpoints": () => runtime("there are none: no fork here, so asking for one is an error"),
   "kernel.preload": ({ kernel }) => {
     const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));
     return missing.length === 0
@@ -113,6 +112,22 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
       ? runtime("the Python of Pyodide")
       : { reason: "this runner brings its own Python", hint: "leave kernel.python out, or use the process runner" },
 };
+
+function recovery({ session }: Policy): Answer {
+  switch (session.recovery) {
+    case "required":
+      return {
+        reason: "an interpreter that crashes here loses its files, and variables that do not pickle",
+        hint: "set session.recovery to auto, or use the process runner",
+      };
+    case "auto":
+      return runtime(
+        "no fork here: variables come back from a snapshot that is taken in idle time; results say which and from when",
+      );
+    case "off":
+      return runtime("no snapshot is kept: a fresh interpreter after a crash; results say what was lost");
+  }
+}
 
 function memory({ proc }: Policy, facts: WasmFacts): Answer {
   if (proc.memoryBytes < leastMemoryBytes || proc.memoryBytes > mostMemoryBytes) {
@@ -140,7 +155,9 @@ function notes({ session }: Policy, facts: WasmFacts): string[] {
       ? ["The cell's process runs as root, because no other user can reach Node or the runtime files."]
       : []),
     ...(session.recovery === "auto"
-      ? ["A crash of the interpreter loses its variables and files on this runner."]
+      ? [
+          "A crash of the interpreter loses its files on this runner, and variables that do not pickle; others come back from a snapshot.",
+        ]
       : []),
     "All sessions share one seed of hash(), because interpreters start from one snapshot.",
   ];

@@ -65,7 +65,10 @@ class WasmRunner implements SandboxRunner {
     return {
       available: true,
       version: `pyodide ${files.pyodideVersion}`,
-      guarantees: ["no-network", "private-filesystem", "private-processes", "empty-environment", "no-native-code"],
+      guarantees: [
+        ...(["no-network", "private-filesystem", "private-processes", "empty-environment"] as const),
+        ...(["snapshot-recovery", "no-native-code"] as const),
+      ],
     };
   }
 

@@ -2,6 +2,7 @@ import { artifactsGetCommand } from "./artifacts-get.ts";
 import { artifactsLsCommand } from "./artifacts-ls.ts";
 import type { Command } from "./command.ts";
 import { doctorCommand } from "./doctor.ts";
+import { mcpCommand } from "./mcp.ts";
 import { policyCheckCommand } from "./policy-check.ts";
 import { policyExplainCommand } from "./policy-explain.ts";
 import { policyInitCommand } from "./policy-init.ts";
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   sessionsRestoreCommand,
   artifactsLsCommand,
   artifactsGetCommand,
+  mcpCommand,
   doctorCommand,
   policyInitCommand,
   policyCheckCommand,

@@ -36,9 +36,11 @@ export async function runCode(
   const waitMs = request.waitSeconds * 1000;
   const mostMs = session.policy.proc.timeoutMs;
   const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;
+  const started = performance.now();
   const { runId } = await startRun(sandbox.runs, session, code, {
     ...{ language, timeoutMs, turnMs: waitMs, signal: context.mcpReq.signal },
   });
   const notes = timeoutMs > mostMs ? [`the policy limits a run to ${formatDuration(mostMs)}`] : [];
-  return awaitRun(sandbox, runId, context, { waitMs, cancelStopsRun: true, notes });
+  const leftMs = Math.max(0, waitMs - (performance.now() - started));
+  return awaitRun(sandbox, runId, context, { waitMs: leftMs, cancelStopsRun: true, notes });
 }

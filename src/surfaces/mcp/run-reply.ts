@@ -28,7 +28,7 @@ export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sa
   const notes = [...identity.notes, ...result.notes, ...images.notes, ...leftOut].slice(0, maxNotes);
   const noted = { ...result, notes };
   const whole = shapeResult(noted, budget);
-  const handle = whole.isCut ? handleOf(result, sandbox) : undefined;
+  const handle = whole.isCut ? sandbox.handleFor(result) : undefined;
   const shaped = handle === undefined ? whole : shapeResult(noted, budget, handle);
   const facts: RunFacts = {
     status: result.status,
@@ -50,7 +50,7 @@ export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sa
     runner: result.runner,
   };
   const links = result.artifacts.map((artifact) => artifactLink(sessionId, artifact));
-  return { facts, text: `${shaped.text}\n${footer(facts)}`, more: [...images.blocks, ...links] };
+  return { facts, text: `${shaped.text.trimEnd()}\n${footer(facts)}`, more: [...images.blocks, ...links] };
 }
 
 /** A run that still goes on, with its output so far. */
@@ -73,7 +73,12 @@ export function runningReply(running: StillRunning, identity: RunIdentity): Tool
     duration_ms: Math.round(elapsedMs),
     runner: identity.runner,
   };
-  const lines = [`status: running · ${facts.duration_ms} ms`, ...facts.notes, outputSoFar.text, footer(facts)];
+  const lines = [
+    `status: running · ${facts.duration_ms} ms`,
+    ...facts.notes,
+    outputSoFar.text.trimEnd(),
+    footer(facts),
+  ];
   return { facts, text: lines.filter((line) => line !== "").join("\n") };
 }
 
@@ -89,16 +94,6 @@ function errorFacts(name: string, shaped: ShapedText): NonNullable<RunFacts["err
   const headline = sectionText(shaped, "error");
   const message = headline.startsWith(`${type}: `) ? headline.slice(type.length + 2) : headline;
   return { type, message, traceback: sectionText(shaped, "traceback") };
-}
-
-/** One handle per run, however often its result is asked for. */
-const handles = new WeakMap<RunResult, string>();
-function handleOf(result: RunResult, sandbox: Sandbox): string {
-  const known = handles.get(result);
-  if (known !== undefined && sandbox.kept.has(known)) return known;
-  const handle = sandbox.kept.keep(result);
-  handles.set(result, handle);
-  return handle;
 }
 
 function footer(facts: RunFacts): string {

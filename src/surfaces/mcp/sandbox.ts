@@ -3,6 +3,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { KeptOutput } from "../../sessions/kept-output.ts";
 import type { ManagedSession } from "../../sessions/managed-session.ts";
 import type { SessionManager } from "../../sessions/manager.ts";
+import type { RunResult } from "../../sessions/run.ts";
 import { RunRegistry } from "../../sessions/run-registry.ts";
 
 export interface SandboxOptions {
@@ -25,6 +26,7 @@ export class Sandbox implements AsyncDisposable {
   readonly kept = new KeptOutput();
   readonly projectDir: string;
   readonly #open: () => Promise<SessionManager>;
+  readonly #handles = new WeakMap<RunResult, string>();
   readonly #artifactListeners = new Set<() => void>();
   #manager: SessionManager | undefined;
   #opening: Promise<SessionManager> | undefined;
@@ -70,6 +72,15 @@ export class Sandbox implements AsyncDisposable {
       this.#defaultOpening = undefined;
     });
     return this.#defaultOpening;
+  }
+
+  /** Where the full text of a run is read: one handle per run, however often its result is asked for. */
+  handleFor(result: RunResult): string {
+    const known = this.#handles.get(result);
+    if (known !== undefined && this.kept.has(known)) return known;
+    const handle = this.kept.keep(result);
+    this.#handles.set(result, handle);
+    return handle;
   }
 
   onArtifactsChanged(listener: () => void): () => void {

@@ -48,7 +48,10 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         "anthropic/maxResultSizeChars": 100_000,
         ...(spec.isMain ? { "anthropic/alwaysLoad": true } : {}),
       };
-      const config = { title, description, inputSchema: input, outputSchema: output, annotations, _meta };
+      const schemas: { inputSchema: z.ZodObject; outputSchema: z.ZodObject } = {
+        inputSchema: input,
+        outputSchema: output,
+      };
       const call = async (args: unknown, context: ServerContext): Promise<CallToolResult> => {
         try {
           return toResult(await spec.call(args as z.output<Input>, sandbox, context));
@@ -56,11 +59,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           return errorReply(error);
         }
       };
-      server.registerTool<Output, Input>(
-        name,
-        config,
-        call as Parameters<typeof server.registerTool<Output, Input>>[2],
-      );
+      server.registerTool(name, { title, description, ...schemas, annotations, _meta }, call);
     },
   };
 }

@@ -2,29 +2,32 @@ import { type Request, wholeRequest } from "./requests.ts";
 
 type Header = Readonly<Record<string, unknown>>;
 
-/** Values on their way in: each becomes a request when its last byte is there. */
+/** Values on their way in. Each has its place among the requests from the start: what is asked after it comes after it. */
 export class IncomingValues {
   readonly #values = new Map<number, IncomingValue>();
   readonly #maxBytes: number;
   readonly #send: (message: object) => void;
-  readonly #onComplete: (request: Request) => void;
+  readonly #onComplete: () => void;
 
-  constructor(maxBytes: number, send: (message: object) => void, onComplete: (request: Request) => void) {
+  constructor(maxBytes: number, send: (message: object) => void, onComplete: () => void) {
     this.#maxBytes = maxBytes;
     this.#send = send;
     this.#onComplete = onComplete;
   }
 
-  begin(id: number, header: Header): void {
+  /** Undefined for one that is refused. */
+  begin(id: number, header: Header): IncomingValue | undefined {
     if (sizeOf(header) > this.#maxBytes) {
       const message = "the value is larger than the memory of the cell";
       this.#send({ t: "reply", id, ok: false, code: "too_large", message });
-      return;
+      return undefined;
     }
     const value = new IncomingValue(header);
-    this.#values.set(id, value);
-    if (value.isComplete) this.add(id, new Uint8Array(0));
-    else this.#send({ t: "credit", id, bytes: value.firstCredit });
+    if (!value.isComplete) {
+      this.#values.set(id, value);
+      this.#send({ t: "credit", id, bytes: value.firstCredit });
+    }
+    return value;
   }
 
   add(id: number, bytes: Uint8Array): void {
@@ -36,7 +39,7 @@ export class IncomingValues {
       return;
     }
     this.#values.delete(id);
-    this.#onComplete(value.request());
+    this.#onComplete();
   }
 }
 
@@ -44,7 +47,7 @@ export class IncomingValues {
 const windowBytes = 4 * 1024 * 1024;
 
 /** Gathers the `data` frames that follow a transfer's first message. The host sends only what it has credit for. */
-class IncomingValue {
+export class IncomingValue {
   readonly #header: Header;
   readonly #bytes: Uint8Array;
   #filled = 0;

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
-import { IncomingValues } from "./incoming-values.ts";
+import { IncomingValue, IncomingValues } from "./incoming-values.ts";
 import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
 import { isAboutFiles, isTransfer, type Request, requestOf } from "./requests.ts";
 import { answeredRun, lostRun, type OutputSizes, type StopReason } from "./run-end.ts";
@@ -39,7 +39,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #channel: Channel;
   readonly #values: IncomingValues;
-  readonly #queue: Request[] = [];
+  readonly #queue: (Request | IncomingValue)[] = [];
   #thread: InterpreterThread;
   #usesSnapshot: boolean;
   #start: Request | undefined;
@@ -61,7 +61,7 @@ export class Supervisor {
     this.#values = new IncomingValues(
       options.memoryPages * pageBytes,
       (message) => this.#channel.send(message),
-      (request) => this.#enqueue(request),
+      () => this.#next(),
     );
     this.#thread = this.#startThread();
     setInterval(() => this.#watch(), watchMs);
@@ -105,12 +105,12 @@ export class Supervisor {
   #onFrame({ header, body }: IncomingFrame): void {
     const id = typeof header.id === "number" ? header.id : 0;
     if (header.t === "interrupt") this.#interrupt(id);
-    else if (isTransfer(header)) this.#values.begin(id, header);
+    else if (isTransfer(header)) this.#enqueue(this.#values.begin(id, header));
     else if (header.t === "data") this.#values.add(id, body);
     else {
       const request = requestOf(header, body);
       if (request?.kind === "start") this.#onStart(request);
-      else if (request !== undefined) this.#enqueue(request);
+      else this.#enqueue(request);
     }
   }
 
@@ -119,8 +119,9 @@ export class Supervisor {
     if (this.#phase === "greeted") this.#begin(request);
   }
 
-  #enqueue(request: Request): void {
-    if (request.kind === "run" && request.id === this.#interruptedEarly) {
+  #enqueue(request: Request | IncomingValue | undefined): void {
+    if (request === undefined) return;
+    if (isRun(request) && request.id === this.#interruptedEarly) {
       this.#answerUnbegun(request.id);
       return;
     }
@@ -130,8 +131,10 @@ export class Supervisor {
 
   #next(): void {
     if (this.#active !== undefined || this.#phase !== "serving") return;
-    const request = this.#queue.shift();
-    if (request !== undefined) this.#begin(request);
+    const first = this.#queue[0];
+    if (first === undefined || (first instanceof IncomingValue && !first.isComplete)) return;
+    this.#queue.shift();
+    this.#begin(first instanceof IncomingValue ? first.request() : first);
   }
 
   #begin(request: Request): void {
@@ -155,7 +158,7 @@ export class Supervisor {
       this.#thread.interrupt(id);
       return;
     }
-    const at = this.#queue.findIndex((request) => request.id === id && request.kind === "run");
+    const at = this.#queue.findIndex((request) => isRun(request) && request.id === id);
     if (at < 0) {
       this.#interruptedEarly = id;
       return;
@@ -178,7 +181,7 @@ export class Supervisor {
     setTimeout(() => {
       if (this.#active !== active) return;
       void this.#killThread(reason, unheard);
-    }, graceMs);
+    }, Number(active.request.header.graceMs) || graceMs);
   }
 
   async #killThread(status: string, note: string): Promise<void> {
@@ -263,11 +266,12 @@ export class Supervisor {
       this.#channel.send({ t: "failed", reason: note });
       return;
     }
+    // First, so that the host can bring variables back before whoever waits for the reply asks for them.
+    this.#channel.send({ t: "lost", state: "lost", notes });
     if (active !== undefined) {
       const code = status === "timeout" ? "timeout" : "cell_lost";
       this.#channel.send({ t: "reply", id: active.request.id, ok: false, code, message: note });
     }
-    this.#channel.send({ t: "lost", state: "lost", notes });
   }
 
   #sizes(): OutputSizes {
@@ -286,6 +290,10 @@ export class Supervisor {
       this.#stop("output_limit");
     }
   }
+}
+
+function isRun(request: Request | IncomingValue): request is Request {
+  return !(request instanceof IncomingValue) && request.kind === "run";
 }
 
 /** A body is transferred to the thread; the start message is kept for the next thread, so it has none to lose. */

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { policyFileName } from "../../policy/load-policy.ts";
+import { defaultPolicyFile } from "./mcp-effects.ts";
+import { parsePort, parseToolset } from "./mcp-options.ts";
+
+test("takes a port that is one", () => {
+  expect(parsePort(undefined)).toBe(0);
+  expect(parsePort("7411")).toBe(7411);
+  for (const text of ["", "x", "-1", "65536", "1.5", "0x10"]) expect(() => parsePort(text), text).toThrow(/--port/);
+});
+
+test("takes a set of tools that there is", () => {
+  expect(parseToolset(undefined)).toBe("all");
+  expect(parseToolset("rlm")).toBe("rlm");
+  expect(() => parseToolset("rml")).toThrow(/no set of tools/);
+});
+
+test("looks for the policy where the policy is found", () => {
+  expect(defaultPolicyFile).toBe(policyFileName);
+});

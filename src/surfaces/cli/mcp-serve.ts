@@ -1,0 +1,90 @@
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { Cleanup } from "../../lib/cleanup.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { Sandbox } from "../mcp/sandbox.ts";
+import type { McpServerOptions } from "../mcp/server.ts";
+import { parseArguments } from "./arguments.ts";
+import { clientGone } from "./client-gone.ts";
+import type { CommandContext } from "./command.ts";
+import { hostEffects } from "./mcp-effects.ts";
+import { type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
+import { flagsToOverride } from "./policy-flags.ts";
+import { progressLogger } from "./progress-logger.ts";
+import type { Terminal } from "./terminal.ts";
+import { codecellVersion } from "./version.ts";
+
+/** A client that left waits for nobody: every cell is gone within 3 s, saved or not. */
+const leaveWithinMs = 2_700;
+
+export interface McpContext {
+  readonly terminal: Terminal;
+  /** loaded when the first tool needs it */
+  readonly runners: () => Promise<CommandContext["runners"]>;
+}
+
+/** Serves until the client is gone. What a tool call needs is imported by the first one, so that a probe is cheap. */
+export async function serveMcp(argv: readonly string[], { terminal, runners }: McpContext): Promise<number> {
+  const { values: flags } = parseArguments("mcp", argv, mcpOptions, 0);
+  const tools = parseToolset(flags.tools);
+  const port = parsePort(flags.port);
+  flagsToOverride(flags, terminal.cwd); // a flag that does not parse is told now and not by every tool
+  const logger = progressLogger(terminal.stderr, flags.verbose === true);
+  const options = { version: codecellVersion(), tools, effects: await hostEffects(flags, terminal) };
+  await using cleanup = new Cleanup();
+  const sandbox = new Sandbox({
+    projectDir: resolve(terminal.env.CLAUDE_PROJECT_DIR || terminal.cwd),
+    async open() {
+      const { openMcpManager } = await import("./mcp-open.ts");
+      return openMcpManager(flags, { terminal, runners: await runners() }, logger);
+    },
+  });
+  cleanup.defer(() => sandbox[Symbol.asyncDispose]());
+  const gone = clientGone(terminal, flags.http ? "http" : "stdio");
+  if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
+  else {
+    const { serveOverStdio } = await import("../mcp/stdio.ts");
+    const connection = serveOverStdio(sandbox, options, logger);
+    cleanup.defer(() => connection[Symbol.asyncDispose]());
+  }
+  logger.debug("leaving", { why: await gone });
+  setTimeout(() => terminal.exitNow(0), leaveWithinMs).unref();
+  await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
+    logger.error("not everything could be ended", { error: messageOf(error) });
+  });
+  terminal.exitNow(0); // standard input may be open still, and would hold the process
+  return 0;
+}
+
+interface HttpRequest {
+  readonly flags: McpFlags;
+  readonly port: number;
+  readonly terminal: Terminal;
+  readonly logger: Logger;
+}
+
+async function serveHttp(sandbox: Sandbox, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
+  const { flags, port, terminal, logger } = request;
+  const { newToken, readTokenFile } = await import("../mcp/bearer-token.ts");
+  const { serveOverHttp } = await import("../mcp/http.ts");
+  const tokenFile = flags["token-file"];
+  const token = tokenFile === undefined ? newToken() : await readTokenFile(resolve(terminal.cwd, tokenFile));
+  const host = flags.host ?? "127.0.0.1";
+  const server = await serveOverHttp(sandbox, { ...options, host, port, token, logger });
+  cleanup.defer(() => server[Symbol.asyncDispose]());
+  if (tokenFile === undefined) {
+    const file = await writeToken(token, server.port);
+    cleanup.defer(() => rm(file, { force: true }));
+    terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
+  }
+  terminal.stderr.write(`codecell: MCP on ${server.url}\n`);
+}
+
+async function writeToken(token: string, port: number): Promise<string> {
+  const { openRuntimeDirectory } = await import("../../lib/runtime-directory.ts");
+  const { writeFileAtomically } = await import("../../lib/atomic-file.ts");
+  const file = join(await openRuntimeDirectory(), `mcp-${port}.token`);
+  await writeFileAtomically(file, `${token}\n`);
+  return file;
+}

@@ -1,0 +1,220 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type FakeOptions, FakeRunner } from "../../../test/fakes/fake-runner.ts";
+import { FakeTerminal, type FakeTerminalOptions } from "../../../test/fakes/fake-terminal.ts";
+import { type SessionRecord, SessionStore } from "../../sessions/store.ts";
+import { main } from "./main.ts";
+
+let cwd: string;
+let state: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-sessions-"));
+  await chmod(cwd, 0o711);
+  state = join(cwd, "state");
+});
+afterEach(() => rm(cwd, { recursive: true, force: true }));
+
+/** Commands that look must not even ask which runners there are. */
+async function cli(argv: string[], options: FakeTerminalOptions = {}, fake?: FakeOptions) {
+  const terminal = new FakeTerminal({ cwd, ...options });
+  const runners = () => {
+    if (!fake) throw new Error("runners were asked for");
+    return [new FakeRunner(fake)];
+  };
+  const code = await main([...argv, "--state-dir", "state"], { terminal, runners });
+  const { stdout, stderr } = terminal;
+  return { code, stdout: stdout.text, stderr: stderr.text, bytes: stdout.bytes };
+}
+
+/** A session on disk that no program has touched, with files. */
+async function keep(id: string, files: Record<string, string | Buffer> = {}, facts: Partial<SessionRecord> = {}) {
+  const store = await SessionStore.open(state);
+  const workspace = facts.workspace ?? `m000000000000-${id}`;
+  const directory = join(store.workspacesDir, workspace);
+  await mkdir(directory, { recursive: true });
+  for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
+  await store.write({ version: 1, id, workspace, createdMs: 0, usedMs: 0, runs: 0, snapshot: undefined, ...facts });
+  return { store, directory };
+}
+
+describe("sessions", () => {
+  test("has none where nobody kept any, and makes no directory for looking", async () => {
+    expect(await cli(["sessions", "ls"])).toMatchObject({ code: 0, stdout: "no sessions\n" });
+    expect(JSON.parse((await cli(["sessions", "ls", "--json"])).stdout)).toEqual({ sessions: [] });
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  test("lists the last used first, and shows one with its history and files", async () => {
+    await keep("old", {}, { usedMs: 1 });
+    const { store } = await keep("new", { "a.txt": "hello" }, { usedMs: 2, runs: 2 });
+    const entry = { atMs: 1, language: "python", code: "print(1)", status: "ok", durationMs: 1 };
+    for (const run of [1, 2]) await store.appendHistory("new", { run, ...entry });
+    const { sessions } = JSON.parse((await cli(["sessions", "ls", "--json"])).stdout);
+    expect(sessions.map(({ id }: { id: string }) => id)).toEqual(["new", "old"]);
+    const shown = JSON.parse((await cli(["sessions", "show", "new", "--history", "1", "--json"])).stdout);
+    expect(shown).toMatchObject({ id: "new", state: "saved", runs: 2, snapshot: null, next: null });
+    expect(shown.history).toMatchObject([{ run: 2, code: "print(1)" }]);
+    expect(shown.files).toMatchObject([{ name: "a.txt", size: 5 }]);
+    expect((await cli(["sessions", "show", "new"])).stdout).toContain("a.txt");
+  });
+
+  test("removes what it can, and answers for what it cannot", async () => {
+    const { directory, store } = await keep("one", { "a.txt": "x" });
+    const { code, stdout, stderr } = await cli(["sessions", "rm", "nope", "one"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "removed one\n" });
+    expect(stderr).toContain('there is no session "nope"\nhint: `codecell sessions ls`');
+    expect(await store.list()).toEqual([]);
+    await expect(readdir(directory)).rejects.toThrow("ENOENT");
+    await keep("two");
+    const json = await cli(["sessions", "rm", "two", "../two", "--json"]);
+    expect(json.code).toBe(2);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      removed: [{ id: "two", files: "removed" }],
+      failed: [{ id: "../two", error: { code: "usage" } }],
+    });
+  });
+
+  test("lists a damaged session, refuses to show it and removes it", async () => {
+    const { store } = await keep("bad");
+    await writeFile(join(state, "sessions", "bad", "session.json"), '{"version": 1, "id"');
+    await mkdir(join(state, "sessions", "empty"));
+    const { sessions } = JSON.parse((await cli(["sessions", "ls", "--json"])).stdout);
+    expect(sessions).toMatchObject([
+      { id: "bad", state: "damaged" },
+      { id: "empty", state: "damaged" },
+    ]);
+    const shown = await cli(["sessions", "show", "bad"]);
+    expect(shown).toMatchObject({ code: 1, stderr: expect.stringContaining("codecell sessions rm bad") });
+    expect(await cli(["sessions", "rm", "bad", "empty"])).toMatchObject({
+      code: 0,
+      stdout: "removed bad\nremoved empty\n",
+    });
+    expect(await store.list()).toEqual([]);
+  });
+
+  test.each([
+    [["sessions", "show"], "needs ID"],
+    [["sessions", "rm"], "needs an ID"],
+    [["sessions", "show", "x", "--history", "-1"], "codecell help sessions show"],
+    [["sessions", "show", "x", "--history", "1e3"], "not a whole number"],
+    [["artifacts", "ls"], "needs --session ID"],
+    [["artifacts", "get", "--session", "x"], "needs NAME"],
+    [["artifacts", "get", "--session", "x", "n", "--start", "9", "--end", "3"], "from 9 on"],
+    [["artifacts", "get", "--session", "x", "n", "--json"], "--output FILE"],
+    [["run", "-c", "1"], "--session NAME"],
+    [["run", "-c", "1", "--session", "../x"], "not a session id"],
+  ])("refuses %j as a usage error", async (argv, message) => {
+    const { code, stdout, stderr } = await cli(argv);
+    expect({ code, said: stdout + stderr }).toEqual({ code: 2, said: expect.stringContaining(message) });
+  });
+});
+
+describe("artifacts", () => {
+  const bytes = Buffer.from(Array.from({ length: 2000 }, (_, index) => index % 256));
+
+  test("are listed in pages, without what cannot be named safely", async () => {
+    const { directory } = await keep("work", { "a.txt": "1", "b.txt": "22", "c\u001b[2J": "", "d.txt": "" });
+    await symlink("/etc/passwd", join(directory, "link"));
+    const first = await cli(["artifacts", "ls", "--session", "work", "--limit", "2"]);
+    expect(first.stdout.match(/\S+\.txt/g)).toEqual(["a.txt", "b.txt"]);
+    expect(first.stderr).toContain('go on with --after "b.txt"');
+    expect(first.stderr).toContain("2 entries are not listed");
+    const rest = JSON.parse((await cli(["artifacts", "ls", "--session", "work", "--after", "b.txt", "--json"])).stdout);
+    expect(rest).toMatchObject({ files: [{ name: "d.txt", size: 0 }], next: null, truncated: false });
+  });
+
+  test("come out byte for byte, whole or a range of them", async () => {
+    await keep("work", { "data.bin": bytes });
+    const get = (...argv: string[]) => cli(["artifacts", "get", "--session", "work", "data.bin", ...argv]);
+    expect((await get()).bytes).toEqual(bytes);
+    expect((await get("--start", "3", "--end", "6")).bytes).toEqual(bytes.subarray(3, 6));
+    expect((await get("--start", "1990", "--end", "9999", "-o", "-")).bytes).toEqual(bytes.subarray(1990));
+    expect((await get("--output", "out.bin")).stdout).toBe("wrote out.bin (2 KiB)\n");
+    expect(await readFile(join(cwd, "out.bin"))).toEqual(bytes);
+    expect(await get("--output", "out.bin")).toMatchObject({ code: 2, stderr: expect.stringContaining("--force") });
+    const forced = await get("--output", "out.bin", "--force", "--end", "5", "--json");
+    expect(JSON.parse(forced.stdout)).toMatchObject({ name: "data.bin", size: 2000, bytes: 5 });
+    expect(await readFile(join(cwd, "out.bin"))).toEqual(bytes.subarray(0, 5));
+    expect(await get("--output", "no/such/out.bin")).toMatchObject({ code: 2 });
+  });
+
+  test("reach a terminal as safe text only, unless forced", async () => {
+    const attack = "é\u001b]52;c;cm0=\u0007\n";
+    await keep("work", { "data.bin": bytes, "notes.txt": attack });
+    const get = (...argv: string[]) => cli(["artifacts", "get", "--session", "work", ...argv], { isTTY: true });
+    expect((await get("notes.txt")).bytes.toString()).toBe("é^[]52;c;cm0=^G\n");
+    const refused = await get("data.bin");
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("not text") });
+    expect(refused.bytes).toHaveLength(0);
+    expect((await get("data.bin", "--force")).bytes).toEqual(bytes);
+  });
+
+  test.each([
+    ["missing.txt", 1],
+    ["link", 3],
+    ["../../sessions/work/session.json", 3],
+    ["/etc/passwd", 3],
+    ["a\u001b[2J", 3],
+  ])("are not given out for %j", async (name, expected) => {
+    const { directory } = await keep("work");
+    await symlink("/etc/passwd", join(directory, "link"));
+    const { code, bytes: got, stderr } = await cli(["artifacts", "get", "--session", "work", name]);
+    expect({ code, got }).toEqual({ code: expected, got: Buffer.alloc(0) });
+    expect(stderr).not.toContain("\u001b");
+  });
+
+  test("of a session without a workspace here are not supported", async () => {
+    const { directory } = await keep("work");
+    await rm(directory, { recursive: true });
+    const { code, stderr } = await cli(["artifacts", "ls", "--session", "work"]);
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("no workspace of its own") });
+  });
+});
+
+describe("run --session in a runner that keeps nothing", () => {
+  const program: FakeOptions["program"] = (cell) => ({ result: `<${cell.code}>` });
+
+  test("runs, says that nothing was saved, and keeps the history", async () => {
+    const first = await cli(["run", "--session", "work", "-c", "one"], {}, { program });
+    expect(first).toMatchObject({ code: 0, stdout: "<one>\n" });
+    expect(first.stderr).toContain("codecell: the variables were not saved: the wasm runner has no snapshot");
+    const second = await cli(["run", "--session", "work", "-c", "two", "--json"], {}, { program });
+    const { exit_code, artifacts, session } = JSON.parse(second.stdout);
+    expect({ exit_code, artifacts }).toEqual({ exit_code: 0, artifacts: [] });
+    expect(session).toMatchObject({ id: "work", saved: null, problem: expect.stringContaining("not saved") });
+    const shown = JSON.parse((await cli(["sessions", "show", "work", "--json"])).stdout);
+    expect(shown).toMatchObject({
+      runs: 2,
+      history: [
+        { run: 1, code: "one" },
+        { run: 2, code: "two" },
+      ],
+      files: null,
+    });
+    expect(await cli(["artifacts", "ls", "--session", "work"])).toMatchObject({ code: 4 });
+  });
+
+  test("says after a loss what the next run starts from", async () => {
+    const lost: FakeOptions["program"] = () => ({ status: "crashed", state: "lost", notes: ["it fell over"] });
+    const { code, stderr } = await cli(["run", "--session", "work", "-c", "x"], {}, { program: lost });
+    expect(code).toBe(1);
+    expect(stderr).toContain("codecell: it fell over\n");
+    expect(stderr).toContain("codecell: the variables are lost, and none were saved before; files stay\n");
+  });
+
+  test("saves and restores nothing, and says which runner cannot", async () => {
+    await keep("work");
+    expect(await cli(["sessions", "save", "work"], {}, {})).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining("no snapshot"),
+    });
+    expect(await cli(["sessions", "restore", "work"], {}, {})).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("no saved variables"),
+    });
+    expect(await cli(["sessions", "restore", "nope"], {}, {})).toMatchObject({ code: 1 });
+  });
+});

@@ -1,0 +1,63 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { smallPng } from "../../../test/fakes/small-png.ts";
+import { openWorkspaceFiles, type WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import { artifactContent } from "./artifact-content.ts";
+
+let directory: string;
+let files: WorkspaceFiles;
+beforeAll(async () => {
+  directory = await realpath(await mkdtemp(join(tmpdir(), "codecell-content-")));
+  await mkdir(join(directory, "a"));
+  await writeFile(join(directory, "a/long.txt"), "ü".repeat(60_000));
+  await writeFile(join(directory, "red.png"), smallPng());
+  await writeFile(join(directory, "fake.png"), "<script>");
+  await writeFile(join(directory, "large.bin"), Buffer.alloc(600 * 1024, 0xff));
+  await writeFile(join(directory, "empty.txt"), "");
+  files = await openWorkspaceFiles(directory);
+});
+afterAll(async () => {
+  await files[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true });
+});
+
+test("gives text in parts that join to the whole", async () => {
+  let text = "";
+  for (let start = 0; start < 120_000; ) {
+    const part = await artifactContent(files, "a/long.txt", { start });
+    if (part.body.as !== "text") throw new Error("not text");
+    text += part.body.text;
+    expect(part.end).toBeGreaterThan(start);
+    start = part.end;
+  }
+  expect(text).toBe("ü".repeat(60_000));
+  // a part that begins or ends inside a character moves to its border
+  expect((await artifactContent(files, "a/long.txt", { start: 0, end: 3 })).end).toBe(2);
+});
+
+test("gives a picture as an image, and as bytes when a part is asked for", async () => {
+  expect((await artifactContent(files, "red.png")).body.as).toBe("image");
+  expect((await artifactContent(files, "red.png", { start: 8 })).body.as).toBe("base64");
+});
+
+test("does not take a name for what a file is", async () => {
+  const { mimeType, body } = await artifactContent(files, "fake.png");
+  expect(mimeType).toBe("application/octet-stream");
+  expect(body.as).not.toBe("image");
+});
+
+test("refuses more bytes than a client takes, and gives a part of them", async () => {
+  await expect(artifactContent(files, "large.bin")).rejects.toMatchObject({ code: "too_large" });
+  const part = await artifactContent(files, "large.bin", { start: 10, end: 20 });
+  expect(part).toMatchObject({ start: 10, end: 20, size: 600 * 1024 });
+});
+
+test("reads an empty file and a range past the end as nothing", async () => {
+  expect((await artifactContent(files, "empty.txt")).body).toEqual({ as: "text", text: "" });
+  expect(await artifactContent(files, "a/long.txt", { start: 999_999 })).toMatchObject({
+    start: 120_000,
+    end: 120_000,
+  });
+});

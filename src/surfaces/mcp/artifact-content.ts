@@ -1,0 +1,76 @@
+import { mimeHeadBytes, mimeTypeOf } from "../../artifacts/mime.ts";
+import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { imageLimits } from "./image-content.ts";
+import { isSoundPng } from "./sound-image.ts";
+
+const maxTextBytes = 48 * 1024;
+const maxBinaryBytes = 512 * 1024;
+
+/** A part of a file in the form that a model takes best. `end` is the first byte that is not in it. */
+export interface ArtifactContent {
+  readonly mimeType: string;
+  readonly size: number;
+  readonly start: number;
+  readonly end: number;
+  readonly body:
+    | { readonly as: "text"; readonly text: string }
+    | { readonly as: "image" | "base64"; readonly data: Uint8Array };
+}
+
+export async function artifactContent(
+  files: WorkspaceFiles,
+  name: string,
+  range: { start?: number | undefined; end?: number | undefined } = {},
+): Promise<ArtifactContent> {
+  const { data: head, size } = await files.read(name, { start: 0, end: mimeHeadBytes });
+  const mimeType = mimeTypeOf(name, head);
+  const start = Math.min(range.start ?? 0, size);
+  const wanted = Math.max(start, Math.min(range.end ?? size, size));
+  const read = async (most: number) => {
+    const end = Math.min(wanted, start + most);
+    return end > start ? (await files.read(name, { start, end })).data : new Uint8Array();
+  };
+  if (isText(mimeType, head)) {
+    const whole = await read(maxTextBytes);
+    const data = start + whole.byteLength < size ? whole.subarray(0, lastWholeCharacter(whole)) : whole;
+    const text = new TextDecoder().decode(data);
+    return { mimeType, size, start, end: start + data.byteLength, body: { as: "text", text } };
+  }
+  if (mimeType === "image/png" && range.start === undefined && range.end === undefined && size <= imageLimits.bytes) {
+    const data = await read(imageLimits.bytes);
+    if (isSoundPng(data)) return { mimeType, size, start, end: size, body: { as: "image", data } };
+  }
+  if (wanted - start > maxBinaryBytes) {
+    throw new CodecellError(
+      "too_large",
+      `${name} has ${size} bytes of ${mimeType}; at most ${maxBinaryBytes} at once`,
+      {
+        hint: "give start and end, or let code in the session make something smaller of it",
+      },
+    );
+  }
+  const data = await read(maxBinaryBytes);
+  return { mimeType, size, start, end: start + data.byteLength, body: { as: "base64", data } };
+}
+
+function isText(mimeType: string, head: Uint8Array): boolean {
+  if (/^text\/|[/+](?:json|jsonl|xml)$/.test(mimeType.split(";")[0] ?? "")) return true;
+  if (mimeType !== "application/octet-stream") return false;
+  try {
+    return !new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true }).includes("\0");
+  } catch {
+    return false;
+  }
+}
+
+/** Where the last whole UTF-8 character ends: a page must not cut one in two. */
+function lastWholeCharacter(data: Uint8Array): number {
+  for (let back = 1; back <= Math.min(4, data.length); back++) {
+    const byte = data[data.length - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue; // inside a character
+    const length = byte < 0x80 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return length > back ? data.length - back : data.length;
+  }
+  return data.length;
+}

@@ -1,0 +1,63 @@
+import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
+import { CodecellError } from "../../lib/errors.ts";
+import { artifactContent } from "./artifact-content.ts";
+import { artifactTemplate, artifactUri } from "./artifact-uri.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+const maxListed = 500;
+const maxPerSession = 100;
+
+/** The files of living sessions as resources. Listing them starts nothing and wakes no saved session. */
+export function registerArtifactResources(server: McpServer, sandbox: Sandbox): void {
+  const template = new ResourceTemplate(artifactTemplate, {
+    list: async () => ({ resources: await listed(sandbox) }),
+    complete: { session: async (typed) => (await living(sandbox)).filter((id) => id.startsWith(typed)).slice(0, 100) },
+  });
+  const about = { title: "File of a session", description: "A file that code made in a session, or that was uploaded" };
+  server.registerResource("artifact", template, about, async (uri, variables) => {
+    const session = decoded(variables.session);
+    const name = decoded(variables.name);
+    // Asking for a resource is no reason to start anything: what is not alive here is not found.
+    if (session === undefined || name === undefined || !(await living(sandbox)).includes(session)) {
+      throw new ResourceNotFoundError(uri.href);
+    }
+    try {
+      const files = await (await sandbox.session(session)).files();
+      const { mimeType, body } = await artifactContent(files, name);
+      const about = { uri: uri.href, mimeType };
+      if (body.as === "text") return { contents: [{ ...about, text: body.text }] };
+      return { contents: [{ ...about, blob: Buffer.from(body.data).toString("base64") }] };
+    } catch (error) {
+      const isMissing = error instanceof CodecellError && ["file_missing", "file_refused"].includes(error.code);
+      throw isMissing ? new ResourceNotFoundError(uri.href, error.message) : error;
+    }
+  });
+}
+
+async function listed(sandbox: Sandbox) {
+  const resources: { uri: string; name: string; size: number }[] = [];
+  for (const id of await living(sandbox)) {
+    if (resources.length >= maxListed) break;
+    // A runner without files on the host, or a session that ended meanwhile, has none to list.
+    const page = await sandbox
+      .session(id)
+      .then((session) => session.listFiles({ limit: Math.min(maxPerSession, maxListed - resources.length) }))
+      .catch(() => undefined);
+    for (const { path, size } of page?.files ?? []) resources.push({ uri: artifactUri(id, path), name: path, size });
+  }
+  return resources;
+}
+
+async function living(sandbox: Sandbox): Promise<string[]> {
+  const sessions = (await sandbox.opened?.list()) ?? [];
+  return sessions.filter(({ state }) => state === "live").map(({ id }) => id);
+}
+
+function decoded(value: string | string[] | undefined): string | undefined {
+  if (typeof value !== "string") return undefined;
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}

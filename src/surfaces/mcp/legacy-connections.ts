@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
+import { isInitializeRequest } from "@modelcontextprotocol/server";
+import type { Sandbox } from "./sandbox.ts";
+import { buildMcpServer, type McpServerOptions } from "./server.ts";
+
+const maxConnections = 256;
+const idleMs = 30 * 60_000;
+
+interface Connection {
+  readonly transport: NodeStreamableHTTPServerTransport;
+  readonly tell: () => void;
+  requests: number;
+  usedAt: number;
+}
+
+/**
+ * HTTP clients of the protocol before 2026-07-28. They have connections with an id, and a cancellation comes as a request
+ * of its own, so it has to find the instance that runs the call. A connection owns no session of the sandbox.
+ */
+export class LegacyConnections implements AsyncDisposable {
+  readonly #sandbox: Sandbox;
+  readonly #options: McpServerOptions;
+  readonly #connections = new Map<string, Connection>();
+  readonly #sweep = setInterval(() => this.#closeIdle(), 60_000).unref();
+
+  constructor(sandbox: Sandbox, options: McpServerOptions) {
+    this.#sandbox = sandbox;
+    this.#options = options;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+    const id = request.headers["mcp-session-id"];
+    if (id === undefined && isInitializeRequest(body)) return this.#open(request, response, body);
+    const connection = typeof id === "string" ? this.#connections.get(id) : undefined;
+    if (connection) return this.#serve(connection, request, response, body);
+    if (id === undefined) return refuse(response, 400, -32_000, "an Mcp-Session-Id header is needed");
+    refuse(response, 404, -32_001, "this connection is not known; initialize again");
+  }
+
+  artifactsChanged(): void {
+    for (const { tell } of this.#connections.values()) tell();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.allSettled([...this.#connections.values()].map(({ transport }) => transport.close()));
+  }
+
+  async #open(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+    if (this.#connections.size >= maxConnections && !this.#closeOldest()) {
+      return refuse(response, 503, -32_000, `${maxConnections} connections are open`);
+    }
+    const server = buildMcpServer(this.#sandbox, this.#options);
+    const transport: NodeStreamableHTTPServerTransport = new NodeStreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (id) => {
+        this.#connections.set(id, connection);
+      },
+    });
+    const tell = () => {
+      if (server.isConnected()) server.sendResourceListChanged();
+    };
+    const connection: Connection = { transport, tell, requests: 0, usedAt: performance.now() };
+    await server.connect(transport);
+    const closed = transport.onclose;
+    transport.onclose = () => {
+      if (transport.sessionId !== undefined) this.#connections.delete(transport.sessionId);
+      closed?.();
+    };
+    await this.#serve(connection, request, response, body);
+  }
+
+  async #serve(connection: Connection, request: IncomingMessage, response: ServerResponse, body: unknown) {
+    connection.requests++;
+    connection.usedAt = performance.now();
+    response.once("close", () => {
+      connection.requests--;
+      connection.usedAt = performance.now();
+    });
+    await connection.transport.handleRequest(request, response, body);
+  }
+
+  #closeIdle(): void {
+    const oldest = performance.now() - idleMs;
+    for (const { transport, requests, usedAt } of this.#connections.values()) {
+      if (requests === 0 && usedAt < oldest) void transport.close();
+    }
+  }
+
+  #closeOldest(): boolean {
+    const idle = [...this.#connections.values()].filter(({ requests }) => requests === 0);
+    const [oldest] = idle.sort((a, b) => a.usedAt - b.usedAt);
+    void oldest?.transport.close();
+    return oldest !== undefined;
+  }
+}
+
+function refuse(response: ServerResponse, status: number, code: number, message: string): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
+}

@@ -1,0 +1,33 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { registerArtifactResources } from "./artifact-resources.ts";
+import { instructionsFor } from "./instructions.ts";
+import type { Sandbox } from "./sandbox.ts";
+import type { HostEffects } from "./tool.ts";
+import { toolsOf } from "./toolset.ts";
+import type { ToolsetName } from "./toolset-name.ts";
+
+export interface McpServerOptions {
+  readonly version: string;
+  readonly tools: ToolsetName;
+  readonly effects: HostEffects;
+  /** whether a model is there for sub-agents */
+  readonly hasModel?: boolean;
+}
+
+const listTtlMs = 300_000;
+
+/** One protocol instance: per connection, or per request where the protocol has no connections. It owns nothing. */
+export function buildMcpServer(sandbox: Sandbox, options: McpServerOptions): McpServer {
+  const { version, tools, effects, hasModel = false } = options;
+  const server = new McpServer(
+    { name: "codecell", title: "codecell sandbox", version },
+    {
+      instructions: instructionsFor(tools),
+      capabilities: { tools: {}, resources: { listChanged: true } },
+      cacheHints: { "tools/list": { ttlMs: listTtlMs, cacheScope: "public" } },
+    },
+  );
+  for (const tool of toolsOf(tools, { hasModel })) tool.register(server, sandbox, effects);
+  registerArtifactResources(server, sandbox);
+  return server;
+}

@@ -1,0 +1,28 @@
+import type { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Logger } from "../../lib/logger.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { buildMcpServer, type McpServerOptions } from "./server.ts";
+
+/** Speaks MCP, of either era, on this process's standard input and output, until it is disposed. */
+export function serveOverStdio(sandbox: Sandbox, options: McpServerOptions, logger: Logger): AsyncDisposable {
+  // One stray line on stdout would break the protocol.
+  console.log = console.info = console.debug = console.error;
+  let server: McpServer | undefined;
+  const stopTelling = sandbox.onArtifactsChanged(() => {
+    if (server?.isConnected()) server.sendResourceListChanged();
+  });
+  const connection = serveStdio(
+    () => {
+      server = buildMcpServer(sandbox, options);
+      return server;
+    },
+    { onerror: (error) => logger.warn("mcp", { error }) },
+  );
+  return {
+    async [Symbol.asyncDispose]() {
+      stopTelling();
+      await connection.close();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { artifactUri } from "../artifact-uri.ts";
+import { defineTool } from "../tool.ts";
+
+const pageSize = 200;
+
+export const listArtifactsTool = defineTool({
+  name: "list_artifacts",
+  title: "List the files of a session",
+  description: `List the files in a session's working directory, by path, ${pageSize} at a time. Pass the answer's \`next\` as \`after\` for the next page.`,
+  input: z.strictObject({
+    session_id: z.string(),
+    after: z.string().optional().describe("Path after which the page starts: `next` of the page before."),
+  }),
+  output: z.object({
+    session_id: z.string(),
+    files: z.array(z.object({ uri: z.string(), name: z.string(), size: z.number(), modified: z.string() })),
+    next: z.string().nullable(),
+    left_out: z.number().describe("entries that are not given out: links, special files, denied names"),
+  }),
+  effect: "reads",
+  async call({ session_id, after }, sandbox) {
+    const session = await sandbox.session(session_id);
+    const page = await session.listFiles({ limit: pageSize, ...(after === undefined ? {} : { after }) });
+    const files = page.files.map(({ path, size, modifiedMs }) => ({
+      ...{ uri: artifactUri(session_id, path), name: path, size, modified: new Date(modifiedMs).toISOString() },
+    }));
+    return { facts: { session_id, files, next: page.next ?? null, left_out: page.leftOut } };
+  },
+});

@@ -1,0 +1,185 @@
+import { readdirSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import type { ManagerOptions, SessionManager } from "../../src/sessions/manager.ts";
+import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
+import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
+
+describe.skipIf(skipsProcess)("a session manager", () => {
+  let stateDir: string;
+  const opened: SessionManager[] = [];
+  beforeEach(async () => {
+    stateDir = await newStateDir();
+  });
+  afterEach(async () => {
+    for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
+    await removeStateDir(stateDir);
+  });
+  const open = async (session: PolicyInput["session"] = {}, options: Partial<ManagerOptions> = {}) => {
+    const manager = await openManager(stateDir, { session, proc: { timeout: "10s" } }, options);
+    opened.push(manager);
+    return manager;
+  };
+
+  describe("by id", () => {
+    test("gives one session to everybody who asks for it at once", async () => {
+      const manager = await open();
+      const all = await Promise.all(Array.from({ length: 12 }, () => manager.getOrCreate("one")));
+      expect(new Set(all).size).toBe(1);
+      expect(await manager.list()).toHaveLength(1);
+      expect(await manager.get("one")).toBe(all[0]);
+    });
+
+    test("makes ids that cannot be guessed, and takes none that could be a path", async () => {
+      const manager = await open();
+      const made = await Promise.all([manager.getOrCreate(), manager.getOrCreate()]);
+      expect(made[0]?.id).not.toBe(made[1]?.id);
+      for (const { id } of made) expect(id).toMatch(/^s-\w{20,}$/);
+      for (const id of ["", "../x", "a/b", ".hidden", "a\0b", "a b", "x".repeat(65), "a..b", "-a"]) {
+        await expect(manager.getOrCreate(id)).rejects.toMatchObject({ code: "usage" });
+        await expect(manager.get(id)).rejects.toMatchObject({ code: "usage" });
+        await expect(manager.close(id)).rejects.toMatchObject({ code: "usage" });
+      }
+    });
+
+    test("knows no session that was never there or is closed", async () => {
+      const manager = await open();
+      await expect(manager.get("never")).rejects.toMatchObject({ code: "session_unknown" });
+      await expect(manager.close("never")).rejects.toMatchObject({ code: "session_unknown" });
+      await expect(manager.fork("never")).rejects.toMatchObject({ code: "session_unknown" });
+      const session = await manager.getOrCreate("here");
+      await manager.close("here");
+      await expect(session.run("1")).rejects.toMatchObject({ code: "session_closed" });
+      await expect(manager.get("here")).rejects.toMatchObject({ code: "session_unknown" });
+      expect(readdirSync(`${stateDir}/workspaces`)).toEqual([]);
+    });
+
+    test("gives a closed session's id to a new one, also while the old one is still closing", async () => {
+      const manager = await open();
+      await runIn(await manager.getOrCreate("again"), "x = 1");
+      const closing = manager.close("again");
+      const fresh = await manager.getOrCreate("again");
+      await closing;
+      expect(await runIn(fresh, "'x' in globals()")).toMatchObject({ result: "False" });
+    });
+  });
+
+  describe("at its limit", () => {
+    test("refuses the next session, or lets it wait for a place", async () => {
+      const manager = await open({ limit: 2 });
+      await manager.getOrCreate("a");
+      await manager.getOrCreate("b");
+      await expect(manager.getOrCreate("c")).rejects.toMatchObject({ code: "session_limit" });
+      await expect(manager.fork("a")).rejects.toMatchObject({ code: "session_limit" });
+      await expect(manager.getOrCreate("c", { waitMs: 60 })).rejects.toMatchObject({ code: "session_limit" });
+      const waiting = manager.getOrCreate("d", { waitMs: 20_000 });
+      await idle(20);
+      const began = performance.now();
+      await manager.close("a");
+      expect((await within(5_000, waiting)).id).toBe("d");
+      expect(performance.now() - began).toBeLessThan(3_000);
+      expect((await manager.getOrCreate("b")).id).toBe("b");
+    });
+
+    test("lets nobody wait for a manager that closes", async () => {
+      const manager = await open({ limit: 1 });
+      await manager.getOrCreate("a");
+      const waiting = manager.getOrCreate("b", { waitMs: 60_000 });
+      waiting.catch(() => {});
+      await idle(20);
+      await within(10_000, manager[Symbol.asyncDispose]());
+      await expect(waiting).rejects.toMatchObject({ code: "session_closed" });
+    });
+  });
+
+  describe("over time", () => {
+    test("ends an idle session and tells the next caller why, once", async () => {
+      const manager = await open({ idle: "250ms" });
+      const session = await manager.getOrCreate("idler");
+      await runIn(session, "open('f', 'w').write('x')");
+      expect(await eventually(() => session.state === "closed", 5_000)).toBe(true);
+      await expect(session.run("1")).rejects.toMatchObject({ code: "session_culled" });
+      await expect(manager.get("idler")).rejects.toMatchObject({
+        code: "session_culled",
+        message: expect.stringContaining("session.idle"),
+      });
+      expect(await runIn(await manager.getOrCreate("idler"), "import os\nos.listdir()")).toMatchObject({
+        result: "[]",
+      });
+    });
+
+    test("does not end a session that runs, or that is used again and again", async () => {
+      const manager = await open({ idle: "250ms" });
+      const session = await manager.getOrCreate("busy");
+      expect(await runIn(session, "import time\ntime.sleep(0.7)\nx = 1")).toMatchObject({ status: "ok" });
+      for (let round = 0; round < 6; round++) {
+        await idle(100);
+        expect(await runIn(session, "x")).toMatchObject({ result: "1" });
+      }
+    });
+
+    test("ends a session at its lifetime, whatever it does, and its run says so", async () => {
+      const manager = await open({ lifetime: "300ms" });
+      const session = await manager.getOrCreate("old");
+      const run = await session.run("while True: pass");
+      expect(await within(10_000, run.result)).toMatchObject({ state: "lost" });
+      await expect(manager.get("old")).rejects.toMatchObject({
+        code: "session_culled",
+        message: expect.stringContaining("session.lifetime"),
+      });
+    });
+  });
+
+  describe("with calls at the same time", () => {
+    test("refuses a second run, or queues it, each one after the other", async () => {
+      const manager = await open();
+      const session = await manager.getOrCreate("queue");
+      const first = await session.run("import time\ntime.sleep(0.3)\norder = [0]");
+      await expect(session.run("1")).rejects.toMatchObject({ code: "session_busy" });
+      const queued = [1, 2, 3, 4, 5].map((n) => runIn(session, `order.append(${n})`, { whenBusy: "queue" }));
+      expect((await first.result).status).toBe("ok");
+      for (const result of await Promise.all(queued)) expect(result.status).toBe("ok");
+      expect(await runIn(session, "order")).toMatchObject({ result: "[0, 1, 2, 3, 4, 5]" });
+    });
+  });
+
+  describe("whose cell dies between two runs", () => {
+    test.each([true, false])("says in the next result what became of the variables (persist: %s)", async (persist) => {
+      const manager = await open({ persist });
+      const session = await manager.getOrCreate("victim");
+      await runIn(
+        session,
+        "x = 1\nopen('kept.txt', 'w').write('file')\nopen('/proc/self/comm', 'w').write('victim-cell')",
+      );
+      const worker = hostProcesses().find(({ status }) => status.Name === "victim-cell");
+      process.kill(Number(worker?.status.PPid), "SIGKILL");
+      expect(await eventually(() => session.state !== "live")).toBe(true);
+      const next = await runIn(session, "'x' in globals(), open('kept.txt').read()");
+      expect(next).toMatchObject({ status: "ok", result: "(False, 'file')" });
+      expect(next.notes.join()).toMatch(/variables/);
+      expect(await runIn(session, "1")).toMatchObject({ notes: [] });
+    });
+  });
+
+  describe("with a pool", () => {
+    test("hands each cell out once, and never a dead one", async () => {
+      const manager = await open({ pool: 2 });
+      await manager.poolFilled();
+      const one = await manager.getOrCreate();
+      const two = await manager.getOrCreate();
+      await runIn(one, "x = 1; open('mine', 'w').write('x')");
+      expect(await runIn(two, "import os\n'x' in globals(), os.listdir()")).toMatchObject({ result: "(False, [])" });
+      expect(manager.poolStatistics).toMatchObject({ hits: 2, target: 2 });
+      await manager.close(one.id);
+      await manager.close(two.id);
+      await manager.poolFilled();
+      expect(manager.poolStatistics.ready).toBe(2);
+      const cells = ownCells();
+      expect(cells).toHaveLength(2);
+      for (const { pid } of cells) process.kill(pid, "SIGKILL");
+      await idle(200);
+      const session = await within(10_000, manager.getOrCreate("after"));
+      expect(await runIn(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+    });
+  });
+});

@@ -1,0 +1,212 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
+import { chmod, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import type { SessionManager } from "../../src/sessions/manager.ts";
+import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
+import { eventually, hostProcesses, idle, skipsProcess, within } from "../support/process-cells.ts";
+
+describe.skipIf(skipsProcess)("a persistent session", () => {
+  let stateDir: string;
+  const opened: SessionManager[] = [];
+  beforeEach(async () => {
+    stateDir = await newStateDir();
+  });
+  afterEach(async () => {
+    for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
+    await removeStateDir(stateDir);
+  });
+  const open = async (session: PolicyInput["session"] = {}, dir = stateDir) => {
+    const manager = await openManager(dir, { session: { persist: true, ...session }, proc: { timeout: "10s" } });
+    opened.push(manager);
+    return manager;
+  };
+  const restart = async (manager: SessionManager, session: PolicyInput["session"] = {}) => {
+    await manager[Symbol.asyncDispose]();
+    return open(session);
+  };
+  const recordPath = (id: string) => join(stateDir, "sessions", id, "session.json");
+  const snapshotPath = async (id: string) => {
+    const names = await readdir(join(stateDir, "sessions", id));
+    return join(stateDir, "sessions", id, names.find((name) => name.startsWith("snapshot-")) ?? "");
+  };
+  const begun = async (id = "kept") => {
+    const manager = await open();
+    const session = await manager.getOrCreate(id);
+    await runIn(
+      session,
+      "import threading\nx = [1, 2]\nlock = threading.Lock()\ndef f(): return x\nopen('file.txt', 'w').write('file')",
+    );
+    return { manager, session };
+  };
+
+  test("comes back with variables, files and history, and says what did not come back", async () => {
+    const { manager } = await begun();
+    const next = await restart(manager);
+    expect(await next.list()).toMatchObject([{ id: "kept", state: "saved", runs: 1 }]);
+    const session = await next.get("kept");
+    const result = await runIn(session, "f(), open('file.txt').read()");
+    expect(result).toMatchObject({ status: "ok", result: "([1, 2], 'file')" });
+    expect(result.notes.join("; ")).toMatch(/restored from the save after run 1; did not come back: lock/);
+    expect(await runIn(session, "1")).toMatchObject({ notes: [] });
+    expect((await session.history()).map(({ run, status }) => ({ run, status }))).toEqual([
+      { run: 1, status: "ok" },
+      { run: 2, status: "ok" },
+      { run: 3, status: "ok" },
+    ]);
+  });
+
+  test("is saved on request, on idle and in the middle of a run that is stopped for it", async () => {
+    const { manager, session } = await begun();
+    expect(await session.save()).toMatchObject({ run: 1, skipped: [{ name: "lock" }] });
+    await runIn(session, "x = 'later'");
+    expect(await eventually(() => session.record.snapshot?.run === 2, 8_000)).toBe(true);
+    const going = await session.run("y = 'in the middle'\nwhile True: pass");
+    await idle(100);
+    const next = await restart(manager);
+    expect(await going.result).toMatchObject({ status: "interrupted", state: "kept" });
+    expect(await runIn(await next.get("kept"), "x, y")).toMatchObject({ result: "('later', 'in the middle')" });
+  });
+
+  test("that is idle is put aside, and the next call brings it back", async () => {
+    const manager = await open({ idle: "300ms" });
+    const session = await manager.getOrCreate("kept");
+    await runIn(session, "x = 1");
+    expect(await eventually(() => session.state === "closed")).toBe(true);
+    const again = await within(10_000, manager.get("kept"));
+    expect(await runIn(again, "x")).toMatchObject({ result: "1" });
+  });
+
+  test("tells that another Python saved it", async () => {
+    const { manager } = await begun();
+    await manager[Symbol.asyncDispose]();
+    const record = JSON.parse(await readFile(recordPath("kept"), "utf8"));
+    record.snapshot.python = "3.99.1";
+    await writeFile(recordPath("kept"), JSON.stringify(record));
+    const next = await open();
+    const { notes } = await runIn(await next.get("kept"), "x");
+    expect(notes.join("; ")).toContain("saved by Python 3.99.1");
+  });
+
+  test.each([
+    ["cut", async (path: string) => truncate(path, statSync(path).size - 1)],
+    ["changed", async (path: string) => writeFile(path, Buffer.alloc(statSync(path).size))],
+    ["gone", async (path: string) => rm(path)],
+  ])("whose snapshot is %s keeps its files and says so", async (_, damage) => {
+    const { manager } = await begun();
+    await manager[Symbol.asyncDispose]();
+    await damage(await snapshotPath("kept"));
+    const next = await open();
+    const session = await next.get("kept");
+    const result = await runIn(session, "open('file.txt').read(), 'x' in globals()");
+    expect(result).toMatchObject({ status: "ok", result: "('file', False)" });
+    expect(result.notes.join()).toMatch(/saved variables.*damaged.*without its variables/);
+  });
+
+  test("whose record is torn is refused with the way out, and its files stay", async () => {
+    const { manager } = await begun();
+    await manager[Symbol.asyncDispose]();
+    await truncate(recordPath("kept"), 40);
+    const next = await open();
+    await expect(next.get("kept")).rejects.toMatchObject({
+      code: "snapshot_damaged",
+      hint: expect.stringContaining("rm"),
+    });
+    await expect(next.getOrCreate("kept")).rejects.toMatchObject({ code: "snapshot_damaged" });
+    const [workspace] = readdirSync(join(stateDir, "workspaces"));
+    expect(await readFile(join(stateDir, "workspaces", workspace ?? "", "file.txt"), "utf8")).toBe("file");
+    await runIn(await next.getOrCreate("other"), "1");
+    await next.close("kept", { forget: true });
+    await expect(next.get("kept")).rejects.toMatchObject({ code: "session_unknown" });
+  });
+
+  test("lives in one manager at a time, and nobody else removes it", async () => {
+    const { manager, session } = await begun();
+    const other = await open();
+    await expect(other.get("kept")).rejects.toMatchObject({ code: "session_busy" });
+    await expect(other.close("kept", { forget: true })).rejects.toMatchObject({ code: "session_busy" });
+    const fleeting = await open({ persist: false });
+    await expect(fleeting.get("kept")).rejects.toMatchObject({ code: "session_unknown" });
+    await runIn(await fleeting.getOrCreate("kept"), "x = 'another'");
+    await fleeting.close("kept");
+    expect(await runIn(session, "x, open('file.txt').read()")).toMatchObject({ result: "([1, 2], 'file')" });
+    await manager[Symbol.asyncDispose]();
+    expect(await runIn(await other.get("kept"), "x")).toMatchObject({ result: "[1, 2]" });
+  });
+
+  test("keeps its files when the fork or the parent that shares them is forgotten", async () => {
+    const { manager } = await begun();
+    await runIn(await manager.fork("kept", "fork"), "y = 'fork'");
+    let next = await restart(manager);
+    await next.close("kept", { forget: true });
+    expect(await runIn(await next.get("fork"), "x, y, open('file.txt').read()")).toMatchObject({
+      result: "([1, 2], 'fork', 'file')",
+    });
+    next = await restart(next);
+    await next.close("fork", { forget: true });
+    expect(readdirSync(join(stateDir, "workspaces"))).toEqual([]);
+    expect(readdirSync(join(stateDir, "sessions"))).toEqual([]);
+  });
+
+  test("whose cell is killed before any save says that its variables are lost, also in the next process", async () => {
+    const { manager, session } = await begun();
+    await runIn(session, "open('/proc/self/comm', 'w').write('kept-worker')");
+    const worker = hostProcesses().find(({ status }) => status.Name === "kept-worker");
+    process.kill(Number(worker?.status.PPid), "SIGKILL");
+    await eventually(() => session.state !== "live");
+    const next = await restart(manager);
+    const result = await runIn(await next.get("kept"), "'x' in globals(), open('file.txt').read()");
+    expect(result.result).toBe("(False, 'file')");
+    expect(result.notes.join()).toContain("without them");
+  });
+
+  test("with a value that ends the interpreter which saves it goes on, and its next result tells", async () => {
+    const { session } = await begun();
+    await runIn(session, "import os\nclass Exits:\n    def __reduce__(self): os._exit(3)\nbad = Exits()");
+    await expect(session.save()).rejects.toMatchObject({ code: "cell_lost" });
+    await runIn(session, "z = 1");
+    await idle(2_600);
+    const told = await runIn(session, "x, z");
+    expect(told).toMatchObject({ status: "ok", result: "([1, 2], 1)" });
+    expect(told.notes.join()).toContain("could not be saved");
+  });
+
+  const canMount = process.getuid?.() === 0 && canMountTmpfs();
+  test.skipIf(!canMount)("on a full disk keeps its last save, its cell and its files, and tells", async () => {
+    const dir = join(stateDir, "small");
+    await mkdir(dir);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m,mode=0711", "none", dir]);
+    try {
+      await chmod(dir, 0o711);
+      const manager = await open({}, dir);
+      const session = await manager.getOrCreate("kept");
+      await runIn(session, "x = 'small'\nopen('file.txt', 'w').write('file')");
+      await session.save();
+      await runIn(session, "import os\nbig = os.urandom(5 << 20)");
+      const failure = session.save();
+      await expect(failure).rejects.toMatchObject({ code: "too_large", message: expect.stringContaining("no space") });
+      expect(await runIn(session, "x, len(big)")).toMatchObject({ status: "ok", result: `('small', ${5 << 20})` });
+      expect(readdirSync(join(dir, "sessions", "kept")).filter((name) => name.endsWith(".draft"))).toEqual([]);
+      await manager[Symbol.asyncDispose]();
+      const next = await open({}, dir);
+      const result = await runIn(await next.get("kept"), "x, open('file.txt').read(), 'big' in globals()");
+      expect(result.result).toBe("('small', 'file', False)");
+      expect(result.notes.join()).toMatch(/restored from the save after run 1; what changed later is lost/);
+      await next[Symbol.asyncDispose]();
+    } finally {
+      execFileSync("umount", [dir]);
+    }
+  });
+});
+
+function canMountTmpfs(): boolean {
+  try {
+    execFileSync("unshare", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"], { stdio: "ignore" });
+    return true;
+  } catch {
+    console.warn("skipped: a full disk needs a mount of its own, and mounting is not permitted here");
+    return false;
+  }
+}

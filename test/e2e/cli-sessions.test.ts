@@ -1,0 +1,235 @@
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { availableRunners, CodecellProcess, codecell, type Finished, launcher, living } from "./codecell-process.ts";
+
+const runners = await availableRunners();
+let cwd: string;
+let env: Record<string, string>;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-e2e-"));
+  await chmod(cwd, 0o711); // a test that runs as root has a cell that runs as nobody in particular
+  env = { XDG_STATE_HOME: join(cwd, "state") };
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const call = (...argv: string[]) => codecell(argv, { cwd, env });
+const json = ({ stdout }: Finished) => JSON.parse(stdout);
+
+if (!runners.includes("process")) console.warn("skipped: sessions of the command line need the process runner");
+
+describe.skipIf(!runners.includes("process"))("codecell run --session in the process runner", () => {
+  const run = (session: string, ...argv: string[]) => call("run", "--runner", "process", "--session", session, ...argv);
+
+  test("keeps variables, functions, imports and files for the next call", async () => {
+    const code = "import math\nx = 20\ndef twice(): return x * 2\nopen('notes.txt', 'w').write('hi'); x";
+    const first = await run("keep", "-c", code);
+    expect(first).toMatchObject({ code: 0, stdout: "20\n", stderr: "codecell: wrote notes.txt (2 B)\n" });
+    const second = await run("keep", "-c", "twice(), math.floor(2.5), open('notes.txt').read()");
+    expect(second).toMatchObject({ code: 0, stdout: "(40, 2, 'hi')\n", stderr: "" });
+  });
+
+  test("takes a file, stdin and bash, all in one session", async () => {
+    await writeFile(join(cwd, "part.py"), "x = 1\n");
+    await writeFile(join(cwd, "part.sh"), "echo from bash > b.txt\n");
+    expect(await run("mixed", "part.py")).toMatchObject({ code: 0, stderr: "" });
+    expect(await run("mixed", "part.sh")).toMatchObject({ code: 0, stderr: "codecell: wrote b.txt (10 B)\n" });
+    const argv = ["run", "--session", "mixed", "--runner", "process", "-"];
+    const last = await codecell(argv, { cwd, env, stdin: "x, open('b.txt').read()" });
+    expect(last).toMatchObject({ code: 0, stdout: "(1, 'from bash\\n')\n" });
+  });
+
+  test("names what cannot be saved, and says at the next call that it did not come back", async () => {
+    const code = "import socket\ny = 5\nconn = socket.socket()";
+    const first = await run("partly", "-c", code);
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringMatching(/^codecell: not saved: conn \(.*socket/) });
+    const second = await run("partly", "-c", "y, 'conn' in globals()");
+    expect(second).toMatchObject({ stdout: "(5, False)\n" });
+    expect(second.stderr).toMatch(/^codecell: did not come back: conn \(.*\)\n$/);
+  });
+
+  test("loses nothing when the interpreter crashes in between", async () => {
+    await run("crash", "-c", "x = 7; open('kept.txt', 'w').write('kept')");
+    const crash = await run("crash", "-c", "x = 0\nimport os; os.kill(os.getpid(), 9)");
+    expect(crash.code).not.toBe(0);
+    expect(crash.stderr).toContain("codecell: the interpreter crashed");
+    expect(await run("crash", "-c", "x, open('kept.txt').read()")).toMatchObject({ code: 0, stdout: "(7, 'kept')\n" });
+  });
+
+  test("goes back to the last save when an interpreter crashes that leaves no copy", async () => {
+    await writeFile(join(cwd, "fragile.yaml"), "session: { recovery: off }\n");
+    const fragile = (code: string) => run("fragile", "-c", code, "--policy", "fragile.yaml");
+    await fragile("x = 7");
+    const { stderr } = await fragile("x = 0\nimport os; os.kill(os.getpid(), 9)");
+    expect(stderr).toContain("the next run starts from the save after run 1");
+    expect(await fragile("x")).toMatchObject({ code: 0, stdout: "7\n" });
+  });
+
+  test("loses nothing when the whole cell is ended by a signal", async () => {
+    await run("killed", "-c", "x = 7");
+    const argv = ["run", "--runner", "process", "--session", "killed", "-c"];
+    const code = "import time; x = 0\nprint('going', flush=True)\ntime.sleep(60)";
+    const one = new CodecellProcess(launcher, [...argv, code], { cwd, env });
+    await one.printed("going");
+    const cell = one.descendants();
+    process.kill(one.pid, "SIGTERM");
+    expect((await one.finished).code).toBe(143);
+    expect(living(cell)).toEqual([]);
+    expect(await run("killed", "-c", "x")).toMatchObject({ code: 0, stdout: "7\n" });
+  });
+
+  test("goes on after kill -9 of codecell itself", async () => {
+    await run("nine", "-c", "x = 7");
+    const argv = ["run", "--runner", "process", "--session", "nine", "-c"];
+    const code = "import time; print('going', flush=True); time.sleep(60)";
+    const one = new CodecellProcess(launcher, [...argv, code], { cwd, env });
+    await one.printed("going");
+    process.kill(one.pid, "SIGKILL");
+    await one.finished;
+    expect(await run("nine", "-c", "x")).toMatchObject({ code: 0, stdout: "7\n" });
+  });
+
+  test("keeps the state of an interrupted run", async () => {
+    const argv = ["run", "--runner", "process", "--session", "ctrlc", "-c"];
+    const code = "import time; x = 7\nprint('going', flush=True)\ntime.sleep(60)";
+    const one = new CodecellProcess(launcher, [...argv, code], { cwd, env });
+    await one.printed("going");
+    process.kill(one.pid, "SIGINT");
+    expect((await one.finished).code).toBe(130);
+    expect(await run("ctrlc", "-c", "x")).toMatchObject({ code: 0, stdout: "7\n" });
+  });
+
+  test("refuses a second call while the first goes on, and removes nothing under it", async () => {
+    const argv = ["run", "--runner", "process", "--session", "busy", "-c"];
+    const waiting =
+      "import os, time\nprint('going', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nx = 1";
+    await run("busy", "-c", "x = 0");
+    const first = new CodecellProcess(launcher, [...argv, waiting], { cwd, env });
+    await first.printed("going");
+    const second = await run("busy", "-c", "x");
+    expect(second).toMatchObject({
+      code: 75,
+      stderr: expect.stringContaining("session busy is open in another process"),
+    });
+    expect(await call("sessions", "rm", "busy")).toMatchObject({ code: 75 });
+    expect(json(await call("sessions", "ls", "--json")).sessions[0]).toMatchObject({ id: "busy", state: "live" });
+    await writeFile(join(await workspaceOf("busy"), "go"), "");
+    expect(await first.finished).toMatchObject({ code: 0 });
+    expect(await run("busy", "-c", "x")).toMatchObject({ code: 0, stdout: "1\n" });
+  });
+
+  test("of many calls at once on a new session loses nothing that a call was told is saved", async () => {
+    const calls = await Promise.all([1, 2, 3, 4].map((n) => run("race", "-c", `v${n} = ${n}`)));
+    const won = calls.flatMap(({ code }, index) => (code === 0 ? [`v${index + 1}`] : []));
+    expect(won.length).toBeGreaterThan(0);
+    expect(calls.every(({ code }) => code === 0 || code === 75)).toBe(true);
+    const { stdout } = await run("race", "-c", "sorted(name for name in globals() if name[0] == 'v')");
+    expect(stdout).toBe(`[${won.map((name) => `'${name}'`).join(", ")}]\n`);
+  });
+
+  test("prints the session and the artifacts with --json", async () => {
+    const object = json(await run("json", "-c", "z = 1; open('data.csv', 'w').write('a,b\\n')", "--json"));
+    expect(object).toMatchObject({ status: "ok", exit_code: 0, left_out: [] });
+    expect(object.artifacts).toEqual([
+      { name: "data.csv", size: 4, mime: "text/csv; charset=utf-8", sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    ]);
+    expect(object.session).toMatchObject({
+      id: "json",
+      saved: { run: 1, variables: ["z"], skipped: [] },
+      problem: null,
+    });
+  });
+
+  test("saves, restores and removes on request", async () => {
+    await run("life", "-c", "a = 1; b = [2]");
+    expect(json(await call("sessions", "save", "life", "--json"))).toMatchObject({ id: "life", variables: ["a", "b"] });
+    const restored = await call("sessions", "restore", "life");
+    expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining("2 variables came back") });
+    const shown = json(await call("sessions", "show", "life", "--json"));
+    expect(shown).toMatchObject({ runs: 1, snapshot: { runner: "process" }, history: [{ code: "a = 1; b = [2]" }] });
+    const workspace = await workspaceOf("life");
+    expect(await call("sessions", "rm", "life")).toMatchObject({ code: 0, stdout: "removed life\n" });
+    await expect(readdir(workspace)).rejects.toThrow("ENOENT");
+    expect(await call("sessions", "restore", "life")).toMatchObject({ code: 1 });
+  });
+
+  test("starts without variables when the save is damaged, says so, and the files are there", async () => {
+    await run("torn", "-c", "x = 1; open('f.txt', 'w').write('f')");
+    const directory = join(cwd, "state", "codecell", "sessions", "torn");
+    const [name = ""] = (await readdir(directory)).filter((one) => one.startsWith("snapshot-"));
+    await writeFile(join(directory, name), "torn");
+    expect(await call("sessions", "restore", "torn")).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("damaged"),
+    });
+    const { code, stdout, stderr } = await run("torn", "-c", "'x' in globals(), open('f.txt').read()");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "(False, 'f')\n" });
+    expect(stderr).toContain("the session starts without its variables");
+  });
+
+  test("gives files out byte for byte, and none under a name that a program made to deceive", async () => {
+    const code = [
+      "import os",
+      "open('data.bin', 'wb').write(bytes(range(256)) * 4096)",
+      "open('\\x1b]0;owned\\x07', 'w').write('x')",
+      "open('a\\nb', 'w').write('x')",
+      "open(b'\\xff', 'w').write('x')",
+      "os.symlink('/etc/passwd', 'link'); os.mkfifo('pipe'); None",
+    ].join("\n");
+    const made = await run("files", "-c", code);
+    expect(made.stderr).toContain("codecell: wrote data.bin (1 MiB)\n");
+    const listed = await call("artifacts", "ls", "--session", "files");
+    expect(listed.stdout).toContain("data.bin");
+    for (const { stdout, stderr } of [made, listed]) {
+      expect([...(stdout + stderr)].filter((one) => one < " " && one !== "\n")).toEqual([]);
+    }
+    expect(listed.stderr).toContain("5 entries are not listed");
+    const out = join(cwd, "data.bin");
+    expect(await call("artifacts", "get", "--session", "files", "data.bin", "-o", out)).toMatchObject({ code: 0 });
+    const all = Buffer.concat(
+      Array.from({ length: 4096 }, () => Buffer.from(Array.from({ length: 256 }, (_, i) => i))),
+    );
+    expect((await readFile(out)).equals(all)).toBe(true);
+    const range = ["--start", "1000", "--end", "700001", "--force"];
+    await call("artifacts", "get", "--session", "files", "data.bin", "-o", out, ...range);
+    expect((await readFile(out)).equals(all.subarray(1000, 700_001))).toBe(true);
+    for (const name of ["link", "pipe", "../../sessions/files/session.json"]) {
+      expect(await call("artifacts", "get", "--session", "files", name)).toMatchObject({ code: 3, stdout: "" });
+    }
+  });
+
+  test("ends with 141 when the reader of a file leaves", async () => {
+    await run("pipe", "-c", "open('big.txt', 'w').write('line\\n' * 2_000_000)");
+    const one = new CodecellProcess(launcher, ["artifacts", "get", "--session", "pipe", "big.txt"], { cwd, env });
+    one.child.stdout?.once("data", () => one.child.stdout?.destroy());
+    expect(await one.finished).toMatchObject({ code: 141, stderr: "" });
+  });
+
+  test("keeps sessions apart in another state directory", async () => {
+    const elsewhere = ["--state-dir", "elsewhere"];
+    await run("apart", "-c", "x = 1");
+    expect(await run("apart", "-c", "'x' in globals()", ...elsewhere)).toMatchObject({ code: 0, stdout: "False\n" });
+    const { sessions } = json(await call("sessions", "ls", "--json", ...elsewhere));
+    expect(sessions).toMatchObject([{ id: "apart", runs: 1 }]);
+  });
+
+  async function workspaceOf(id: string): Promise<string> {
+    const state = join(cwd, "state", "codecell");
+    const { workspace } = JSON.parse(await readFile(join(state, "sessions", id, "session.json"), "utf8"));
+    return join(state, "workspaces", workspace);
+  }
+});
+
+describe.skipIf(!runners.includes("wasm"))("codecell run --session in the wasm runner", () => {
+  test("keeps what it can, says what it cannot, and has no files to give out", async () => {
+    const run = (code: string) => call("run", "--runner", "wasm", "--session", "w", "-c", code, "--json");
+    const first = json(await run("x = 20"));
+    expect(first).toMatchObject({ status: "ok", exit_code: 0 });
+    const second = json(await run("globals().get('x')"));
+    if (first.session.saved === null) expect(first.session.problem).toContain("the wasm runner has no snapshot");
+    else expect(second.result).toBe("20");
+    const { code, stderr } = await call("artifacts", "ls", "--session", "w");
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("wasm runner") });
+  });
+});

@@ -1,0 +1,443 @@
+import { execFileSync, spawn } from "node:child_process";
+import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ProtocolEra } from "@modelcontextprotocol/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { availableRunners, living } from "./codecell-process.ts";
+import {
+  bearerTransport,
+  httpAddress,
+  McpPair,
+  newClient,
+  newPlace,
+  type Over,
+  serverArguments,
+  startHttp,
+  stopped,
+} from "./mcp-client.ts";
+import { descendantsOf, ended } from "./process-tree.ts";
+
+const runners = await availableRunners();
+const hasProcess = runners.includes("process");
+const ways: [Over, ProtocolEra][] = [
+  ["stdio", "modern"],
+  ["stdio", "legacy"],
+  ["http", "modern"],
+  ["http", "legacy"],
+];
+
+const clientInfo = { name: "codecell-test", version: "1" };
+const initialize = {
+  ...{ id: 1, method: "initialize" },
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo },
+};
+
+/** an 8×8 picture without any library */
+const picture = `
+import struct, zlib
+def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+raw = b"".join(b"\\0" + b"\\xff\\0\\0" * 8 for _ in range(8))
+png = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+class Picture:
+    def _repr_png_(self): return png
+open("plots/red.png", "wb").write(png) if __import__("os").makedirs("plots", exist_ok=True) is None else None
+Picture()`;
+
+describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client", (over, era) => {
+  let pair: McpPair;
+  beforeAll(async () => {
+    pair = await McpPair.open(over, era);
+  });
+  afterAll(() => pair[Symbol.asyncDispose]());
+
+  async function session(code: string): Promise<string> {
+    return String((await pair.call("run_python", { code })).facts.session_id);
+  }
+
+  test("lists tools with schemas, hints and short descriptions", async () => {
+    const { tools } = await pair.client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["run_python", "rlm_exec", "get_run"]));
+    expect(tools.map(({ name }) => name)).not.toContain("rlm_sub_agent");
+    for (const tool of tools) {
+      expect(tool.description?.length).toBeLessThan(2_000);
+      expect(tool.outputSchema).toBeDefined();
+      expect(tool.annotations?.readOnlyHint).toBeTypeOf("boolean");
+    }
+    expect(pair.client.getInstructions()?.length).toBeLessThan(2_000);
+    expect(pair.client.getProtocolEra()).toBe(era);
+  });
+
+  test("runs code, keeps the variables, and says everything in both forms", async () => {
+    const first = await pair.call("run_python", { code: "x = 41\nprint('hello')\nx + 1" });
+    expect(first.facts).toMatchObject({ status: "ok", result: "42", stdout: "hello\n", state: "kept", error: null });
+    expect(first.text).toContain("hello");
+    expect(first.text).toContain(String(first.facts.session_id));
+    const next = await pair.call("run_python", { code: "x", session_id: first.facts.session_id });
+    expect(next.facts).toMatchObject({ result: "41", session_id: first.facts.session_id });
+  });
+
+  test("answers a failing program with a normal result", async () => {
+    const { facts, isError } = await pair.call("run_python", { code: "1/0" });
+    expect(isError).toBe(false);
+    expect(facts).toMatchObject({ status: "error", state: "kept", error: { type: "ZeroDivisionError" } });
+  });
+
+  test("answers an unknown session with an error that says what to do", async () => {
+    const { isError, text } = await pair.call("run_python", { code: "1", session_id: "nobody" });
+    expect(isError).toBe(true);
+    expect(text).toMatch(/^session_unknown: .*nobody/);
+    expect(text).toContain("without session_id");
+  });
+
+  test("refuses arguments that the schema does not know", async () => {
+    const { isError, text } = await pair.call("run_python", { code: "1", sesion_id: "x" });
+    expect(isError).toBe(true);
+    expect(text).toContain("sesion_id");
+  });
+
+  test("shows pictures as images and files as links, tools and resources", async () => {
+    const run = await pair.call("run_python", { code: picture });
+    expect(run.types).toEqual(["text", "image", "resource_link"]);
+    const [file] = run.facts.artifacts as { uri: string; name: string; mime_type: string; sha256: string }[];
+    expect(file).toMatchObject({ name: "plots/red.png", mime_type: "image/png" });
+    const read = await pair.call("read_artifact", { session_id: run.facts.session_id, name: "plots/red.png" });
+    expect(read.types).toEqual(["text", "image"]);
+    const resource = await pair.client.readResource({ uri: file?.uri ?? "" });
+    expect(resource.contents[0]).toMatchObject({ mimeType: "image/png", blob: read.content[1]?.data });
+    const { resources } = await pair.client.listResources();
+    expect(resources.map(({ uri }) => uri)).toContain(file?.uri);
+    await expect(pair.client.readResource({ uri: `${file?.uri}x` })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test("tells when a run made files", async () => {
+    const before = pair.resourceChanges;
+    await pair.call("run_python", { code: "open('made.txt', 'w').write('x')" });
+    await until(async () => pair.resourceChanges > before);
+  });
+
+  test("takes files in and gives text out in parts that cut no character", async () => {
+    const { facts } = await pair.call("upload_file", { path: "data/in.txt", content: "grüße\n" });
+    const session_id = facts.session_id;
+    const run = await pair.call("run_python", { session_id, code: "open('data/in.txt').read().upper()" });
+    expect(run.facts.result).toBe("'GRÜSSE\\n'");
+    const part = await pair.call("read_artifact", { session_id, name: "data/in.txt", start: 0, end: 3 });
+    expect(part.facts).toMatchObject({ text: "gr", next: 2, size: 8 });
+    const listed = await pair.call("list_artifacts", { session_id });
+    expect(listed.facts.files).toMatchObject([{ name: "data/in.txt", size: 8 }]);
+    const refused = await pair.call("read_artifact", { session_id, name: "../../etc/passwd" });
+    expect(refused.isError).toBe(true);
+  });
+
+  test("returns before the run ends, tells of progress, and stops it when asked", async () => {
+    const code = "import time\nfor i in range(1000): print('tick', i, flush=True); time.sleep(0.05)";
+    const started = await pair.call("run_python", { code, wait: 0.2 });
+    expect(started.facts).toMatchObject({ status: "running", state: null });
+    const progress: { message?: string | undefined }[] = [];
+    const run_id = started.facts.run_id;
+    const later = await pair.call("get_run", { run_id, wait: 3.5 }, { onprogress: (one) => void progress.push(one) });
+    expect(later.facts.status).toBe("running");
+    expect(progress[0]?.message).toMatch(/^tick \d+$/);
+    const cancelled = await pair.call("cancel_run", { run_id });
+    expect(cancelled.facts).toMatchObject({ status: "cancelled", state: "kept" });
+    expect(cancelled.facts.stdout).toContain("tick 3");
+    const again = await pair.call("get_run", { run_id, wait: 0 });
+    expect(again.facts.status).toBe("cancelled");
+  });
+
+  test("stops the code when the client cancels the call", async () => {
+    const session_id = await session("x = 7");
+    const controller = new AbortController();
+    const code = "import time\nopen('begun', 'w').close()\ntry: time.sleep(25)\nfinally: open('stopped', 'w').close()";
+    const call = pair.call("run_python", { session_id, code }, { signal: controller.signal });
+    const names = async () =>
+      ((await pair.call("list_artifacts", { session_id })).facts.files as { name: string }[]).map(({ name }) => name);
+    await until(async () => (await names()).includes("begun"));
+    controller.abort("enough");
+    await expect(call).rejects.toThrow();
+    await until(async () => (await names()).includes("stopped"));
+    const after = await pair.call("run_python", { session_id, code: "x" });
+    expect(after.facts.result).toBe("7");
+  });
+
+  test("lets calls to one session take turns", async () => {
+    const session_id = await session("done = []");
+    const code = "import time; time.sleep(0.1); done.append(1); len(done)";
+    const calls = await Promise.all([1, 2, 3].map(() => pair.call("run_python", { session_id, code })));
+    expect(calls.map(({ facts }) => facts.result).sort()).toEqual(["1", "2", "3"]);
+  });
+
+  test("keeps what is cut of an output for paging and searching", async () => {
+    const run = await pair.call("run_python", { code: "for i in range(20000): print('line', i)" });
+    expect(run.facts.truncated).toBe(true);
+    expect(String(run.facts.stdout).length).toBeLessThan(20_000);
+    const handle = run.facts.output_handle;
+    expect((await pair.call("read_output", { handle, search: "LINE 19998" })).facts.text).toBe("19999: line 19998");
+    expect((await pair.call("read_output", { handle, offset: 5, limit: 1 })).facts.text).toBe("0");
+  });
+
+  test("goes back to checkpoints and forks sessions", async () => {
+    const session_id = await session("x = 1");
+    await pair.call("checkpoint", { session_id, name: "one" });
+    await pair.call("run_python", { session_id, code: "x = 2" });
+    const { facts: fork } = await pair.call("fork_session", { session_id });
+    await pair.call("rollback", { session_id, name: "one" });
+    expect((await pair.call("run_python", { session_id, code: "x" })).facts.result).toBe("1");
+    expect((await pair.call("run_python", { session_id: fork.session_id, code: "x" })).facts.result).toBe("2");
+    expect((await pair.call("rollback", { session_id, name: "two" })).text).toMatch(/^checkpoint_unknown/);
+  });
+
+  test("ends a session when told to", async () => {
+    const session_id = await session("x = 1");
+    expect((await pair.call("close_session", { session_id })).facts).toMatchObject({ closed: true, kept: false });
+    expect((await pair.call("run_python", { session_id, code: "x" })).text).toMatch(/^session_unknown/);
+  });
+
+  test("shares one session among the rlm tools and loads only what is allowed", async () => {
+    const { project } = pair.place;
+    await writeFile(join(project, "rows.csv"), "city,celsius\nOslo,9\nNairobi,25\n");
+    await mkdir(join(project, ".ssh"), { recursive: true });
+    await writeFile(join(project, ".ssh", "id_ed25519"), "secret-of-the-host");
+    await writeFile(join(project, ".env"), "KEY=secret-of-the-host");
+    expect((await pair.call("rlm_load", { path: "rows.csv", var_name: "rows", form: "csv" })).facts.bytes).toBe(31);
+    expect((await pair.call("rlm_exec", { code: "len(rows)" })).facts.result).toBe("2");
+    expect((await pair.call("rlm_get", { name: "rows", query: "rows[1]['city']" })).facts.value).toBe('"Nairobi"');
+    expect((await pair.call("rlm_get", { name: "print" })).facts).toMatchObject({ form: "repr" });
+    const { variables } = (await pair.call("rlm_vars")).facts as { variables: { name: string; type: string }[] };
+    expect(variables).toContainEqual(expect.objectContaining({ name: "rows", type: "list" }));
+    for (const path of [".ssh/id_ed25519", ".env", "/etc/passwd", "~/.aws/credentials"]) {
+      const denied = await pair.call("rlm_load", { path, var_name: "stolen" });
+      expect(denied.isError, path).toBe(true);
+      expect(denied.text).not.toContain("secret-of-the-host");
+    }
+    await pair.call("rlm_reset");
+    expect((await pair.call("rlm_get", { name: "rows" })).text).toMatch(/^variable_missing/);
+  });
+});
+
+describe("starting the MCP server", () => {
+  test("costs a probing client little and leaves nothing", async () => {
+    const place = await newPlace();
+    const bareMs = await timed(() => exchange([process.execPath, "-e", "0"], []));
+    const asked = [initialize, { id: 2, method: "tools/list" }];
+    let replies: unknown[] = [];
+    const probeMs = await timed(async () => {
+      replies = await exchange([process.execPath, ...serverArguments(place)], asked, place.project);
+    });
+    expect(replies).toHaveLength(2);
+    await expect(stat(place.state)).rejects.toMatchObject({ code: "ENOENT" });
+    // Against Node's own start, so that a busy machine does not decide.
+    expect(probeMs).toBeLessThan(Math.max(400, bareMs * 9));
+    await rm(place.top, { recursive: true });
+  });
+
+  test("connects where there is no isolation, and the first call says what is missing", async () => {
+    await using pair = await McpPair.open("stdio", "modern", ["--runner", "microvm"]);
+    expect((await pair.client.listTools()).tools.length).toBeGreaterThan(10);
+    const { isError, text } = await pair.call("run_python", { code: "1" });
+    expect(isError).toBe(true);
+    expect(text).toMatch(/^runner_unavailable|^policy_refused/);
+    expect(text).toContain("codecell doctor");
+  });
+
+  test.skipIf(!runners.includes("wasm"))("works where there is nothing but WASM", async () => {
+    await using pair = await McpPair.open("stdio", "modern", ["--runner", "wasm"]);
+    expect((await pair.call("run_python", { code: "6 * 7" })).facts).toMatchObject({ result: "42", runner: "wasm" });
+    expect((await pair.call("rlm_exec", { code: "1 / 0" })).facts).toMatchObject({ status: "error" });
+  });
+
+  test("connects under a policy that does not parse, and each call says why", async () => {
+    const place = await newPlace();
+    const policy = join(place.top, "bad.yaml");
+    await writeFile(policy, "proc: { memry: 1GiB }\n");
+    await using pair = await McpPair.open("stdio", "modern", ["--policy", policy]);
+    const { isError, text } = await pair.call("rlm_vars");
+    expect(isError).toBe(true);
+    expect(text).toMatch(/^policy_invalid[\s\S]*memry/);
+    await rm(place.top, { recursive: true });
+  });
+
+  test.each([
+    ["interpreter", "run_python", "rlm_exec"],
+    ["rlm", "rlm_exec", "run_python"],
+  ])("offers only the %s tools when asked", async (set, there, absent) => {
+    await using pair = await McpPair.open("stdio", "modern", ["--tools", set]);
+    const names = (await pair.client.listTools()).tools.map(({ name }) => name);
+    expect(names).toContain(there);
+    expect(names).not.toContain(absent);
+  });
+});
+
+describe.skipIf(!hasProcess)("when the client goes away", () => {
+  const busy = { code: "import time\nwhile True: time.sleep(0.05)", wait: 0.2 };
+
+  test.each(["closes standard input", "SIGTERM", "SIGINT", "SIGHUP"])(
+    "%s ends every process within 3 s",
+    async (how) => {
+      const pair = await McpPair.open("stdio", "legacy");
+      await pair.call("run_python", busy);
+      await pair.call("rlm_exec", { code: "1" });
+      const processes = [...descendantsOf(pair.pid)];
+      expect(processes.length).toBeGreaterThan(0);
+      const began = performance.now();
+      if (how.startsWith("SIG")) process.kill(pair.pid, how);
+      else void pair.client.close();
+      await ended(pair.pid);
+      expect(performance.now() - began).toBeLessThan(3_000);
+      expect(living(processes)).toEqual([]);
+      expect(await readdir(join(pair.place.state, "workspaces"))).toEqual([]);
+      await pair[Symbol.asyncDispose]();
+    },
+  );
+
+  test("the death of its process ends the server although the pipe stays open", async () => {
+    const place = await newPlace();
+    const pipe = join(place.top, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const input = await open(pipe, "r+"); // a pipe that never ends: this test and the server hold both of its ends
+    const args = JSON.stringify(serverArguments(place));
+    const script = `const { spawn } = require("node:child_process");
+      const child = spawn(process.execPath, ${args}, { stdio: "inherit" });
+      process.stderr.write("pid " + child.pid + "\\n");`;
+    const parent = spawn(process.execPath, ["-e", script], { cwd: place.project, stdio: [input.fd, "pipe", "pipe"] });
+    const pid = await new Promise<number>((resolve) => {
+      parent.stderr?.on("data", (text) => resolve(Number(/pid (\d+)/.exec(String(text))?.[1])));
+    });
+    await input.write(`${JSON.stringify({ jsonrpc: "2.0", ...initialize })}\n`);
+    await new Promise((resolve) => parent.stdout?.once("data", resolve));
+    parent.kill("SIGKILL");
+    await ended(pid, 3_000);
+    await input.close();
+    await rm(place.top, { recursive: true });
+  });
+
+  test("persistent sessions are saved and come back with the next server", async () => {
+    const place = await newPlace();
+    const policy = join(place.top, "policy.yaml");
+    await writeFile(policy, "session: { persist: true }\n");
+    const args = ["--policy", policy, "--state-dir", place.state];
+    const first = await McpPair.open("stdio", "modern", args);
+    const { facts } = await first.call("run_python", { code: "x = 5" });
+    await first.client.close();
+    await ended(first.pid);
+    const second = await McpPair.open("stdio", "modern", args);
+    const back = await second.call("run_python", { code: "x", session_id: facts.session_id });
+    expect(back.facts.result).toBe("5");
+    for (const pair of [first, second]) await pair[Symbol.asyncDispose]();
+    await rm(place.top, { recursive: true });
+  });
+});
+
+describe("the MCP server over HTTP", () => {
+  test("lets nobody in without the token, from another origin or under another name", async () => {
+    const place = await newPlace();
+    const server = startHttp(place);
+    const { url, token, tokenFile } = await httpAddress(server);
+    expect((await stat(tokenFile)).mode & 0o777).toBe(0o600);
+    const ask = async (headers: Record<string, string>) => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+      return (await fetch(url, { method: "POST", body, headers: { "content-type": "application/json", ...headers } }))
+        .status;
+    };
+    const authorization = `Bearer ${token}`;
+    expect(await ask({})).toBe(401);
+    expect(await ask({ authorization: `${authorization}x` })).toBe(401);
+    expect(await ask({ authorization, origin: "https://attacker.example" })).toBe(403);
+    expect(await ask({ authorization })).toBe(400);
+    const large = await fetch(url, { method: "POST", body: "x".repeat(17 << 20), headers: { authorization } }).then(
+      ({ status }) => status,
+      () => 413, // the server may hang up before all of it is sent
+    );
+    expect(large).toBe(413);
+    await stopped(server);
+    await expect(stat(tokenFile)).rejects.toMatchObject({ code: "ENOENT" });
+    await rm(place.top, { recursive: true });
+  });
+
+  test("takes its token from a file that only its owner can read", async () => {
+    const place = await newPlace();
+    const file = join(place.top, "token");
+    await writeFile(file, "a-token-of-some-length\n", { mode: 0o644 });
+    await expect(httpAddress(startHttp(place, ["--token-file", file]))).rejects.toThrow(/can be read by others/);
+    await rm(file);
+    await writeFile(file, "a-token-of-some-length\n", { mode: 0o600 });
+    const server = startHttp(place, ["--token-file", file]);
+    const { url } = await httpAddress(server);
+    const client = newClient("modern");
+    await client.connect(bearerTransport(url, "a-token-of-some-length"));
+    expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+    await client.close();
+    await stopped(server);
+    await rm(place.top, { recursive: true });
+  });
+
+  test.skipIf(!hasProcess)(
+    "serves 20 clients at once, and each finds its session from another connection",
+    async () => {
+      const place = await newPlace();
+      const server = startHttp(place);
+      const { url, token } = await httpAddress(server);
+      const one = async (number: number) => {
+        const client = newClient(number % 2 ? "modern" : "legacy");
+        await client.connect(bearerTransport(url, token));
+        const run = await client.callTool({ name: "run_python", arguments: { code: `x = ${number}` } });
+        await client.close();
+        return (run.structuredContent as { session_id: string }).session_id;
+      };
+      const sessions = await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)));
+      const client = newClient("modern");
+      await client.connect(bearerTransport(url, token));
+      const values = await Promise.all(
+        sessions.map(async (session_id) => {
+          const run = await client.callTool({ name: "run_python", arguments: { session_id, code: "x" } });
+          return (run.structuredContent as { result: string }).result;
+        }),
+      );
+      expect(values).toEqual(Array.from({ length: 20 }, (_, number) => String(number)));
+      await client.close();
+      await stopped(server);
+      await rm(place.top, { recursive: true });
+    },
+  );
+});
+
+async function until(isSo: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error("it did not happen in time");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    const began = performance.now();
+    await work();
+    times.push(performance.now() - began);
+  }
+  return Math.min(...times);
+}
+
+/** Sends requests one after the other, closes the pipe after the last answer, and waits for the exit. */
+function exchange([command = "", ...args]: string[], requests: object[], cwd?: string): Promise<unknown[]> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], ...(cwd === undefined ? {} : { cwd }) });
+    const replies: unknown[] = [];
+    let text = "";
+    const next = () => {
+      const request = requests[replies.length];
+      if (request) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...request })}\n`);
+      else child.stdin.end();
+    };
+    child.stdout.on("data", (bytes) => {
+      text += bytes;
+      for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
+        replies.push(JSON.parse(text.slice(0, end)));
+        text = text.slice(end + 1);
+        next();
+      }
+    });
+    child.on("exit", () => resolve(replies));
+    next();
+  });
+}

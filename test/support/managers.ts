@@ -1,0 +1,33 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
+import type { ManagedRunOptions, ManagedSession } from "../../src/sessions/managed-session.ts";
+import { type ManagerOptions, SessionManager } from "../../src/sessions/manager.ts";
+import type { RunResult } from "../../src/sessions/run.ts";
+
+/** A state directory of a test's own. As root, cells have another uid and have to pass through. */
+export async function newStateDir(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "cc-state-"));
+  await chmod(path, 0o711);
+  return path;
+}
+
+export function removeStateDir(path: string): Promise<void> {
+  return rm(path, { recursive: true, force: true });
+}
+
+export function openManager(
+  stateDir: string,
+  policy: PolicyInput = {},
+  options: Partial<ManagerOptions> = {},
+): Promise<SessionManager> {
+  const runners = [processRunner({ layout: "template" })];
+  return SessionManager.open({ policy: parsePolicy(policy), runners, stateDir, ...options });
+}
+
+export async function runIn(session: ManagedSession, code: string, options?: ManagedRunOptions): Promise<RunResult> {
+  return (await session.run(code, options)).result;
+}

@@ -2,6 +2,7 @@
 import { bulk, output } from "./bulk.js";
 import { coldStart } from "./cold-start.js";
 import { manySessions } from "./many-sessions.js";
+import { mcp } from "./mcp.js";
 import { checkpoints, manyLives, pool } from "./sessions.js";
 import { warmRun } from "./warm-run.js";
 import { wasmStart } from "./wasm-start.js";
@@ -16,6 +17,7 @@ const suites = {
   pool,
   checkpoints,
   "many-lives": manyLives,
+  mcp,
 };
 const words = process.argv.slice(2);
 const asJson = words.includes("--json");

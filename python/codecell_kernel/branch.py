@@ -17,7 +17,7 @@ RESUME_SECONDS = 5.0
 PARK_SECONDS = 5.0
 FORK_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3
-IDLE_BEFORE_PARK = 0.002
+IDLE_BEFORE_PARK = 0.025
 IDLE_COST_FACTOR, LONGEST_IDLE = 20, 0.25  # a costly copy waits for a longer pause
 BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # and runs without a pause pay for one now and then
 WINDOW = 4 << 20
@@ -132,7 +132,7 @@ class Branch:
             handle(self, request)
             return
         self.begin(request)
-        self.link.send(request.header, request.body)
+        self.link.outlet.write(request.frame)
         if request.is_bulk:
             self.grant()
 
@@ -143,7 +143,8 @@ class Branch:
             request.deadline = request.began + request.timeout
         self.supervisor.watch_memory_now(request.began)
         if self.zombies and request.is_run:
-            request.header["ended"], self.zombies = self.zombies, ()
+            self.link.send({"t": "reap", "pids": list(self.zombies)})
+            self.zombies = ()
 
     def finish(self):
         self.active = None
@@ -485,6 +486,7 @@ class Branch:
         if copy is not None and copy.link.resume(copy.pid, RESUME_SECONDS):
             state, back_to = "recovered", copy.run
             self.link = copy.link
+            self.runs = copy.run  # the next copy is of this state and of no later one
         else:
             if copy is not None:
                 signal_quietly(copy.pid, 9)

@@ -22,7 +22,7 @@ def head(header, body_bytes=0):
 
 
 class Decoder:
-    """Bytes in, (header, body) out; a body is a view that holds until the next `feed`.
+    """Bytes in, (header, body, whole frame) out; the latter two are views that hold until the next `feed`.
 
     Frames of the kind `partial` come out as soon as their header is there, with what has come of the body. What is
     missing of it is the caller's to read: `take_missing` says how much.
@@ -51,7 +51,7 @@ class Decoder:
                 if header.get("t") != self.partial:
                     break
                 self.missing = end - total
-            frames.append((header, view[body_at:end]))
+            frames.append((header, view[body_at:end], view[at:end]))
             at = min(end, total)
         if at:
             self.buffer = self.buffer[at:]

@@ -5,9 +5,10 @@ BULK = ("set", "restore")  # their bodies follow as `data` frames
 
 
 class Request:
-    def __init__(self, header, body):
+    def __init__(self, header, frame):
+        """`frame` is the request as it came: the worker gets the same bytes."""
         self.header = header
-        self.body = body
+        self.frame = frame
         self.id = header["id"]
         self.kind = header["t"]
         self.is_run = self.kind == "run"

@@ -195,8 +195,8 @@ class Supervisor:
             return
         if not data:
             posix._exit(0)  # the host is gone: the kernel ends everything else in this pid namespace
-        for header, body in self.decoder.feed(data):
-            self.on_message(header, body)
+        for header, body, frame in self.decoder.feed(data):
+            self.on_message(header, body, frame)
         missing = self.decoder.take_missing()
         if missing:
             branch = self.branches.get(header.get("branch", 0))
@@ -215,7 +215,7 @@ class Supervisor:
         if self.bulk is not None and self.bulk.branch is branch:
             self.bulk.wanted = False
 
-    def on_message(self, header, body):
+    def on_message(self, header, body, frame):
         kind = header["t"]
         if kind == "start":
             self.config = header
@@ -231,7 +231,7 @@ class Supervisor:
         elif kind == "interrupt":
             branch.on_interrupt(header["id"])
         else:
-            branch.on_request(Request(header, bytes(body)))
+            branch.on_request(Request(header, bytes(frame)))
 
     def refuse(self, header):
         """For a branch that is gone."""

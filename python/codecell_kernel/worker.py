@@ -69,9 +69,10 @@ class Worker:
             self.park(header["run"])
         elif kind == "fork":
             self.fork(header)
+        elif kind == "reap":
+            reap(header["pids"])
         elif kind == "run":
             self.prepare()
-            reap(header.get("ended", ()))
             self.send(dict(self.run(header, body), t="done", id=header["id"]))
         else:
             self.request(kind, header)

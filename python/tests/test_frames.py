@@ -19,13 +19,13 @@ class Frames(unittest.TestCase):
                 body = bytes.fromhex(one["bodyHex"])
                 frame = bytes.fromhex(one["frameHex"])
                 self.assertEqual(head(one["header"], len(body)) + body, frame)
-                self.assertEqual([(h, bytes(b)) for h, b in Decoder().feed(frame)], [(one["header"], body)])
+                self.assertEqual([(h, bytes(b), bytes(f)) for h, b, f in Decoder().feed(frame)], [(one["header"], body, frame)])
 
     def test_decodes_a_stream_that_arrives_byte_by_byte(self):
         stream = b"".join(bytes.fromhex(one["frameHex"]) for one in fixtures())
         decoder, headers = Decoder(), []
         for at in range(len(stream)):
-            headers += [header for header, _ in decoder.feed(stream[at : at + 1])]
+            headers += [header for header, _, _ in decoder.feed(stream[at : at + 1])]
         self.assertEqual(headers, [one["header"] for one in fixtures()])
 
     def test_refuses_lengths_out_of_bounds(self):

@@ -28,6 +28,8 @@ export interface RunRequest {
 export interface RunHandlers {
   onOutput(stream: "stdout" | "stderr", bytes: Uint8Array): void;
   onDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void;
+  /** called with the last message, before anything that came after it */
+  onEnd?(): void;
 }
 
 /** The interpreter died between two runs. */
@@ -283,6 +285,7 @@ export class KernelClient implements Branch {
     const pending = this.#pending.get(message.id);
     if (pending?.kind !== "run") return;
     this.#pending.delete(message.id);
+    pending.handlers.onEnd?.();
     pending.resolve(message);
   }
 

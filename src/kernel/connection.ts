@@ -20,6 +20,7 @@ export interface Branch {
 }
 
 const startTimeoutMs = 60_000;
+const smallBodyBytes = 64 * 1024;
 
 /** A cell's channel: frames out, checked messages in, each to its branch. A broken promise ends it. */
 export class KernelConnection {
@@ -80,6 +81,10 @@ export class KernelConnection {
     const head = encodeFrameHead(branch === 0 ? message : { ...message, branch }, body?.byteLength);
     if (!body?.byteLength) {
       this.#channel.write(head);
+      return;
+    }
+    if (body.byteLength <= smallBodyBytes) {
+      this.#channel.write(Buffer.concat([head, body])); // one write for one system call
       return;
     }
     this.#channel.cork();

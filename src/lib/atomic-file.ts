@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
@@ -12,7 +12,7 @@ export async function writeFileAtomically(path: string, data: string | AsyncIter
     const file = await open(draft, "wx", 0o600);
     try {
       if (typeof data === "string") await file.writeFile(data);
-      else for await (const piece of data) await file.write(piece);
+      else for await (const piece of data) await writeWhole(file, piece);
       await file.sync();
     } finally {
       await file.close();
@@ -23,6 +23,11 @@ export async function writeFileAtomically(path: string, data: string | AsyncIter
     throw error;
   }
   await syncDirectory(dirname(path));
+}
+
+/** A nearly full disk takes a part of what it is given and calls that a success. */
+async function writeWhole(file: FileHandle, data: Uint8Array): Promise<void> {
+  for (let at = 0; at < data.byteLength; ) at += (await file.write(data, at)).bytesWritten;
 }
 
 async function syncDirectory(path: string): Promise<void> {

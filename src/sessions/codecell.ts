@@ -82,7 +82,10 @@ export class Codecell implements AsyncDisposable {
       this.#sessions.delete(closed);
     };
     const cellShare = new SharedCell(cell, async () => files?.[Symbol.asyncDispose]());
-    const parts = { id, policy, kernel, lostNotes, onClose, cell: cellShare };
+    const onFork = (fork: Session) => {
+      this.#sessions.add(fork);
+    };
+    const parts = { id, policy, kernel, lostNotes, onClose, onFork, cell: cellShare };
     session = new Session({ ...parts, ...(files ? { files } : {}) });
     this.#sessions.add(session);
     return session;

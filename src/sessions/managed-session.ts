@@ -80,8 +80,12 @@ export class ManagedSession {
   #changes = 0;
   #savedChanges = 0;
   #marking: Promise<unknown> = Promise.resolve();
+  /** entries of the history on their way to the disk */
+  #writing: Promise<unknown> = Promise.resolve();
   #isMarked = false;
   #savesByItself = true;
+  /** a run took the cell with it */
+  #isLost = false;
   #closedBy: CodecellError | undefined;
   #saving: Promise<SnapshotInfo> | undefined;
   #saveTimer: NodeJS.Timeout | undefined;
@@ -235,12 +239,19 @@ export class ManagedSession {
     await (await this.#session()).forgetCheckpoint(name);
   }
 
+  /** For the manager: a fork has variables from its first moment on, and none of them is saved. */
+  async begunFromAnother(): Promise<void> {
+    await this.#changing();
+    this.#changed();
+  }
+
   /** For the manager: the cell's session itself. */
   live(): Promise<Session> {
     return this.#session();
   }
 
-  history(limit = 100): Promise<HistoryEntry[]> {
+  async history(limit = 100): Promise<HistoryEntry[]> {
+    await this.#writing;
     return this.#store.history(this.id, limit);
   }
 
@@ -271,13 +282,16 @@ export class ManagedSession {
     clearTimeout(this.#saveTimer);
     await this.#reviving?.catch(() => {});
     await this.#live?.close();
+    await Promise.all([this.#writing, this.#marking]);
   }
 
   /** Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
   async restoreInto(session: Session): Promise<void> {
     const { snapshot } = this.#record;
     // Its last cell, here or in a process that was killed, ended with variables that nobody saved.
-    const isLost = this.#isDirty || (this.policy.session.persist && (await this.#store.isUnsaved(this.id)));
+    const { persist } = this.policy.session;
+    const isLost = this.#isDirty || this.#isLost || (persist && (await this.#store.isUnsaved(this.id)));
+    this.#isLost = false;
     this.#savedChanges = this.#changes;
     if (!snapshot) {
       if (isLost) session.addNote("its cell ended before variables were saved: the session starts without them");
@@ -375,12 +389,13 @@ export class ManagedSession {
   async #afterRun(number: number, code: string, language: string, result: RunResult): Promise<void> {
     this.#record = { ...this.#record, usedMs: this.#now() };
     // After a loss the last save is worth more than what is left: nothing goes over it by itself.
+    this.#isLost = result.state === "lost" && this.#live?.isAlive !== true;
     if (result.state === "lost") this.#unchanged();
     else this.#changed();
     if (!this.policy.session.persist) return;
     const { status, durationMs } = result;
     const entry = { run: number, atMs: this.#record.usedMs, language, code, status, durationMs };
-    await this.#store.appendHistory(this.id, entry).catch(() => {});
+    this.#writing = this.#writing.then(() => this.#store.appendHistory(this.id, entry)).catch(() => {});
   }
 
   async #save(): Promise<SnapshotInfo> {

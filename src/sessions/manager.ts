@@ -10,7 +10,7 @@ import { formatDuration } from "../policy/units.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import { Codecell } from "./codecell.ts";
 import { ManagedSession, type SessionInfo } from "./managed-session.ts";
-import { ownerLock, removeOrphans } from "./remove-orphans.ts";
+import { ownerLock, removeOrphans, removeUnfinished } from "./remove-orphans.ts";
 import type { Session } from "./session.ts";
 import { checkSessionId, newSessionId } from "./session-id.ts";
 import { lockSession } from "./session-lock.ts";
@@ -98,6 +98,7 @@ export class SessionManager implements AsyncDisposable {
     const lock = await takeLock(ownerLock(runtimeDir, tag));
     if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
     cleanup.defer(() => lock[Symbol.asyncDispose]());
+    await removeUnfinished(store, runtimeDir);
     await removeOrphans(store, runtimeDir, logger);
     const manager = new SessionManager({ codecell, store, runtimeDir, tag, now, logger, cleanup: cleanup.move() });
     manager.#pool.fill();
@@ -170,7 +171,9 @@ export class SessionManager implements AsyncDisposable {
       cleanup.defer(() => lock?.[Symbol.asyncDispose]());
       const session = await (await parent.live()).fork(forkId);
       cleanup.defer(() => session.close());
-      return await this.#admit(this.#newRecord(forkId, parent.record.workspace), lock, cleanup, session);
+      const fork = await this.#admit(this.#newRecord(forkId, parent.record.workspace), lock, cleanup, session);
+      await fork.begunFromAnother();
+      return fork;
     } finally {
       release();
     }
@@ -264,7 +267,8 @@ export class SessionManager implements AsyncDisposable {
     live?: Session,
   ): Promise<ManagedSession> {
     const { policy } = this;
-    if (policy.session.persist) await this.#store.write(record);
+    // What was saved is on disk already, and can be had from a disk that is full.
+    if (policy.session.persist && live) await this.#store.write(record);
     const session = new ManagedSession(
       {
         ...{ record, policy, runner: this.runner, store: this.#store, now: this.#now },

@@ -1,7 +1,9 @@
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { isHeld, takeLock } from "../lib/liveness-lock.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
+import { sessionLockPath } from "./session-lock.ts";
 import type { SessionStore } from "./store.ts";
 
 /** The lock that a manager holds as long as it lives; its workspaces carry the same tag. */
@@ -9,8 +11,10 @@ export function ownerLock(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `owner-${tag}`);
 }
 
-/** A socket on its way to be a lock is not one for this long at most. */
-const takingMs = 10_000;
+/** Nobody takes this long over another's lock. */
+const takeoverMs = 10_000;
+/** A socket that is bound and does not listen yet looks like a dead one, for an instant. */
+const bindingMs = 100;
 
 /** Removes what killed managers left: workspaces that no saved session names, and the sockets of locks. */
 export async function removeOrphans(
@@ -24,14 +28,32 @@ export async function removeOrphans(
 
 /** The lock of a dead process. Taking it first keeps us from removing one that somebody takes over right now. */
 async function removeLock(path: string, name: string): Promise<void> {
-  if (/^(?:owner-m[0-9a-f]{12}|session-[0-9a-f]{24})$/.test(name)) {
-    if (!(await isHeld(path))) await (await takeLock(path))?.[Symbol.asyncDispose]();
-  } else if (/^(?:owner-m[0-9a-f]{12}|session-[0-9a-f]{24})\.(?:[0-9a-f]{8}|takeover)$/.test(name)) {
+  const [, kind] = /^(?:owner-m[0-9a-f]{12}|session-[0-9a-f]{24})(|\.[0-9a-f]{8}|\.takeover)$/.exec(name) ?? [];
+  if (kind === undefined) return;
+  if (kind === ".takeover") {
     const madeMs = await lstat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => Date.now(),
     );
-    if (Date.now() - madeMs > takingMs) await rm(path, { recursive: true, force: true });
+    if (Date.now() - madeMs > takeoverMs) await rm(path, { recursive: true, force: true });
+  } else if (!(await isHeld(path))) {
+    if (kind === "") await (await takeLock(path))?.[Symbol.asyncDispose]();
+    else if (await isDeadFor(bindingMs, path)) await rm(path, { force: true });
+  }
+}
+
+async function isDeadFor(ms: number, path: string): Promise<boolean> {
+  await pause(ms);
+  return !(await isHeld(path));
+}
+
+/** Directories of sessions without a record: somebody was killed while making or forgetting one. */
+export async function removeUnfinished(store: SessionStore, runtimeDir: string): Promise<void> {
+  const hasNoRecord = async (id: string) => (await store.read(id).catch(() => "damaged")) === undefined;
+  for (const id of await store.list()) {
+    if (!(await hasNoRecord(id))) continue;
+    await using mine = await takeLock(sessionLockPath({ runtimeDir, workspacesDir: store.workspacesDir }, id));
+    if (mine && (await hasNoRecord(id))) await store.forget(id);
   }
 }
 

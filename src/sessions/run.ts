@@ -61,7 +61,8 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
   readonly id: number;
   readonly result: Promise<RunResult>;
   readonly #events: RunEvent[] = [];
-  readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  /** made with the first output: most runs print nothing */
+  readonly #decoders: Partial<Record<"stdout" | "stderr", InstanceType<typeof TextDecoder>>> = {};
   readonly #received = { stdout: 0, stderr: 0 };
   readonly #outputBytes: number;
   readonly #interrupt: () => void;
@@ -111,6 +112,7 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
     const room = this.#outputBytes - this.#received.stdout - this.#received.stderr;
     const kept = bytes.subarray(0, Math.max(0, room));
     this.#received[stream] += kept.byteLength;
+    this.#decoders[stream] ??= new TextDecoder();
     this.#push(stream, this.#decoders[stream].decode(kept, { stream: true }));
   }
 
@@ -127,7 +129,8 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
 
   /** Everything received so far, as the fields of a result. */
   gathered(): { stdout: string; stderr: string; displays: DisplayEvent[] } {
-    for (const stream of ["stdout", "stderr"] as const) this.#push(stream, this.#decoders[stream].decode());
+    for (const stream of ["stdout", "stderr"] as const) this.#push(stream, this.#decoders[stream]?.decode() ?? "");
+    if (this.#events.length === 0) return { stdout: "", stderr: "", displays: [] };
     const text = (type: "stdout" | "stderr") =>
       this.#events.map((event) => (event.type === type ? event.text : "")).join("");
     const displays = this.#events.filter((event): event is DisplayEvent => event.type === "display");

@@ -23,6 +23,8 @@ export interface SessionParts {
   /** notes about what the interpreter lost between two runs; handed to the next result */
   readonly lostNotes: string[];
   readonly onClose: (session: Session) => void;
+  /** somebody has to close it when nobody else does */
+  readonly onFork: (fork: Session) => void;
   /** the files of the host directory behind /workspace, where there is one */
   readonly files?: WorkspaceFiles;
 }
@@ -44,6 +46,7 @@ export class Session implements AsyncDisposable {
   readonly #kernel: KernelClient;
   readonly #lostNotes: string[];
   readonly #onClose: (session: Session) => void;
+  readonly #onFork: (fork: Session) => void;
   readonly #checkpoints = new Map<string, Checkpoint>();
   readonly #digests = new HashCache();
   /** where the kernel leaves no copy of the interpreter behind */
@@ -62,6 +65,7 @@ export class Session implements AsyncDisposable {
     this.#kernel = parts.kernel;
     this.#lostNotes = parts.lostNotes;
     this.#onClose = parts.onClose;
+    this.#onFork = parts.onFork;
     const { features } = parts.kernel.info;
     const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
     const isWanted = parts.policy.session.recovery !== "off";
@@ -116,6 +120,7 @@ export class Session implements AsyncDisposable {
     const outputBytes = this.policy.proc.outputBytes;
     const started = performance.now();
     const id = this.#kernel.nextRunId;
+    const lost: string[] = [];
     const run = new Run(
       id,
       outputBytes,
@@ -127,9 +132,12 @@ export class Session implements AsyncDisposable {
           {
             onOutput: (stream, bytes) => self.receiveOutput(stream, bytes),
             onDisplay: (part, bytes) => self.receiveDisplay(part, bytes),
+            // What is lost after this moment is for the next result to tell.
+            onEnd: () => lost.push(...this.#lostNotes.splice(0)),
           },
         );
-        return this.#finish(self, done, { timeoutMs, started, ...(options.signal ? { signal: options.signal } : {}) });
+        const signal = options.signal ? { signal: options.signal } : {};
+        return this.#finish(self, done, { timeoutMs, started, lost, ...signal });
       },
     );
     this.#active = run;
@@ -183,6 +191,7 @@ export class Session implements AsyncDisposable {
     this.#recovery?.stop();
     await this.#kernel.reset();
     this.#recovery?.begunAnew();
+    this.#haveLastWord("then the interpreter was reset");
   }
 
   /** Freezes a copy of the interpreter under a name; copy-on-write, so it costs milliseconds whatever it holds. */
@@ -217,7 +226,11 @@ export class Session implements AsyncDisposable {
   async rollback(name: string): Promise<Checkpoint> {
     this.#assertIdle("checkpoints");
     const checkpoint = this.#known(name);
-    await this.#kernel.rollback(name);
+    await this.#kernel.rollback(name).catch((error: unknown) => {
+      if (error instanceof CodecellError && error.code === "checkpoint_unknown") this.#checkpoints.delete(name);
+      throw error;
+    });
+    this.#haveLastWord(`variables are as they were at checkpoint ${name}`);
     return checkpoint;
   }
 
@@ -238,10 +251,16 @@ export class Session implements AsyncDisposable {
     const kernel = await this.#kernel.fork((message) => {
       lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
     });
+    lostNotes.unshift(...this.#lostNotes); // what this one lost before is not in the fork either
     const cell = this.#cell.acquire();
     const { policy, files } = this;
-    const onClose = this.#onClose;
-    return new Session({ ...{ id, policy, cell, kernel, lostNotes, onClose }, ...(files ? { files } : {}) });
+    const [onClose, onFork] = [this.#onClose, this.#onFork];
+    const fork = new Session({
+      ...{ id, policy, cell, kernel, lostNotes, onClose, onFork },
+      ...(files ? { files } : {}),
+    });
+    onFork(fork);
+    return fork;
   }
 
   /** How many sessions live in this one's cell, itself included. */
@@ -264,6 +283,11 @@ export class Session implements AsyncDisposable {
     const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
     this.#recovery?.changed();
     return failures;
+  }
+
+  /** What the next result is to tell of a loss before is not how it is now. */
+  #haveLastWord(note: string): void {
+    if (this.#lostNotes.length > 0) this.#lostNotes.push(note);
   }
 
   /** The interpreter died between two runs and nothing of it was kept in the cell. */
@@ -371,7 +395,7 @@ export class Session implements AsyncDisposable {
   async #finish(
     run: Run,
     reply: Promise<DoneMessage>,
-    context: { timeoutMs: number; started: number; signal?: AbortSignal },
+    context: { timeoutMs: number; started: number; lost: string[]; signal?: AbortSignal },
   ): Promise<RunResult> {
     const abort = () => run.interrupt();
     if (context.signal?.aborted) abort();
@@ -380,6 +404,8 @@ export class Session implements AsyncDisposable {
     // The supervisor ends a run at its limit; this ends the cell when the supervisor itself does not answer.
     const watchdog = setTimeout(() => {
       overdue = true;
+      // The cell itself, whoever shares it: a supervisor that is stuck answers nobody's farewell.
+      void this.#cell.end().catch(() => {});
       void this[Symbol.asyncDispose]().catch(() => {});
     }, context.timeoutMs + supervisorGraceMs);
     try {
@@ -420,11 +446,16 @@ export class Session implements AsyncDisposable {
     return { ...done, ...state, notes: [...done.notes, ...notes] };
   }
 
-  async #result(run: Run, done: DoneMessage, context: { started: number; signal?: AbortSignal }): Promise<RunResult> {
+  async #result(
+    run: Run,
+    done: DoneMessage,
+    context: { started: number; lost: string[]; signal?: AbortSignal },
+  ): Promise<RunResult> {
     const durationMs = performance.now() - context.started;
     const gathered = run.gathered();
     const { artifacts, leftOut } = await this.#artifacts(run.id, done);
     await this.#recovering;
+    if (this.#recovery || !this.isAlive) context.lost.push(...this.#lostNotes.splice(0));
     return {
       id: run.id,
       status: await this.#status(done, context.signal),
@@ -436,7 +467,7 @@ export class Session implements AsyncDisposable {
       truncated: run.wasTruncated(done) || done.resultTruncated === true,
       stdoutBytes: done.stdoutBytes,
       stderrBytes: done.stderrBytes,
-      notes: [...this.#lostNotes.splice(0), ...done.notes],
+      notes: [...context.lost, ...done.notes],
       recoveredTo: done.recoveredTo,
       artifacts,
       leftOut,

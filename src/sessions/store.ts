@@ -107,7 +107,9 @@ export class SessionStore {
 
   /** Forgets a session's record, history and snapshot; the workspace is another matter. */
   async forget(id: string): Promise<void> {
-    await rm(join(this.#sessionsDir, checkSessionId(id)), { recursive: true, force: true });
+    // The record first: what is left when we are killed in the middle is no session any more.
+    await rm(this.#path(id, "session.json"), { force: true });
+    await rm(join(this.#sessionsDir, id), { recursive: true, force: true });
   }
 
   /** The uid that owns a workspace. */

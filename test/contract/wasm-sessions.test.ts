@@ -153,6 +153,23 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect((await files().list({ prefix: "many-", limit: 10_000 })).files).toHaveLength(1500);
     });
 
+    test("and holds a large file that was written in pieces, cut, and written on", async () => {
+      const code = [
+        "import os",
+        "piece = bytes(range(256)) * 2000",
+        "with open('large', 'wb') as f:",
+        "    for _ in range(24): f.write(piece)",
+        "    f.truncate(6_000_000); f.seek(9_000_000); f.write(piece)",
+        "data = open('large', 'rb').read()",
+        "expected = (piece * 24)[:6_000_000] + bytes(3_000_000) + piece",
+        "os.remove('large')",
+        "same = data == expected",
+        "del data, expected",
+        "same",
+      ];
+      expect(await run(code.join("\n"))).toMatchObject({ status: "ok", result: "True" });
+    });
+
     test("without keeping removed files alive", async () => {
       const code =
         "import os\nfor n in range(200):\n    with open('scratch', 'wb') as f: f.write(bytes(5 << 20))\n    os.remove('scratch')";

@@ -1,8 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import type { ProtocolEra } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { availableRunners, living } from "./codecell-process.ts";
 import {
   bearerTransport,
@@ -331,6 +333,7 @@ describe("the MCP server over HTTP", () => {
   test("lets nobody in without the token, from another origin or under another name", async () => {
     const place = await newPlace();
     const server = startHttp(place);
+    onTestFinished(() => stopped(server));
     const { url, token, tokenFile } = await httpAddress(server);
     expect((await stat(tokenFile)).mode & 0o777).toBe(0o600);
     const ask = async (headers: Record<string, string>) => {
@@ -343,6 +346,11 @@ describe("the MCP server over HTTP", () => {
     expect(await ask({ authorization: `${authorization}x` })).toBe(401);
     expect(await ask({ authorization, origin: "https://attacker.example" })).toBe(403);
     expect(await ask({ authorization })).toBe(400);
+    // `fetch` sets its own Host header
+    const renamed = request(url, { headers: { authorization, host: "attacker.example" } }).end();
+    const [response] = (await once(renamed, "response")) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(403);
     const large = await fetch(url, { method: "POST", body: "x".repeat(17 << 20), headers: { authorization } }).then(
       ({ status }) => status,
       () => 413, // the server may hang up before all of it is sent
@@ -361,6 +369,7 @@ describe("the MCP server over HTTP", () => {
     await rm(file);
     await writeFile(file, "a-token-of-some-length\n", { mode: 0o600 });
     const server = startHttp(place, ["--token-file", file]);
+    onTestFinished(() => stopped(server));
     const { url } = await httpAddress(server);
     const client = newClient("modern");
     await client.connect(bearerTransport(url, "a-token-of-some-length"));
@@ -375,6 +384,7 @@ describe("the MCP server over HTTP", () => {
     async () => {
       const place = await newPlace();
       const server = startHttp(place);
+      onTestFinished(() => stopped(server));
       const { url, token } = await httpAddress(server);
       const one = async (number: number) => {
         const client = newClient(number % 2 ? "modern" : "legacy");

@@ -100,7 +100,7 @@ class ProcessRunner implements SandboxRunner {
     await using cleanup = new Cleanup();
     const jail =
       host.facts.layout === "template"
-        ? await this.#forkFromTemplate(spec, host, python, cleanup, options)
+        ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, options)
         : await this.#startDirect(spec, host, python, cleanup);
     const cell = new ProcessCell({ id: spec.id, setup, receipt, ...jail, cleanup: cleanup.move() });
     const directory = spec.policy.fs.workspace ?? ownDirectory(spec);
@@ -110,6 +110,22 @@ class ProcessRunner implements SandboxRunner {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#cleanup[Symbol.asyncDispose]();
+  }
+
+  /** A template may have died since the last cell: the next one takes its place. */
+  async #forkFromLivingTemplate(
+    spec: CellSpec,
+    host: Host,
+    python: PythonInstallation,
+    cleanup: Cleanup,
+    options: StartOptions,
+  ) {
+    try {
+      return await this.#forkFromTemplate(spec, host, python, cleanup, options);
+    } catch (error) {
+      if (!(error instanceof CodecellError) || error.details.isTemplateGone !== true) throw error;
+      return this.#forkFromTemplate(spec, host, python, cleanup, options);
+    }
   }
 
   async #forkFromTemplate(

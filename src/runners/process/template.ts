@@ -96,7 +96,11 @@ export class Template implements AsyncDisposable {
   ): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     await once(socket, "connect").catch((error: unknown) => {
-      throw new CodecellError("cell_start_failed", "the template does not accept cells", { cause: error });
+      this.#isAlive = false; // it is dead, and we are the first to notice
+      throw new CodecellError("cell_start_failed", "the template does not accept cells", {
+        cause: error,
+        details: { isTemplateGone: true },
+      });
     });
     const cgroups = (cgroup?.placement ?? []).map(({ controller, path, file }) => {
       const name = path.slice(path.lastIndexOf("/") + 1);

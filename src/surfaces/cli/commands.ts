@@ -14,6 +14,7 @@ import { sessionsRestoreCommand } from "./sessions-restore.ts";
 import { sessionsRmCommand } from "./sessions-rm.ts";
 import { sessionsSaveCommand } from "./sessions-save.ts";
 import { sessionsShowCommand } from "./sessions-show.ts";
+import { setupClaudeCodeCommand } from "./setup-claude-code.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   artifactsLsCommand,
   artifactsGetCommand,
   mcpCommand,
+  setupClaudeCodeCommand,
   doctorCommand,
   policyInitCommand,
   policyCheckCommand,

@@ -1,17 +1,12 @@
-import { resolve } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { SessionManager } from "../../sessions/manager.ts";
 import type { CommandContext } from "./command.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import type { McpFlags } from "./mcp-options.ts";
+import { projectDirectory } from "./project-directory.ts";
 import { stateDirOf } from "./state-dir.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** The directory that the client works in. */
-export function projectDirectory(terminal: Terminal): string {
-  return resolve(terminal.env.CLAUDE_PROJECT_DIR || terminal.cwd);
-}
 
 /**
  * The policy of an MCP server. Where nobody wrote one, it is the tightest, but files of the project may be loaded into a

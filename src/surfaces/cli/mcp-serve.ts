@@ -12,6 +12,7 @@ import { hostEffects } from "./mcp-effects.ts";
 import { type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { flagsToOverride } from "./policy-flags.ts";
 import { progressLogger } from "./progress-logger.ts";
+import { projectDirectory } from "./project-directory.ts";
 import type { Terminal } from "./terminal.ts";
 import { codecellVersion } from "./version.ts";
 
@@ -34,7 +35,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const options = { version: codecellVersion(), tools, effects: await hostEffects(flags, terminal) };
   await using cleanup = new Cleanup();
   const sandbox = new Sandbox({
-    projectDir: resolve(terminal.env.CLAUDE_PROJECT_DIR || terminal.cwd),
+    projectDir: projectDirectory(terminal),
     async open() {
       const { openMcpManager } = await import("./mcp-open.ts");
       return openMcpManager(flags, { terminal, runners: await runners() }, logger);

@@ -4,8 +4,10 @@ import { CodecellError } from "../../lib/errors.ts";
 import { imageLimits } from "./image-content.ts";
 import { isSoundPng } from "./sound-image.ts";
 
-const maxTextBytes = 48 * 1024;
-const maxBinaryBytes = 512 * 1024;
+/** What of a text a model is given at once. */
+const maxPageBytes = 48 * 1024;
+/** What clients take as bytes in one answer. */
+export const maxBinaryBytes = 512 * 1024;
 
 /** A part of a file in the form that a model takes best. `end` is the first byte that is not in it. */
 export interface ArtifactContent {
@@ -22,6 +24,7 @@ export async function artifactContent(
   files: WorkspaceFiles,
   name: string,
   range: { start?: number | undefined; end?: number | undefined } = {},
+  maxTextBytes = maxPageBytes,
 ): Promise<ArtifactContent> {
   const { data: head, size } = await files.read(name, { start: 0, end: mimeHeadBytes });
   const mimeType = mimeTypeOf(name, head);

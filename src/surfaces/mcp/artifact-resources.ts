@@ -1,6 +1,6 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import { CodecellError } from "../../lib/errors.ts";
-import { artifactContent } from "./artifact-content.ts";
+import { artifactContent, maxBinaryBytes } from "./artifact-content.ts";
 import { artifactTemplate, artifactUri } from "./artifact-uri.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -23,7 +23,9 @@ export function registerArtifactResources(server: McpServer, sandbox: Sandbox): 
     }
     try {
       const files = await (await sandbox.session(session)).files();
-      const { mimeType, body } = await artifactContent(files, name);
+      const { mimeType, body, end, size } = await artifactContent(files, name, {}, maxBinaryBytes);
+      if (end < size)
+        throw new CodecellError("too_large", `${name} has ${size} bytes; read_artifact reads it in parts`);
       const about = { uri: uri.href, mimeType };
       if (body.as === "text") return { contents: [{ ...about, text: body.text }] };
       return { contents: [{ ...about, blob: Buffer.from(body.data).toString("base64") }] };

@@ -17,6 +17,12 @@ test("says the code, the cause, the hint and what to do next, in text", () => {
   expect(errorReply(error).isError).toBe(true);
 });
 
+test("does not pass on what steers a terminal, nor a text without end", () => {
+  const text = textOf(new CodecellError("expression_failed", `\u001b[31mred\u001b[0m ${"x".repeat(50_000)}`));
+  expect(text).not.toContain("\u001b");
+  expect(text.length).toBeLessThan(10_000);
+});
+
 test("answers what nobody expected as our own fault", () => {
   expect(textOf(new TypeError("x is undefined"))).toMatch(/^internal: x is undefined\nnext: /);
 });

@@ -1,5 +1,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
+import { readableText } from "../../sessions/readable-text.ts";
+
+/** Clients cut the text of an error at 10,000 characters. */
+const maxCharacters = 8_000;
 
 /** What a model can do next when a tool failed. */
 const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
@@ -43,5 +47,7 @@ export function errorReply(error: unknown): CallToolResult {
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
     `next: ${nextSteps[code]}`,
   ];
-  return { content: [{ type: "text", text: lines.join("\n") }], isError: true };
+  // parts of it may come from a cell
+  const text = readableText(lines.join("\n")).slice(0, maxCharacters);
+  return { content: [{ type: "text", text }], isError: true };
 }

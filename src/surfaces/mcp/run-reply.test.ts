@@ -34,6 +34,15 @@ test("cuts a long output, keeps all of it, and gives the same handle twice", () 
   expect(endedReply(result, identity, sandbox).facts.output_handle).toBe(facts.output_handle);
 });
 
+test("names as many files as a model needs, and says that there are more", () => {
+  const artifacts = Array.from({ length: 30 }, (_, index) => {
+    return { name: `${index}.txt`, size: 1, mimeType: "text/plain", sha256: "00", modifiedMs: 0 };
+  });
+  const { facts, more } = endedReply(fakeResult({ artifacts }), identity, newSandbox());
+  expect([facts.artifacts.length, more?.length]).toEqual([25, 25]);
+  expect(facts.notes).toEqual(["5 more files were made; list_artifacts lists them"]);
+});
+
 test("links every artifact and shows every picture", () => {
   const artifact = { name: "out/ä b.csv", size: 3, mimeType: "text/csv", sha256: "00", modifiedMs: 0 };
   const display = { type: "display" as const, display: 1, mime: "image/png", data: smallPng() };

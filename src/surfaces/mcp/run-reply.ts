@@ -11,6 +11,7 @@ import type { ToolReply } from "./tool.ts";
 /** Well under what clients take before they put a result into a file. */
 const budget = { characters: 16_000 };
 const maxNotes = 20;
+const maxArtifacts = 25;
 
 export interface RunIdentity {
   readonly runId: string;
@@ -25,7 +26,10 @@ export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sa
   const { sessionId } = identity;
   const images = imageContent(result.displays);
   const leftOut = result.leftOut.map(({ name, message }) => `${name} is no artifact: ${message}`);
-  const notes = [...identity.notes, ...result.notes, ...images.notes, ...leftOut].slice(0, maxNotes);
+  const artifacts = result.artifacts.slice(0, maxArtifacts);
+  const unnamed = result.artifacts.length - artifacts.length;
+  const more = unnamed > 0 ? [`${unnamed} more files were made; list_artifacts lists them`] : [];
+  const notes = [...identity.notes, ...result.notes, ...images.notes, ...more, ...leftOut].slice(0, maxNotes);
   const noted = { ...result, notes };
   const whole = shapeResult(noted, budget);
   const handle = whole.isCut ? sandbox.handleFor(result) : undefined;
@@ -38,7 +42,7 @@ export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sa
     stderr: sectionText(shaped, "stderr"),
     truncated: shaped.isCut || result.truncated,
     output_handle: handle ?? null,
-    artifacts: result.artifacts.map(({ name, mimeType, size, sha256 }) => ({
+    artifacts: artifacts.map(({ name, mimeType, size, sha256 }) => ({
       ...{ uri: artifactUri(sessionId, name), name, mime_type: mimeType, size, sha256 },
     })),
     images: images.blocks.length,
@@ -49,7 +53,7 @@ export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sa
     duration_ms: Math.round(result.durationMs),
     runner: result.runner,
   };
-  const links = result.artifacts.map((artifact) => artifactLink(sessionId, artifact));
+  const links = artifacts.map((artifact) => artifactLink(sessionId, artifact));
   return { facts, text: `${shaped.text.trimEnd()}\n${footer(facts)}`, more: [...images.blocks, ...links] };
 }
 

@@ -1,8 +1,11 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Logger } from "../../lib/logger.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
+
+/** A larger message ends the connection; it holds an upload of two thirds of this. */
+const maxMessageBytes = 32 * 1024 * 1024;
 
 /** Speaks MCP, of either era, on this process's standard input and output, until it is disposed. */
 export function serveOverStdio(sandbox: Sandbox, options: McpServerOptions, logger: Logger): AsyncDisposable {
@@ -17,7 +20,10 @@ export function serveOverStdio(sandbox: Sandbox, options: McpServerOptions, logg
       server = buildMcpServer(sandbox, options);
       return server;
     },
-    { onerror: (error) => logger.warn("mcp", { error }) },
+    {
+      transport: new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: maxMessageBytes }),
+      onerror: (error) => logger.warn("mcp", { error }),
+    },
   );
   return {
     async [Symbol.asyncDispose]() {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { Sandbox } from "./sandbox.ts";
@@ -60,4 +61,14 @@ test("the sub-agent is offered only where a model is configured", async () => {
   const names = async (hasModel: boolean) => (await listed({ hasModel })).tools.map(({ name }) => name);
   expect(await names(false)).not.toContain("rlm_sub_agent");
   expect(await names(true)).toContain("rlm_sub_agent");
+});
+
+test("docs/tools.md has every tool with its parameters", async () => {
+  const page = await readFile(new URL("../../../docs/tools.md", import.meta.url), "utf8");
+  const { tools } = await listed({ hasModel: true });
+  for (const { name, inputSchema } of tools) {
+    const heading = page.match(new RegExp(`^### ${name}\\((.*)\\)$`, "m"));
+    const parameters = heading === null ? ["missing"] : [...(heading[1]?.match(/\w+/g) ?? [])];
+    expect(parameters.sort(), name).toEqual(Object.keys(inputSchema.properties ?? {}).sort());
+  }
 });

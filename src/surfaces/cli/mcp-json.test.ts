@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { editMcpJson } from "./mcp-json.ts";
+
+const entry = { command: "npx", args: ["-y", "codecell", "mcp"] };
+
+test("makes a file where there is none", () => {
+  expect(JSON.parse(editMcpJson(undefined, "codecell", entry) ?? "")).toEqual({ mcpServers: { codecell: entry } });
+});
+
+test("leaves everything else in the file, with its indentation", () => {
+  const before = '{\n\t"other": 1,\n\t"mcpServers": {\n\t\t"mine": {\n\t\t\t"command": "x"\n\t\t}\n\t}\n}\n';
+  const after = editMcpJson(before, "codecell", entry) ?? "";
+  expect(JSON.parse(after)).toEqual({ other: 1, mcpServers: { mine: { command: "x" }, codecell: entry } });
+  expect(after).toContain('\n\t"other"');
+  expect(editMcpJson(after, "codecell", undefined)).toBe(before);
+});
+
+test("changes nothing the second time", () => {
+  const once = editMcpJson("{}", "codecell", entry);
+  expect(editMcpJson(once, "codecell", entry)).toBe(once);
+  expect(editMcpJson("{ }", "codecell", undefined)).toBe("{ }");
+  expect(editMcpJson(undefined, "codecell", undefined)).toBeUndefined();
+});
+
+test("replaces an entry that differs", () => {
+  const before = editMcpJson(undefined, "codecell", { command: "old", args: [] });
+  expect(JSON.parse(editMcpJson(before, "codecell", entry) ?? "")).toEqual({ mcpServers: { codecell: entry } });
+});
+
+test.each(["{", "[]", '"x"', '{ "mcpServers": [] }'])("refuses to touch %s", (text) => {
+  expect(() => editMcpJson(text, "codecell", entry)).toThrow(/left as it is/);
+});

@@ -1,0 +1,73 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
+import { setupClaudeCodeCommand } from "./setup-claude-code.ts";
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-setup-"));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+async function setup(...argv: string[]): Promise<string> {
+  const terminal = new FakeTerminal({ cwd, env: { PATH: `${cwd}:/usr/bin:/bin` } });
+  expect(await setupClaudeCodeCommand.run(argv, { terminal, runners: () => [] })).toBe(0);
+  return terminal.stdout.text;
+}
+
+const file = () => readFile(join(cwd, ".mcp.json"), "utf8");
+
+test("writes the project's file once, and takes its entry away again", async () => {
+  expect(await setup("--scope", "project")).toContain('"-y"');
+  const first = await file();
+  expect(JSON.parse(first)).toEqual({ mcpServers: { codecell: { command: "npx", args: ["-y", "codecell", "mcp"] } } });
+  expect((await stat(join(cwd, ".mcp.json"))).mode & 0o777).toBe(0o644);
+  expect(await setup("--scope", "project")).toContain("nothing to do");
+  expect(await file()).toBe(first);
+  await setup("--scope", "project", "--uninstall");
+  expect(JSON.parse(await file())).toEqual({ mcpServers: {} });
+});
+
+test("--print shows and changes nothing", async () => {
+  expect(await setup("--scope", "project", "--print", "--tools", "rlm")).toContain('"rlm"');
+  await expect(stat(join(cwd, ".mcp.json"))).rejects.toMatchObject({ code: "ENOENT" });
+  expect(await setup("--print")).toBe("would run: claude mcp add --scope local codecell -- npx -y codecell mcp\n");
+});
+
+test("prints the command where Claude Code is not installed", async () => {
+  expect(await setup("--scope", "user")).toContain("claude mcp add --scope user codecell -- npx -y codecell mcp");
+});
+
+test("lets Claude Code add and remove the server, once", async () => {
+  const claude = join(cwd, "claude");
+  // `get` succeeds once the server was added, as the real one does
+  await writeFile(
+    claude,
+    `#!/bin/sh
+echo "$@" >> "${cwd}/calls"
+case "$2" in
+  get) test -e "${cwd}/added" ;;
+  add) touch "${cwd}/added" ;;
+  remove) rm "${cwd}/added" ;;
+esac`,
+  );
+  await chmod(claude, 0o755);
+  await setup("--scope", "user");
+  expect(await setup("--scope", "user")).toContain("nothing to do");
+  await setup("--scope", "user", "--uninstall");
+  expect(await setup("--scope", "user", "--uninstall")).toContain("nothing to do");
+  const calls = (await readFile(join(cwd, "calls"), "utf8")).split("\n").filter((line) => !line.startsWith("mcp get"));
+  expect(calls).toEqual([
+    "mcp add --scope user codecell -- npx -y codecell mcp",
+    "mcp remove --scope user codecell",
+    "",
+  ]);
+});
+
+test("refuses a scope that there is not", async () => {
+  const terminal = new FakeTerminal({ cwd });
+  const run = setupClaudeCodeCommand.run(["--scope", "world"], { terminal, runners: () => [] });
+  await expect(run).rejects.toMatchObject({ code: "usage" });
+});

@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { skipsProcess } from "../support/process-cells.ts";
+import { root } from "./codecell-process.ts";
+
+test.skipIf(skipsProcess)("the examples of docs/sessions.md print what they say", async () => {
+  const text = await readFile(join(root, "docs/sessions.md"), "utf8");
+  const blocks = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
+  expect(blocks.length).toBeGreaterThan(6);
+  const code = blocks.join("\n");
+  const directory = await mkdtemp(join(tmpdir(), "codecell-docs-"));
+  try {
+    await chmod(directory, 0o711);
+    const file = join(directory, "examples.mjs");
+    const library = JSON.stringify(join(root, "dist", "index.js"));
+    const stateDir = `const stateDir = ${JSON.stringify(join(directory, "state"))};\n`;
+    await writeFile(file, `${stateDir}${code.replace('"codecell"', library)}`);
+    const { stdout } = await promisify(execFile)(process.execPath, [file]);
+    const printed = stdout.split("\n").filter((line) => !/^[012]$/.test(line)); // what the watched run prints
+    expect(printed.join("\n")).toMatch(said(code));
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+/** The comments after `console.log(…);`, or on the line below it; `…` stands for anything. */
+function said(code: string): RegExp {
+  const comments = [...code.matchAll(/console\.log\(.*\);(?: |\n)\/\/ (.*)$/gm)].map((match) => match[1] ?? "");
+  const lines = comments.map((line) => line.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("…", ".*"));
+  return new RegExp(`^${lines.join("\n")}\n$`);
+}

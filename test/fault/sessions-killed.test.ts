@@ -1,0 +1,377 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CodecellError } from "../../src/lib/errors.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
+import type { ManagedSession } from "../../src/sessions/managed-session.ts";
+import type { SessionManager } from "../../src/sessions/manager.ts";
+import type { RunResult } from "../../src/sessions/run.ts";
+import { leftBehind } from "../support/left-behind.ts";
+import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
+import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
+
+const workerRounds = 150;
+const cellRounds = 30;
+const templateRounds = 8;
+const hostRounds = 24;
+const script = fileURLToPath(new URL("sessions-host.mjs", import.meta.url));
+const built = fileURLToPath(new URL("../../dist/sessions/manager.js", import.meta.url));
+
+/** What a session was told to hold, run by run, and what its results say became of it. */
+class Ledger {
+  readonly #after = new Map<number, number>();
+  #expected: number | undefined;
+  /** at the checkpoint */
+  marked: number | undefined;
+
+  ran(run: number, n: number): void {
+    this.#after.set(run, n);
+    this.#expected = n;
+  }
+
+  /** A run that changed nothing, or whose changes went with it. */
+  seen(run: number): void {
+    if (this.#expected !== undefined) this.#after.set(run, this.#expected);
+  }
+
+  expect(n: number | undefined): void {
+    this.#expected = n;
+  }
+
+  get expected(): number | undefined {
+    return this.#expected;
+  }
+
+  /** The latest word about the variables decides; without any word they are as they were. */
+  told(texts: readonly string[]): void {
+    for (const text of texts) {
+      const back = /as they were after run (\d+)/.exec(text);
+      const mark = /as they were at checkpoint/.test(text);
+      if (back) this.#expected = this.#after.get(Number(back[1]));
+      else if (mark) this.#expected = this.marked;
+      else if (/interpreter is fresh|without them|without its variables/.test(text)) this.#expected = undefined;
+    }
+  }
+
+  /** Run numbers of a new cell begin anew. */
+  newCell(): void {
+    this.#after.clear();
+  }
+}
+
+const value = "n if 'n' in globals() else None";
+
+describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
+  let stateDir: string;
+  let manager: SessionManager;
+  beforeAll(async () => {
+    stateDir = await newStateDir();
+    manager = await openManager(stateDir, { proc: { timeout: "10s" }, session: { checkpoints: 4 } });
+  });
+  afterAll(async () => {
+    await manager?.[Symbol.asyncDispose]();
+    await removeStateDir(stateDir);
+  });
+
+  /** The worker of a session, by the name that it gives itself. */
+  async function workerOf(session: ManagedSession, name: string): Promise<number> {
+    await session.set("name_", name);
+    await session.get("open('/proc/self/comm', 'w').write(name_)");
+    const found = hostProcesses().find(({ status }) => status.Name === name);
+    if (!found) throw new Error("the worker is not to be found");
+    return found.pid;
+  }
+
+  /** Something to be in the middle of. What it does to the variables goes into the ledger when it has worked. */
+  async function act(session: ManagedSession, ledger: Ledger, round: number): Promise<string[]> {
+    const half = round + 0.5;
+    switch (round % 7) {
+      case 0: {
+        const run = await session.run(`n = ${half}\nimport time\ntime.sleep(0.03)`);
+        const result = await run.result;
+        ledger.told(result.notes); // in a result with kept state they are about the time before the run
+        if (result.state === "kept") ledger.ran(result.id, half);
+        else ledger.seen(result.id);
+        return result.state === "kept" ? [] : [...result.notes];
+      }
+      case 1:
+        await session.checkpoint("mark");
+        return [];
+      case 2:
+        await session.checkpoint("mark");
+        ledger.marked = ledger.expected;
+        await session.rollback("mark");
+        return [];
+      case 3:
+        await session.variables();
+        return [];
+      case 4:
+        await session.get("__import__('time').sleep(0.02)");
+        return [];
+      case 5: {
+        const fork = await manager.fork(session.id);
+        const result = await runIn(fork, value);
+        await manager.close(fork.id);
+        if (result.state === "kept" && result.notes.length === 0)
+          expect(result.result ?? "None").toBe(String(ledger.expected ?? "None"));
+        return [];
+      }
+      default:
+        await idle(20);
+        return [];
+    }
+  }
+
+  async function checked(session: ManagedSession, ledger: Ledger, words: string[]): Promise<RunResult> {
+    const result = await within(15_000, runIn(session, value));
+    expect(result.status).toBe("ok");
+    ledger.told([...words, ...result.notes]);
+    const said = [...words, ...result.notes].join("; ");
+    expect({ n: result.result ?? "None", said }).toEqual({ n: String(ledger.expected ?? "None"), said });
+    ledger.seen(result.id);
+    return result;
+  }
+
+  test(`are intact or say what they lost, when a worker dies at ${workerRounds} moments`, async () => {
+    const outcomes: Record<string, number> = {};
+    let session = await manager.getOrCreate("workers");
+    const ledger = new Ledger();
+    for (let round = 0; round < workerRounds; round++) {
+      if (round % 50 === 49) {
+        await manager.close(session.id);
+        session = await manager.getOrCreate("workers");
+        ledger.newCell();
+        ledger.expect(undefined);
+      }
+      const set = await runIn(session, `n = ${round}`);
+      expect(set).toMatchObject({ status: "ok", state: "kept" });
+      ledger.ran(set.id, round);
+      const worker = await workerOf(session, `w${Math.random().toString(36).slice(2, 12)}`);
+      if (round % 3 === 0) await idle(30);
+      const acting = act(session, ledger, round).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(CodecellError);
+        return [(error as Error).message];
+      });
+      await idle(Math.random() * 25);
+      killIfThere(worker);
+      const words = await within(20_000, acting);
+      await idle(round % 2 === 0 ? 0 : 15);
+      const result = await checked(session, ledger, words);
+      const outcome =
+        ledger.expected === undefined ? "lost" : words.length + result.notes.length ? "recovered" : "intact";
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    }
+    console.info(`a worker killed ${workerRounds} times:`, outcomes);
+    expect(outcomes.recovered).toBeGreaterThan(workerRounds / 4);
+    await manager.close("workers");
+  });
+
+  test(`lose a cell whose first process dies at ${cellRounds} moments, say so, and go on with their files`, async () => {
+    const others = await manager.getOrCreate("untouched");
+    await runIn(others, "n = 'untouched'");
+    const spared = new Set(ownCells().map(({ pid }) => pid));
+    const session = await manager.getOrCreate("cells");
+    const ledger = new Ledger();
+    for (let round = 0; round < cellRounds; round++) {
+      const set = await runIn(session, `n = ${round}\nopen('n.txt', 'w').write('${round}')`);
+      ledger.ran(set.id, round);
+      const cell = ownCells().find(({ pid }) => !spared.has(pid));
+      const acting = act(session, ledger, round).catch((error: unknown) => [(error as Error).message]);
+      await idle(Math.random() * 20);
+      if (cell) process.kill(cell.pid, "SIGKILL");
+      await within(20_000, acting);
+      await eventually(() => session.state !== "live");
+      ledger.newCell();
+      const result = await checked(session, ledger, []);
+      expect(result.notes.join()).toContain("without them");
+      expect(await runIn(session, "open('n.txt').read()")).toMatchObject({ result: `'${round}'`, notes: [] });
+      expect(await runIn(others, "n")).toMatchObject({ result: "'untouched'", notes: [] });
+    }
+    await manager.close("cells");
+    expect(await eventually(() => ownCells().every(({ pid }) => spared.has(pid)))).toBe(true);
+    await manager.close("untouched");
+  });
+
+  test(`come back after their template died ${templateRounds} times, all of them`, async () => {
+    const sessions = await Promise.all(["t1", "t2", "t3"].map((id) => manager.getOrCreate(id)));
+    for (let round = 0; round < templateRounds; round++) {
+      await Promise.all(sessions.map((session) => runIn(session, `n = ${round}`)));
+      const going = await Promise.all(sessions.map((session) => session.run("import time\ntime.sleep(0.05)")));
+      const template = ownCells()[0]?.status.PPid;
+      await idle(Math.random() * 80);
+      process.kill(Number(template), "SIGKILL");
+      for (const { result } of going) expect(["ok", "crashed"]).toContain((await within(15_000, result)).status);
+      await eventually(() => sessions.every(({ state }) => state !== "live"));
+      for (const session of sessions) {
+        const result = await within(15_000, runIn(session, value));
+        expect(result).toMatchObject({ status: "ok", result: undefined });
+        expect(result.notes.join()).toContain("without them");
+      }
+    }
+    for (const { id } of sessions) await manager.close(id);
+    expect(await eventually(() => ownCells().length === 0)).toBe(true);
+    expect(readdirSync(join(stateDir, "workspaces"))).toEqual([]);
+  });
+});
+
+interface Line {
+  readonly t: "up" | "begins" | "ran" | "saved";
+  readonly id: string;
+  readonly n: number;
+}
+
+describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
+  let stateDir: string;
+  let runtimeDir: string;
+  const hosts = new Set<ChildProcess>();
+  beforeAll(async () => {
+    if (!existsSync(built)) throw new Error("this test runs the built package: npm run build");
+    stateDir = await newStateDir();
+    runtimeDir = await mkdtemp(join(tmpdir(), "cc-run-"));
+    await chmod(runtimeDir, 0o711);
+  });
+  afterAll(async () => {
+    for (const host of hosts) host.kill("SIGKILL");
+    await removeStateDir(stateDir);
+    await rm(runtimeDir, { recursive: true, force: true });
+  });
+  const open = () => {
+    const runners = [processRunner({ layout: "template", runtimeDir })];
+    const policy = { session: { persist: true }, proc: { timeout: "10s" } } as const;
+    return openManager(stateDir, policy, { runtimeDir, runners });
+  };
+
+  test(`at ${hostRounds} moments come back as saved or say what is lost, and nothing is left behind`, async () => {
+    const outcomes: Record<string, number> = {};
+    const living = await open();
+    const neighbour = await living.getOrCreate("neighbour");
+    await runIn(neighbour, "n = 'neighbour'\nopen('n.txt', 'w').write('neighbour')");
+    const mine = new Set(readdirSync(runtimeDir));
+    const workspaces = new Set(readdirSync(join(stateDir, "workspaces")));
+    const known = new Map<string, Facts>();
+    for (let round = 0; round < hostRounds; round++) {
+      const host = spawn(process.execPath, [script, stateDir, runtimeDir, String((round + 1) * 1000)], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      hosts.add(host);
+      const exited = once(host, "exit");
+      const lines = createInterface({ input: host.stdout });
+      const read = once(lines, "close");
+      const up = new Promise<void>((resolve) => {
+        lines.on("line", (text) => {
+          const { t, id, n } = JSON.parse(text) as Line;
+          if (t === "up") resolve();
+          else known.set(id, { ...(known.get(id) ?? nothing), [keys[t]]: n });
+        });
+      });
+      if (round % 6 > 0) await Promise.race([up, exited]);
+      await idle(round % 6 > 0 ? 100 + Math.random() * 500 : Math.random() * 300);
+      expect(host.exitCode).toBeNull();
+      const tags = readdirSync(runtimeDir).filter((name) => name.startsWith("cc") && !mine.has(name));
+      host.kill("SIGKILL");
+      await exited;
+      await read;
+      hosts.delete(host);
+
+      const next = await open();
+      try {
+        for (const { id } of (await next.list()).filter((one) => one.id !== "neighbour")) {
+          const facts = known.get(id);
+          const session = await next.get(id);
+          const result = await within(15_000, runIn(session, `${value}, open('n.txt').read()`).catch(raise));
+          const said = result.notes.join("; ");
+          if (id.startsWith("s-")) {
+            // a fork that its host had no time to close: nothing of it was saved
+            expect({ n: result.result?.startsWith("(None"), said }).toMatchObject({ n: true });
+            if (said !== "") expect(said).toContain("without them");
+            outcomes[said === "" ? "fork that never was" : "fork lost"] =
+              (outcomes[said === "" ? "fork that never was" : "fork lost"] ?? 0) + 1;
+            await next.close(id, { forget: true });
+            continue;
+          }
+          const outcome = judge(result, facts ?? nothing, said);
+          // closing the manager saves what was found
+          const [, n = 0, file = 0] = /^\((\d+|None), '(\d+)'/.exec(result.result ?? "") ?? [];
+          known.set(id, { began: 0, ran: 0, saved: n === "None" ? 0 : Number(n), file: Number(file) });
+          outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+        }
+        expect(await runIn(neighbour, "n, open('n.txt').read()")).toMatchObject({
+          result: "('neighbour', 'neighbour')",
+          notes: [],
+        });
+      } finally {
+        await next[Symbol.asyncDispose]();
+      }
+      const records = await Promise.all(
+        readdirSync(join(stateDir, "sessions")).map(async (id) => {
+          const text = await readFile(join(stateDir, "sessions", id, "session.json"), "utf8");
+          return (JSON.parse(text) as { workspace: string }).workspace;
+        }),
+      );
+      const left = () => ({
+        ...leftBehind(tags),
+        runtime: readdirSync(runtimeDir).filter((name) => !mine.has(name) && !/^kernel|\.takeover$/.test(name)),
+        workspaces: readdirSync(join(stateDir, "workspaces")).filter(
+          (name) => !workspaces.has(name) && !records.includes(name),
+        ),
+      });
+      if (!(await eventually(() => Object.values(left()).every((list) => list.length === 0), 5_000)))
+        expect(left()).toEqual({ processes: [], cgroups: [], runtime: [], workspaces: [] });
+    }
+    await living[Symbol.asyncDispose]();
+    console.info(`a host killed ${hostRounds} times, its sessions found:`, outcomes);
+    expect((outcomes.saved ?? 0) + (outcomes["older save"] ?? 0)).toBeGreaterThan(hostRounds / 3);
+  });
+});
+
+/** What the host said it did since the last look, and what was found then. */
+interface Facts {
+  readonly began: number;
+  readonly ran: number;
+  readonly saved: number;
+  readonly file: number;
+}
+
+const nothing: Facts = { began: 0, ran: 0, saved: 0, file: 0 };
+const keys = { begins: "began", ran: "ran", saved: "saved" } as const;
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // a rollback has put another in its place
+  }
+}
+
+function raise(error: unknown): never {
+  throw error;
+}
+
+/** Whether what came back is what was saved, and whether the result owns up to what is missing. */
+function judge(result: RunResult, facts: Facts, said: string): string {
+  if (result.status === "error") {
+    // it never got as far as its first file
+    expect({ ran: facts.ran, name: result.error?.name }).toEqual({ ran: 0, name: "FileNotFoundError" });
+    return "never ran";
+  }
+  const [, n, file] = /^\((\w+), '(\d+)'\)$/.exec(result.result ?? "") ?? [];
+  expect(Number(file)).toBeGreaterThanOrEqual(facts.ran);
+  if (n === "None") {
+    expect(facts.saved, said).toBe(0);
+    if (facts.ran === 0 && Number(file) === facts.file && !said.includes("lost")) return "saved"; // as it was found last
+    expect(said).toMatch(/without them|what changed later is lost/);
+    return "lost";
+  }
+  expect(Number(n), said).toBeGreaterThanOrEqual(facts.saved);
+  expect(Number(n), said).toBeLessThanOrEqual(Math.max(facts.began, facts.saved));
+  const isUntouched = facts.ran === 0 && Number(file) === facts.file;
+  if ((Number(n) === Number(file) || isUntouched) && !said.includes("lost")) return "saved";
+  expect(said).toContain("what changed later is lost");
+  return "older save";
+}

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { hostPattern, hostPatternCovers } from "./host-pattern.ts";
 
-test.each(["packages.example", "*.example.com", "git.example.com:22", "xn--bcher-kva.example"])("accepts %s", (host) => {
-  expect(hostPattern.safeParse(host).success).toBe(true);
-});
+test.each(["packages.example", "*.example.com", "git.example.com:22", "xn--bcher-kva.example"])(
+  "accepts %s",
+  (host) => {
+    expect(hostPattern.safeParse(host).success).toBe(true);
+  },
+);
 
 test.each([
   ...[

@@ -1,21 +1,37 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { processRunner } from "../../src/runners/process/runner.ts";
 import { root } from "./codecell-process.ts";
 
-test("the library example of the README prints what it says", async () => {
-  const text = await readFile(join(root, "README.md"), "utf8");
-  const example = /^```js\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? "";
+const text = await readFile(join(root, "README.md"), "utf8");
+const [library = "", sessions = ""] = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
+await using runner = processRunner();
+const hasFork = (await runner.probe()).available;
+
+describe("an example of the README prints what it says", () => {
+  test("about the library", async () => {
+    expect(await output(library)).toMatch(/^Nairobi\nok kept \w+ \{ city: 'Nairobi', celsius: 25 \}\n$/);
+  });
+
+  test.skipIf(!hasFork)("about sessions", async () => {
+    expect(await output(sessions)).toBe("10\n");
+  });
+});
+
+async function output(example: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "codecell-readme-"));
+  await chmod(directory, 0o711); // as root, cells are another user and pass through to their workspace
   try {
     const file = join(directory, "example.mjs");
     await writeFile(file, example.replace('"codecell"', JSON.stringify(join(root, "dist", "index.js"))));
-    const { stdout } = await promisify(execFile)(process.execPath, [file]);
-    expect(stdout).toMatch(/^Nairobi\nok kept \w+ \{ city: 'Nairobi', celsius: 25 \}\n$/);
+    const env = { ...process.env, XDG_STATE_HOME: directory };
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { env });
+    return stdout;
   } finally {
     await rm(directory, { recursive: true });
   }
-});
+}

@@ -3,6 +3,7 @@ import { deadline } from "../lib/deadline.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
 import { type CellMessage, cellMessage, type HostMessage } from "./messages.ts";
+import { plainDone } from "./plain-done.ts";
 
 export type StartConfig = Omit<Extract<HostMessage, { t: "start" }>, "t">;
 
@@ -116,6 +117,11 @@ export class KernelConnection {
   }
 
   #onFrame({ header, body }: Frame): void {
+    const done = plainDone(header);
+    if (done) {
+      this.#branches.get(branchOf(header))?.onMessage(done, body);
+      return;
+    }
     const parsed = cellMessage.safeParse(header);
     if (!parsed.success) {
       throw new CodecellError("cell_lost", "the cell sent a message that is not part of the protocol");

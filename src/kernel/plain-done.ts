@@ -1,0 +1,42 @@
+import type { DoneMessage } from "./messages.ts";
+
+const statuses: ReadonlySet<unknown> = new Set(["ok", "error", "timeout", "interrupted", "output_limit", "cancelled"]);
+
+/**
+ * The end of an ordinary run, checked by hand: nothing but whole numbers, known words and an optional result. It comes
+ * with every run, and the full schema takes a tenth of a short run's time. Anything else about the message, and the
+ * schema decides.
+ */
+export function plainDone(header: unknown): DoneMessage | undefined {
+  if (typeof header !== "object" || header === null) return undefined;
+  const { t, id, status, state, exitCode, result, stdoutBytes, stderrBytes, notes, branch, ...rest } = header as Record<
+    string,
+    unknown
+  >;
+  if (t !== "done" || state !== "kept" || !statuses.has(status) || !hasNothing(rest)) return undefined;
+  if (!isCount(id) || !isCount(stdoutBytes) || !isCount(stderrBytes)) return undefined;
+  if (!Array.isArray(notes) || notes.length > 0) return undefined;
+  if (exitCode !== undefined && !(isCount(exitCode) && exitCode <= 255)) return undefined;
+  if (result !== undefined && typeof result !== "string") return undefined;
+  const plain: DoneMessage = {
+    t,
+    id,
+    status: status as DoneMessage["status"],
+    state,
+    stdoutBytes,
+    stderrBytes,
+    notes: [],
+  };
+  if (exitCode !== undefined) plain.exitCode = exitCode;
+  if (result !== undefined) plain.result = result;
+  return plain;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function hasNothing(rest: object): boolean {
+  for (const _ in rest) return false;
+  return true;
+}

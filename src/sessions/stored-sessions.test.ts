@@ -73,8 +73,12 @@ test("removes no files while a damaged record may name them", async () => {
 });
 
 test("answers session_unknown for what is not there", async () => {
-  for (const ask of [stored.find("x"), stored.remove("x"), stored.record("x"), stored.history("x", 1)]) {
-    await expect(ask).rejects.toMatchObject({ code: "session_unknown" });
-  }
+  const questions = [
+    () => stored.find("x"),
+    () => stored.remove("x"),
+    () => stored.record("x"),
+    () => stored.history("x", 1),
+  ];
+  for (const ask of questions) await expect(ask()).rejects.toMatchObject({ code: "session_unknown" });
   await expect(stored.find("../x")).rejects.toMatchObject({ code: "usage" });
 });

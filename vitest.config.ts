@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "test/*.test.ts"] } },
+      { test: { name: "unit", include: ["src/**/*.test.ts", "test/*.test.ts"], testTimeout: 20_000 } },
       {
         test: {
           name: "runtime",

@@ -93,24 +93,12 @@ export class RegularFile implements OpenFile {
 
   /** Reads a range at once. More than `maxBytes` is `too_large`, and no memory is taken for it. */
   async read(range: ByteRange & { readonly maxBytes: number }): Promise<Uint8Array> {
-    const { start, end } = rangeWithin(this.size, range);
-    assertReadable(this.#shown, this.size, end - start, range.maxBytes);
-    const data = new Uint8Array(end - start);
-    const length = await this.readInto(data, start);
-    return length === data.length ? data : data.slice(0, length);
+    return await readRange(this, this.#shown, range);
   }
 
   /** Yields a range in pieces, exactly as many bytes as the file had when it was opened. */
-  async *chunks(range: ByteRange = {}): AsyncGenerator<Uint8Array, void, void> {
-    const { start, end } = rangeWithin(this.size, range);
-    for (let position = start; position < end; ) {
-      const chunk = new Uint8Array(Math.min(chunkBytes, end - position));
-      const length = await this.readInto(chunk, position);
-      // A reader who was told a size must not take a cut file for a whole one.
-      if (length < chunk.length) throw becameShorter(this.#shown);
-      position += length;
-      yield chunk;
-    }
+  chunks(range: ByteRange = {}): AsyncGenerator<Uint8Array, void, void> {
+    return readChunks(this, this.#shown, chunkBytes, range);
   }
 
   /** Whether the file system has seen no change since the file was opened. */
@@ -124,8 +112,41 @@ export class RegularFile implements OpenFile {
   }
 }
 
+type Readable = Pick<OpenFile, "size" | "readInto">;
+
+/** `OpenFile.read`, for any kind of open file. */
+export async function readRange(
+  file: Readable,
+  shown: string,
+  range: ByteRange & { readonly maxBytes: number },
+): Promise<Uint8Array> {
+  const { start, end } = rangeWithin(file.size, range);
+  assertReadable(shown, file.size, end - start, range.maxBytes);
+  const data = new Uint8Array(end - start);
+  const length = await file.readInto(data, start);
+  return length === data.length ? data : data.slice(0, length);
+}
+
+/** `OpenFile.chunks`, for any kind of open file. */
+export async function* readChunks(
+  file: Readable,
+  shown: string,
+  pieceBytes: number,
+  range: ByteRange,
+): AsyncGenerator<Uint8Array, void, void> {
+  const { start, end } = rangeWithin(file.size, range);
+  for (let position = start; position < end; ) {
+    const chunk = new Uint8Array(Math.min(pieceBytes, end - position));
+    const length = await file.readInto(chunk, position);
+    // A reader who was told a size must not take a cut file for a whole one.
+    if (length < chunk.length) throw becameShorter(shown);
+    position += length;
+    yield chunk;
+  }
+}
+
 /** The part of a range that lies in a file of this size; a range that makes no sense is `usage`. */
-export function rangeWithin(
+function rangeWithin(
   size: number,
   { start = 0, end = Math.max(start, size) }: ByteRange,
 ): { start: number; end: number } {
@@ -135,7 +156,7 @@ export function rangeWithin(
 }
 
 /** More than may be read at once is `too_large`. */
-export function assertReadable(shown: string, size: number, wanted: number, maxBytes: number): void {
+function assertReadable(shown: string, size: number, wanted: number, maxBytes: number): void {
   if (wanted <= maxBytes) return;
   const message = `${printable(shown, 200)}: ${wanted} bytes were asked for, at most ${maxBytes} are read at once`;
   throw new CodecellError("too_large", message, {
@@ -148,6 +169,6 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
 
-export function becameShorter(shown: string): CodecellError {
+function becameShorter(shown: string): CodecellError {
   return new CodecellError("file_refused", `${printable(shown, 200)} became shorter while it was read`);
 }

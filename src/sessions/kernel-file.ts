@@ -1,10 +1,4 @@
-import {
-  assertReadable,
-  type ByteRange,
-  becameShorter,
-  type OpenFile,
-  rangeWithin,
-} from "../artifacts/regular-file.ts";
+import { type ByteRange, type OpenFile, readChunks, readRange } from "../artifacts/regular-file.ts";
 import type { CellFiles } from "../kernel/cell-files.ts";
 import type { CellFile } from "../kernel/messages.ts";
 import { CodecellError } from "../lib/errors.ts";
@@ -52,23 +46,12 @@ export class KernelFile implements OpenFile {
     return length;
   }
 
-  async read(range: ByteRange & { readonly maxBytes: number }): Promise<Uint8Array> {
-    const { start, end } = rangeWithin(this.size, range);
-    assertReadable(this.#path, this.size, end - start, range.maxBytes);
-    const data = new Uint8Array(end - start);
-    const length = await this.readInto(data, start);
-    return length === data.length ? data : data.slice(0, length);
+  read(range: ByteRange & { readonly maxBytes: number }): Promise<Uint8Array> {
+    return readRange(this, this.#path, range);
   }
 
-  async *chunks(range: ByteRange = {}): AsyncGenerator<Uint8Array, void, void> {
-    const { start, end } = rangeWithin(this.size, range);
-    for (let position = start; position < end; ) {
-      const chunk = new Uint8Array(Math.min(pieceBytes, end - position));
-      const length = await this.readInto(chunk, position);
-      if (length < chunk.length) throw becameShorter(this.#path);
-      position += length;
-      yield chunk;
-    }
+  chunks(range: ByteRange = {}): AsyncGenerator<Uint8Array, void, void> {
+    return readChunks(this, this.#path, pieceBytes, range);
   }
 
   async isUnchanged(): Promise<boolean> {

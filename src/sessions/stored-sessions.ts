@@ -93,7 +93,7 @@ export class StoredSessions {
       await removeOrphans(store, this.#runtimeDir);
       return { files: "removed" };
     }
-    if (await isNamed(store, record.workspace)) return { files: "shared" };
+    if (await store.isNamed(record.workspace)) return { files: "shared" };
     await store.removeWorkspace(record.workspace);
     return { files: "removed" };
   }
@@ -123,13 +123,4 @@ export class StoredSessions {
 
 function usedMs(session: StoredSession): number {
   return session.state === "damaged" ? 0 : session.record.usedMs;
-}
-
-/** Whether a session still works with this workspace; a record that cannot be read may name any of them. */
-async function isNamed(store: SessionStore, workspace: string): Promise<boolean> {
-  for (const id of await store.list()) {
-    const record = await store.read(id).catch(() => "damaged" as const);
-    if (record === "damaged" || record?.workspace === workspace) return true;
-  }
-  return false;
 }

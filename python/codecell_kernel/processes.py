@@ -23,11 +23,11 @@ class NewProcesses:
         self.latest = latest
         return changed
 
-    def copied(self, pid):
-        """A parked copy took two numbers. Whatever else was started meanwhile has to show at the next look."""
+    def copied(self, pid, forks):
+        """A copy took one number, or two. Whatever else was started meanwhile has to show at the next look."""
         before = self.latest
         self.any()
-        if not before or int(before) + 2 != pid or int(self.latest) != pid:
+        if not before or forks not in (1, 2) or int(before) + forks != pid or int(self.latest) != pid:
             self.latest = b""
 
 

@@ -11,6 +11,7 @@ from .errors import KernelError
 from .frames import PREFIX
 from .lean_json import dumps, loads
 from .interpreter import Interpreter
+from .sibling import SiblingFork
 from .tracebacks import cut
 from .system import close_all_but, set_dumpable, set_name, set_oom_score
 
@@ -25,6 +26,7 @@ class Worker:
         self.replies = replies
         self.token = token
         self.loop = None
+        self.fork_sibling = SiblingFork()
         self.shell = None
         self.interpreter = Interpreter(self.send, self.run_coroutine)
         self.out = posix.dup(1), posix.dup(2)
@@ -195,25 +197,13 @@ class Worker:
         self.interpreter.interrupt_pending = True  # it came while the run was being compiled
 
     def park(self, run_id):
-        """Leaves a frozen copy behind. The copy returns from here only when pid 1 wakes it in the worker's place.
-
-        It is forked twice, so that it is a child of pid 1: a loop over os.wait() in user code never meets it.
-        """
+        """Leaves a frozen copy behind. The copy returns from here only when pid 1 wakes it in the worker's place."""
         self.interpreter.flush()
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGUSR2])
         try:
-            middle = quiet_fork()
-            if middle == 0:
-                try:
-                    copy = quiet_fork()
-                except OSError:
-                    self.send({"t": "unparked"})
-                    posix._exit(0)
-                if copy != 0:
-                    posix._exit(0)
-                self.sleep(run_id)
-                return
-            posix.waitpid(middle, 0)
+            pid, forks = self.fork_sibling()
+            if pid == 0:
+                self.sleep(run_id, forks)
         except OSError:
             self.send({"t": "unparked"})
         finally:
@@ -225,21 +215,18 @@ class Worker:
         reply = {"t": "reply", "id": header["id"], "ok": True}
         self.interpreter.flush()
         try:
-            middle = quiet_fork()
-            if middle == 0:
-                if quiet_fork() != 0:
-                    posix._exit(0)
-                self.become_fork(descriptors, bytes.fromhex(header["token"]))
+            pid, forks = self.fork_sibling()
+            if pid == 0:
+                self.become_fork(descriptors, bytes.fromhex(header["token"]), forks)
                 return
-            posix.waitpid(middle, 0)
         except OSError as error:
             reply.update(ok=False, code="too_large", message="there is no room for a fork: %s" % error.strerror)
         for fd in descriptors:
             posix.close(fd)
         self.send(reply)
 
-    def become_fork(self, descriptors, token):
-        become_child_of_supervisor()
+    def become_fork(self, descriptors, token, forks):
+        posix.setsid()
         old = (self.requests, self.replies, *self.out)
         self.requests, self.replies = descriptors[:2]
         self.out = tuple(descriptors[2:])
@@ -247,14 +234,14 @@ class Worker:
         for fd in old:
             posix.close(fd)
         self.prepare()
-        self.send({"t": "forked", "pid": posix.getpid()})
+        self.send({"t": "forked", "pid": posix.getpid(), "forks": forks})
 
-    def sleep(self, run_id):
-        become_child_of_supervisor()
+    def sleep(self, run_id, forks):
+        posix.setsid()  # out of the reach of kill(0), killpg and terminals
         set_oom_score(0)
         set_dumpable(0)
         set_name(b"parked")
-        self.send({"t": "parked", "pid": posix.getpid(), "run": run_id})
+        self.send({"t": "parked", "pid": posix.getpid(), "run": run_id, "forks": forks})
         while _signal.sigwaitinfo([_signal.SIGUSR2]).si_pid != 1:
             pass
         set_oom_score(1000)
@@ -282,13 +269,6 @@ def uninitialised_bytes(size):
     address.restype, address.argtypes = c_void_p, [py_object]
     data = make(None, size)
     return data, memoryview((c_char * size).from_address(address(data))).cast("B")
-
-
-def become_child_of_supervisor():
-    """Out of the reach of kill(0), killpg and terminals; the supervisor takes only its own child for what it says."""
-    posix.setsid()
-    while posix.getppid() != 1:
-        posix.sched_yield()
 
 
 def receive_descriptors(fd, count):
@@ -336,19 +316,6 @@ def reap(ended):
 
 class Stream(io.TextIOWrapper):
     """A text stream that carries a mark, so that a replaced one is noticed."""
-
-
-def quiet_fork():
-    """fork() without the warning that newer Pythons print when user code has threads."""
-    import _warnings
-
-    quiet = ("ignore", None, Warning, None, 0)
-    _warnings.filters.insert(0, quiet)
-    try:
-        return posix.fork()
-    finally:
-        if quiet in _warnings.filters:
-            _warnings.filters.remove(quiet)
 
 
 def main(requests, replies, out, err, token, config, notify_filter):

@@ -15,6 +15,10 @@ import {
   variableList,
 } from "./messages.ts";
 
+/** The number of the run that is nobody's; the kernel knows it by this. */
+const rehearsalId = 0;
+const rehearsalMs = 5_000;
+
 export type ValueFormat = "json" | "bytes" | "repr";
 
 export interface RunRequest {
@@ -119,8 +123,20 @@ export class KernelClient implements Branch {
   }
 
   run(request: RunRequest, handlers: RunHandlers): { id: number; done: Promise<DoneMessage> } {
+    return this.#run(++this.#runs, request, handlers);
+  }
+
+  /**
+   * Runs nothing, once, for nobody. A process that was forked copies each page it touches for the first time: after
+   * this, the first real run finds its pages in place. No run is counted, and no copy is made after it.
+   */
+  async rehearse(): Promise<void> {
+    const nothing: RunRequest = { code: "None", language: "python", timeoutMs: rehearsalMs, outputBytes: 0 };
+    await this.#run(rehearsalId, nothing, { onOutput() {}, onDisplay() {} }).done;
+  }
+
+  #run(id: number, request: RunRequest, handlers: RunHandlers): { id: number; done: Promise<DoneMessage> } {
     this.#assertAlive();
-    const id = ++this.#runs;
     const { language, timeoutMs, outputBytes } = request;
     const done = new Promise<DoneMessage>((resolve, reject) => {
       this.#pending.set(id, { kind: "run", handlers, resolve, reject });

@@ -121,6 +121,8 @@ export class SessionManager implements AsyncDisposable {
   /** The session with this id: alive here, saved on disk, or made anew. Without an id: a new one with an unguessable id. */
   async getOrCreate(id?: string, options: { waitMs?: number } = {}): Promise<ManagedSession> {
     this.#assertOpen();
+    const ready = id === undefined ? this.#takeReady() : undefined;
+    if (ready) return ready;
     const wanted = id === undefined ? newSessionId() : checkSessionId(id);
     await this.#leaving.get(wanted);
     const known = this.#entries.get(wanted)?.session ?? this.#opening.get(wanted);
@@ -207,6 +209,14 @@ export class SessionManager implements AsyncDisposable {
     await Promise.all(this.#leaving.values());
   }
 
+  /** A new session from the pool, without a pause: nothing of it is on disk, and nobody else can know its id. */
+  #takeReady(): ManagedSession | undefined {
+    const { persist, limit } = this.policy.session;
+    if (persist || this.#entries.size + this.#leaving.size + this.#reserved >= limit) return undefined;
+    const pooled = this.#pool.takeReady();
+    return pooled && this.#enter(this.#newRecord(pooled.session.id, pooled.workspace), undefined, pooled.session);
+  }
+
   async #open(id: string, waitMs: number): Promise<ManagedSession> {
     await using cleanup = new Cleanup();
     // Before the record is read: what another process saves until it gives the session up is what comes back here.
@@ -266,9 +276,15 @@ export class SessionManager implements AsyncDisposable {
     undo: Cleanup,
     live?: Session,
   ): Promise<ManagedSession> {
-    const { policy } = this;
     // What was saved is on disk already, and can be had from a disk that is full.
-    if (policy.session.persist && live) await this.#store.write(record);
+    if (this.policy.session.persist && live) await this.#store.write(record);
+    const session = this.#enter(record, lock, live);
+    undo.move();
+    return session;
+  }
+
+  #enter(record: SessionRecord, lock: LivenessLock | undefined, live: Session | undefined): ManagedSession {
+    const { policy } = this;
     const session = new ManagedSession(
       {
         ...{ record, policy, runner: this.runner, store: this.#store, now: this.#now },
@@ -282,7 +298,6 @@ export class SessionManager implements AsyncDisposable {
     }, lifetimeMs).unref();
     this.#entries.set(record.id, { session, lock, lifetimeTimer, idleTimer: this.#watchIdle(session, idleMs) });
     this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
-    undo.move();
     return session;
   }
 
@@ -384,6 +399,10 @@ export class SessionManager implements AsyncDisposable {
     const session = await this.codecell.openSession({
       workspace: { root: this.#store.workspacesDir, name: workspace },
     });
+    await using undo = new Cleanup();
+    undo.defer(() => session.close());
+    await session.rehearse();
+    undo.move();
     const store = this.#store;
     return {
       session,

@@ -162,6 +162,18 @@ describe.skipIf(skipsProcess)("a session manager", () => {
   });
 
   describe("with a pool", () => {
+    test("hands out a cell that shows nothing of having waited", async () => {
+      const manager = await open({ pool: 1 });
+      await manager.poolFilled();
+      const session = await manager.getOrCreate();
+      expect(manager.poolStatistics).toMatchObject({ hits: 1 });
+      expect(await session.variables()).toEqual([]);
+      expect(await runIn(session, "'_' in globals() or hasattr(__builtins__, '_')")).toMatchObject({ result: "False" });
+      expect(session.info.runs).toBe(1);
+      const failed = await runIn(session, "1 / 0");
+      expect(failed.error?.traceback).toContain("<run 2>");
+    });
+
     test("hands each cell out once, and never a dead one", async () => {
       const manager = await open({ pool: 2 });
       await manager.poolFilled();

@@ -8,7 +8,7 @@ from .limits import set_limits
 from .supervisor import Supervisor
 from .system import set_dumpable
 
-CHANNEL = 6
+CHANNEL = 4
 
 
 def main():

@@ -27,10 +27,12 @@ IDLE_MEMORY_WATCH_SECONDS = 0.1
 
 
 class Supervisor:
-    def __init__(self, channel, notify_filter):
+    def __init__(self, channel, notify_filter, answers=None):
+        """`answers` is where the channel's other direction has a descriptor of its own."""
         self.channel = channel
         self.notify_filter = notify_filter
-        self.outlet = Outlet(channel)
+        self.outlet = Outlet(channel if answers is None else answers)
+        posix.set_blocking(channel, False)
         self.decoder = Decoder(partial="data")
         self.bulk = None  # a body on its way to a worker that is still in the channel
         self.branches = {}
@@ -68,11 +70,13 @@ class Supervisor:
     def step(self):
         self.watch()
         for fd, events in self.poll.poll(self.wait_ms()):
+            if fd == self.outlet.fd and events & (select.POLLOUT | select.POLLERR):
+                self.outlet.flush()
             if fd == self.channel:
-                if events & select.POLLOUT:
-                    self.outlet.flush()
                 if events & ~select.POLLOUT:
                     self.on_channel()
+            elif fd == self.outlet.fd:
+                continue
             elif fd == self.wake_read:
                 drain(fd)
                 self.reap()
@@ -135,7 +139,7 @@ class Supervisor:
         has_room = self.outlet.size < OUTLET_HIGH
         wanted = {self.wake_read: select.POLLIN, self.channel: 0 if bulk_is_full else select.POLLIN}
         if self.outlet.size:
-            wanted[self.channel] |= select.POLLOUT
+            wanted[self.outlet.fd] = wanted.get(self.outlet.fd, 0) | select.POLLOUT
         for fd in self.guards:
             wanted[fd] = select.POLLIN
         owners = {}

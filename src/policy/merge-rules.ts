@@ -133,6 +133,7 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "session.pool": rule("session", "pool", atMost),
   "kernel.preload": rule("kernel", "preload", fewer),
   "kernel.python": rule("kernel", "python", samePathOrNone),
+  "kernel.image": rule("kernel", "image", samePathOrNone),
 };
 
 function rule<Section extends SectionName, Key extends keyof Policy[Section]>(

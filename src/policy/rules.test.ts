@@ -26,7 +26,7 @@ test("every rule is listed once, in the order of the file", () => {
       "proc.background",
     ],
     ...["env", "session.recovery", "session.idle", "session.lifetime", "session.limit", "session.persist"],
-    ...["session.checkpoints", "session.pool", "kernel.preload", "kernel.python"],
+    ...["session.checkpoints", "session.pool", "kernel.preload", "kernel.python", "kernel.image"],
   ]);
 });
 

@@ -46,6 +46,7 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "session.pool": ({ session }) => String(session.pool),
   "kernel.preload": ({ kernel }) => list(kernel.preload),
   "kernel.python": ({ kernel }) => kernel.python ?? "best found",
+  "kernel.image": ({ kernel }) => kernel.image ?? "default",
 };
 
 const fieldNames = Object.keys(show) as PolicyFieldName[];

@@ -15,6 +15,14 @@ const smallestMemoryBytes = 16 * 2 ** 20;
 
 const path = z.string("expected a path").min(1, "expected a path").max(4096, "at most 4096 characters");
 const moduleName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, "expected a module name such as numpy");
+/** A name, a tag and a digest as engines write them; nothing that could be taken for an option or a path. */
+const imageName = z
+  .string("expected the name of an image")
+  .max(255, "at most 255 characters")
+  .regex(
+    /^[a-z0-9]+(?:[._:-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/,
+    "expected the name of an image such as python:3.12-slim",
+  );
 const environmentName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected a variable name such as TZ")
@@ -136,6 +144,11 @@ const rules = {
       description: "Host path of the Python used on tiers that use the host's. Absent: the best one found.",
       examples: ["/usr/bin/python3"],
     }),
+    image: imageName.meta({
+      description:
+        "Image of container cells; any with Python 3.9 or newer. Absent: the one that `codecell image build` makes.",
+      examples: ["python:3.12-slim"],
+    }),
   },
 } as const;
 
@@ -171,7 +184,11 @@ export const overrideSchema = z.strictObject({
   env: env.optional(),
   session: patchedSession.optional(),
   kernel: z
-    .strictObject({ ...rules.kernel, python: rules.kernel.python.nullable() })
+    .strictObject({
+      ...rules.kernel,
+      python: rules.kernel.python.nullable(),
+      image: rules.kernel.image.nullable(),
+    })
     .partial()
     .optional(),
 });
@@ -230,6 +247,7 @@ const session = z
 const kernel = z.strictObject({
   preload: rules.kernel.preload.default([]),
   python: rules.kernel.python.optional(),
+  image: rules.kernel.image.optional(),
 });
 
 const overrides = z.strictObject({

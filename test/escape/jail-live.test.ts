@@ -3,15 +3,20 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { privateUids } from "../../src/runners/linux/private-uid.ts";
+import { seccompFilter } from "../../src/runners/linux/seccomp.ts";
 import type { JailPaths } from "../../src/runners/process/bubblewrap.ts";
-import { directArguments, stagePath, templateArguments } from "../../src/runners/process/bubblewrap.ts";
+import {
+  directArguments,
+  filterDescriptor,
+  stagePath,
+  templateArguments,
+} from "../../src/runners/process/bubblewrap.ts";
 import { findHostRoot } from "../../src/runners/process/host-root.ts";
 import { identityFiles } from "../../src/runners/process/identity-files.ts";
-import { privateUids } from "../../src/runners/process/private-uid.ts";
 import { probeBubblewrap } from "../../src/runners/process/probe.ts";
 import { findProcMasks } from "../../src/runners/process/proc-masks.ts";
 import { findPython } from "../../src/runners/process/python.ts";
-import { seccompFilter } from "../../src/runners/process/seccomp.ts";
 
 const probe = await probeBubblewrap();
 const arch = process.arch === "arm64" ? "arm64" : "x64";
@@ -83,7 +88,6 @@ facts["workspace"] = os.statvfs("/workspace").f_blocks * os.statvfs("/workspace"
         masks: masks,
         tmpBytes: 2 ** 20,
         sharedMemoryBytes: 2 ** 20,
-        waitsForPlacement: false,
       }),
     );
     expectJailed(facts);
@@ -169,12 +173,12 @@ async function ask(
   const child = spawn(probe.path, argumentsFor([jail.python.executableInside, "-I", "-c", program]), {
     env: {},
     cwd: "/",
-    stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
     timeout: 20_000,
     killSignal: "SIGKILL",
     ...identity,
   });
-  const pipe = child.stdio[4];
+  const pipe = child.stdio[filterDescriptor];
   if (!pipe || !("end" in pipe)) throw new Error("no pipe for the filter");
   pipe.end(seccompFilter({ arch, phase, allowMemfd: true, allowAffinity: true }));
   let output = "";

@@ -1,4 +1,4 @@
-import { argumentLow, field, opcode } from "../../src/runners/process/bpf.ts";
+import { argumentLow, field, opcode } from "../../src/runners/linux/bpf.ts";
 
 export interface SimulatedCall {
   readonly arch: number;

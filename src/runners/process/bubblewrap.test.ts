@@ -40,7 +40,6 @@ const direct: DirectPaths = {
   masks: { files: ["/proc/keys"], directories: ["/proc/acpi"] },
   tmpBytes: 2000,
   sharedMemoryBytes: 3000,
-  waitsForPlacement: true,
 };
 
 describe.each([
@@ -86,9 +85,8 @@ describe.each([
     );
   });
 
-  test("takes the filter on 4, tells about itself on 3, and ends in the command", () => {
-    expect(has(args, "--seccomp", "4")).toBe(true);
-    expect(has(args, "--info-fd", "3")).toBe(true);
+  test("takes the filter on 3 and ends in the command", () => {
+    expect(has(args, "--seccomp", "3")).toBe(true);
     expect(args.slice(-3)).toEqual(["--", "/opt/python/bin/python3", "-I"]);
   });
 });
@@ -156,11 +154,6 @@ describe("the direct jail", () => {
     expect(has(args, "--ro-bind", "/state/empty-file", "/proc/keys")).toBe(true);
     expect(has(args, "--ro-bind", "/state/empty-directory", "/proc/acpi")).toBe(true);
     expect(has(args, "--ro-bind", "/proc/sys", "/proc/sys")).toBe(true);
-  });
-
-  test("waits for its placement only when asked to", () => {
-    expect(has(args, "--block-fd", "5")).toBe(true);
-    expect(directArguments({ ...direct, waitsForPlacement: false })).not.toContain("--block-fd");
   });
 });
 

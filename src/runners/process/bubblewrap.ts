@@ -3,8 +3,8 @@ import { cellHostname, cellUid, identityFiles } from "./identity-files.ts";
 import type { ProcMasks } from "./proc-masks.ts";
 import type { PythonInstallation } from "./python.ts";
 
-/** Descriptors that Node hands to bubblewrap. */
-export const jailDescriptor = { info: 3, filter: 4, block: 5 } as const;
+/** Where Node hands the system call filter to bubblewrap. */
+export const filterDescriptor = 3;
 
 /** Where things are inside. Neutral names: a cell can read the mount table. */
 export const insidePath = {
@@ -59,8 +59,6 @@ export interface DirectPaths extends JailPaths {
   readonly masks: ProcMasks;
   readonly tmpBytes: number;
   readonly sharedMemoryBytes: number;
-  /** waits for a byte on `jailDescriptor.block`, so that the host can place it in its cgroup first */
-  readonly waitsForPlacement: boolean;
 }
 
 /** Where the template sees the mount with this index. */
@@ -115,7 +113,6 @@ export function directArguments(paths: DirectPaths): string[] {
       ...["--ro-bind", kind === "file" ? paths.emptyFile : paths.emptyDirectory, path],
     ]),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
-    ...(paths.waitsForPlacement ? ["--block-fd", String(jailDescriptor.block)] : []),
     ...handover(paths, "/workspace"),
   ];
 }
@@ -156,8 +153,7 @@ function handover({ command, python }: JailPaths, directory: string): string[] {
     ...["--setenv", "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"],
     ...(python.libraryPath === undefined ? [] : ["--setenv", "LD_LIBRARY_PATH", python.libraryPath]),
     ...["--chdir", directory],
-    ...["--info-fd", String(jailDescriptor.info), "--seccomp", String(jailDescriptor.filter)],
-    ...["--", ...command],
+    ...["--seccomp", String(filterDescriptor), "--", ...command],
   ];
 }
 

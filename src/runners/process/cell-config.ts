@@ -1,7 +1,7 @@
 import type { Policy } from "../../policy/schema.ts";
+import type { CellMount } from "../linux/mounts.ts";
 import type { KernelSetup } from "../runner.ts";
 import { cgroupHolds } from "./cgroup.ts";
-import type { CellMount } from "./mounts.ts";
 import type { ProcMasks } from "./proc-masks.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 import type { PythonInstallation } from "./python.ts";
@@ -90,6 +90,7 @@ export function kernelSetup(policy: Policy, facts: ProcessFacts, python: PythonI
       HOME: "/workspace",
       LANG: "C.UTF-8",
       MPLCONFIGDIR: "/tmp/matplotlib",
+      XDG_CACHE_HOME: "/tmp/cache", // what libraries cache is no artifact
       OPENBLAS_NUM_THREADS: "1",
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
       ...policy.env,

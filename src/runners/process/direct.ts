@@ -2,17 +2,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Policy } from "../../policy/schema.ts";
+import type { CellMount } from "../linux/mounts.ts";
+import { seccompFilter } from "../linux/seccomp.ts";
+import type { FilterArch } from "../linux/syscalls.ts";
 import type { CellExit } from "../runner.ts";
-import { directArguments, type JailMount } from "./bubblewrap.ts";
+import { directArguments, filterDescriptor, type JailMount } from "./bubblewrap.ts";
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import { collectText } from "./collect-text.ts";
 import type { Host } from "./host.ts";
-import type { CellMount } from "./mounts.ts";
 import type { PythonInstallation } from "./python.ts";
-import { seccompFilter } from "./seccomp.ts";
-import type { FilterArch } from "./syscalls.ts";
 
 const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.direct import main; main()";
 /** The shell enters the cell's cgroups before bubblewrap exists; paths are arguments, never part of the script. */
@@ -46,13 +46,13 @@ export function startDirect(parts: DirectParts): DirectJail {
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
     env: {}, // the jail's first process would keep what bubblewrap was started with
     cwd: "/",
-    // 3 info, 4 filter, 5 unused, 6 the channel: a pipe above 2 is a socket pair, open in both directions
-    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", "ignore", "pipe"],
+    // 3 the filter, 4 the channel: a pipe above 2 is a socket pair, open in both directions
+    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
     detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const diagnostics = collectText(child.stderr);
-  const filterPipe = child.stdio[4] as Socket;
+  const filterPipe = child.stdio[filterDescriptor] as Socket;
   filterPipe.on("error", () => {}); // its exit says why
   const { cgroups } = host.facts;
   const limits = { allowMemfd: cgroupHolds(cgroups, "memory"), allowAffinity: cgroupHolds(cgroups, "cpu") };
@@ -61,7 +61,7 @@ export function startDirect(parts: DirectParts): DirectJail {
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
   );
-  return { channel: (child.stdio as unknown as Socket[])[6] as Socket, exited, kill: () => child.kill("SIGKILL") };
+  return { channel: child.stdio[4] as Socket, exited, kill: () => child.kill("SIGKILL") };
 }
 
 function directPaths(parts: DirectParts) {
@@ -93,7 +93,6 @@ function directPaths(parts: DirectParts) {
     masks: host.masks,
     tmpBytes: config.tmpBytes,
     sharedMemoryBytes: config.shmBytes,
-    waitsForPlacement: false,
   };
 }
 

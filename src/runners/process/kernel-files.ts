@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { access, mkdir, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
+import { kernelSources } from "../kernel-sources.ts";
 import type { PythonInstallation } from "./python.ts";
 
 const run = promisify(execFile);
@@ -17,9 +17,7 @@ export async function prepareKernelFiles(
   python: PythonInstallation,
   notifyFilter: Buffer,
 ): Promise<string> {
-  const source = join(packageRoot(), "python", "codecell_kernel");
-  const names = (await readdir(source)).filter((name) => name.endsWith(".py")).sort();
-  const files = await Promise.all(names.map(async (name) => ({ name, data: await readFile(join(source, name)) })));
+  const files = await kernelSources();
   const hash = createHash("sha256")
     .update(`${python.executable} ${python.version.join(".")}`)
     .update(notifyFilter);
@@ -63,9 +61,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** dist/runners/process and src/runners/process are both three levels below the package's root. */
-function packageRoot(): string {
-  return dirname(fileURLToPath(new URL("../../../package.json", import.meta.url)));
 }

@@ -65,13 +65,17 @@ const table: Table = {
   "proc.output": () => supervisor("counted where the pipes are read; a runaway is interrupted"),
   "proc.background": ({ proc }) =>
     supervisor(proc.background ? "processes live on until the session ends" : "what a run leaves behind ends with it"),
-  env: () => kernel("the environment is empty but for these, PATH, HOME, LANG and settings of numerical libraries"),
+  env: () => kernel("the environment is empty but for these, PATH, HOME, LANG and settings of libraries"),
   "session.recovery": ({ session }) =>
     supervisor(session.recovery === "off" ? "no copy is kept" : "a parked copy-on-write copy of the interpreter"),
   ...sessionRules,
   "kernel.preload": ({ kernel: { preload } }) =>
     supervisor(preload.length > 0 ? "imported before the first run" : "nothing"),
   "kernel.python": () => kernel("interpreter and libraries mounted read-only"),
+  "kernel.image": ({ kernel: { image } }) =>
+    image === undefined
+      ? kernel("the host's own interpreter, and no image")
+      : { refused: "this runner starts no images", hint: "leave kernel.image out, or use the container runner" },
 };
 
 /** Pure: what this host would do with a policy. */

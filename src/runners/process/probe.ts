@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { messageOf } from "../../lib/errors.ts";
+import { privateUids } from "../linux/private-uid.ts";
 import { collectText } from "./collect-text.ts";
 import { explainBubblewrapFailure } from "./explain-failure.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
 import { findHostRoot } from "./host-root.ts";
-import { privateUids } from "./private-uid.ts";
 
 export type BubblewrapProbe =
   | {
@@ -26,8 +26,8 @@ export async function probeBubblewrap(): Promise<BubblewrapProbe> {
   if (facts.platform !== "linux" || path === undefined) return unavailable("", facts);
   const uid = facts.isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8"))?.first : undefined;
   if (facts.isRoot && uid === undefined) {
-    const reason = "root of this user namespace has no other uid to run cells under";
-    return { available: false, reason, hint: "start codecell as an ordinary user, or map a range of uids" };
+    const reason = "another sandbox around this process made its user namespace, and root has no other uid in it";
+    return { available: false, reason, hint: "start codecell outside of that sandbox, or map a range of uids in it" };
   }
 
   const { links, directories, etc } = await findHostRoot();

@@ -3,24 +3,25 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { ChannelCell, noUsage } from "../channel-cell.ts";
+import { chooseCellUid } from "../linux/cell-user.ts";
+import { watchDisk } from "../linux/disk-watch.ts";
+import { type CellMount, resolveMounts } from "../linux/mounts.ts";
+import { prepareWorkspace } from "../linux/prepare-workspace.ts";
+import { killNotifyFilter } from "../linux/seccomp.ts";
+import type { FilterArch } from "../linux/syscalls.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
-import { chooseCellUid } from "./cell-user.ts";
+import { channelClosed } from "./channel-closed.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
-import { watchDisk } from "./disk-watch.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
 import { prepareKernelFiles } from "./kernel-files.ts";
-import { type CellMount, resolveMounts } from "./mounts.ts";
 import { planProcess } from "./plan.ts";
-import { prepareWorkspace } from "./prepare-workspace.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
-import { channelClosed, ProcessCell } from "./process-cell.ts";
 import { findPython, type PythonInstallation } from "./python.ts";
-import { killNotifyFilter } from "./seccomp.ts";
-import type { FilterArch } from "./syscalls.ts";
 import { Template } from "./template.ts";
 
 export interface ProcessRunnerOptions extends HostOptions {
@@ -102,7 +103,15 @@ class ProcessRunner implements SandboxRunner {
       host.facts.layout === "template"
         ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, options)
         : await this.#startDirect(spec, host, python, cleanup);
-    const cell = new ProcessCell({ id: spec.id, setup, receipt, ...jail, cleanup: cleanup.move() });
+    const { channel, exited, cgroup } = jail;
+    const cell = new ChannelCell({
+      ...{ id: spec.id, setup, receipt, channel, exited, cleanup: cleanup.move() },
+      usage: async () => (await cgroup?.usage()) ?? noUsage,
+      kill: () => {
+        jail.kill();
+        void cgroup?.kill();
+      },
+    });
     const directory = spec.policy.fs.workspace ?? ownDirectory(spec);
     if (directory) watchDisk(cell, directory, spec.policy.proc.diskBytes, this.#logger);
     return cell;

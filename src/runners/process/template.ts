@@ -8,18 +8,17 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
-import type { JailMount } from "./bubblewrap.ts";
-import { templateArguments } from "./bubblewrap.ts";
+import type { CellMount } from "../linux/mounts.ts";
+import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
+import type { FilterArch } from "../linux/syscalls.ts";
+import { filterDescriptor, type JailMount, templateArguments } from "./bubblewrap.ts";
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import { collectText } from "./collect-text.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
-import type { CellMount } from "./mounts.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 import type { PythonInstallation } from "./python.ts";
-import { killNotifyFilter, seccompFilter } from "./seccomp.ts";
-import type { FilterArch } from "./syscalls.ts";
 
 const startMs = 60_000;
 const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.template import main; main()";
@@ -142,14 +141,14 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
   const child = spawn(host.bubblewrap, args, {
     env: {}, // the jail's first process would keep what bubblewrap was started with
     cwd: "/",
-    stdio: ["pipe", "pipe", "pipe", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
     detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const limits = { allowMemfd: cgroupHolds(facts.cgroups, "memory"), allowAffinity: cgroupHolds(facts.cgroups, "cpu") };
   const cellFilter = seccompFilter({ arch, phase: "cell", ...limits });
   const filters = Buffer.concat([cellFilter, killNotifyFilter(arch)]);
-  const filterPipe = child.stdio[4] as Socket;
+  const filterPipe = child.stdio[filterDescriptor] as Socket;
   for (const stream of [filterPipe, child.stdin]) stream?.on("error", () => {}); // its exit says why
   filterPipe.end(seccompFilter({ arch, phase: "template", ...limits }));
   const config = {

@@ -111,6 +111,10 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
     kernel.python === undefined
       ? runtime("the Python of Pyodide")
       : { reason: "this runner brings its own Python", hint: "leave kernel.python out, or use the process runner" },
+  "kernel.image": ({ kernel }) =>
+    kernel.image === undefined
+      ? runtime("the Python of Pyodide, and no image")
+      : { reason: "this runner starts no images", hint: "leave kernel.image out, or use the container runner" },
 };
 
 function recovery({ session }: Policy): Answer {

@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isHeld, takeLock } from "./liveness-lock.ts";
 
@@ -27,6 +28,22 @@ describe("a liveness lock", () => {
   test("of a killed process can be taken", async () => {
     const path = join(directory, "lock");
     const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.stdout.write("up"))`;
+    const owner = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(owner.stdout, "data");
+    expect(await isHeld(path)).toBe(true);
+    expect(await takeLock(path)).toBeUndefined();
+    owner.kill("SIGKILL");
+    await once(owner, "exit");
+    expect(await isHeld(path)).toBe(false);
+    await using taken = await takeLock(path);
+    expect(taken).toBeDefined();
+  });
+
+  test("is a pipe where sockets are forbidden, and just as dead after its owner", async () => {
+    const path = join(directory, "lock");
+    await promisify(execFile)("mkfifo", [path]);
+    expect(await isHeld(path)).toBe(false);
+    const script = `require("fs").open(${JSON.stringify(path)}, require("fs").constants.O_RDWR, () => process.stdout.write("up")); setInterval(() => {}, 1000)`;
     const owner = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     await once(owner.stdout, "data");
     expect(await isHeld(path)).toBe(true);

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, rm, rmdir, stat } from "node:fs/promises";
-import { connect, createServer, type Server } from "node:net";
+import { link, lstat, mkdir, rm, rmdir, stat } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { holdPipe, isPipeHeld } from "./held-pipe.ts";
 
 const staleTakeoverMs = 10_000;
 const takeoverTries = 200;
@@ -13,14 +14,15 @@ export interface LivenessLock extends AsyncDisposable {
 
 /**
  * Takes the lock at `path`, or answers undefined when a living process holds it. The lock is a listening unix socket: a
- * connection is accepted while its owner lives and refused from the moment it is dead.
+ * connection is accepted while its owner lives and refused from the moment it is dead. Where another sandbox around this
+ * process forbids unix sockets, it is a named pipe, which tells the same.
  */
 export async function takeLock(path: string): Promise<LivenessLock | undefined> {
   const own = `${path}.${randomBytes(4).toString("hex")}`;
-  const server = await listen(own);
+  const release = await hold(own);
   try {
-    if ((await linked(own, path)) || (await takeOver(own, path))) return held(server, path);
-    server.close();
+    if ((await linked(own, path)) || (await takeOver(own, path))) return held(release, path);
+    await release();
     return undefined;
   } finally {
     await rm(own, { force: true });
@@ -28,7 +30,12 @@ export async function takeLock(path: string): Promise<LivenessLock | undefined> 
 }
 
 /** Whether a living process holds the lock. */
-export function isHeld(path: string): Promise<boolean> {
+export async function isHeld(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  return found?.isFIFO() ? isPipeHeld(path) : isSocketHeld(path);
+}
+
+function isSocketHeld(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     const answer = (isAlive: boolean) => {
@@ -36,18 +43,29 @@ export function isHeld(path: string): Promise<boolean> {
       resolve(isAlive);
     };
     socket.on("connect", () => answer(true));
-    // A full backlog means that somebody listens.
-    socket.on("error", (error: NodeJS.ErrnoException) => answer(error.code === "EAGAIN"));
+    // A full backlog means that somebody listens; who may not ask must not take it.
+    socket.on("error", ({ code = "" }: NodeJS.ErrnoException) => answer(["EAGAIN", "EPERM"].includes(code)));
   });
 }
 
-function listen(path: string): Promise<Server> {
+type Release = () => Promise<void>;
+
+async function hold(path: string): Promise<Release> {
+  try {
+    return await listen(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+    return holdPipe(path);
+  }
+}
+
+function listen(path: string): Promise<Release> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.on("error", reject);
     server.listen(path, () => {
       server.unref();
-      resolve(server);
+      resolve(() => new Promise<void>((closed) => server.close(() => closed())));
     });
   });
 }
@@ -95,13 +113,15 @@ async function made(mutex: string): Promise<boolean> {
   }
 }
 
-function held(server: Server, path: string): LivenessLock {
+function held(release: Release, path: string): LivenessLock {
+  let isReleased = false;
   return {
     path,
     async [Symbol.asyncDispose]() {
-      if (!server.listening) return;
+      if (isReleased) return;
+      isReleased = true;
       await rm(path, { force: true });
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await release();
     },
   };
 }

@@ -108,7 +108,8 @@ export function foldName(name: string): string {
   return visible.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
 }
 
-function expandBraces(text: string): string[] | undefined {
+/** What the braces of a glob stand for, or undefined when they are not right. */
+export function expandBraces(text: string): string[] | undefined {
   let alternatives = [""];
   for (let rest = text; rest !== ""; ) {
     const open = rest.search(/[{}]/);

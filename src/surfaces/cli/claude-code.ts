@@ -2,40 +2,89 @@ import { spawn } from "node:child_process";
 import type { McpEntry } from "./mcp-json.ts";
 import type { Terminal } from "./terminal.ts";
 
+type Scope = "local" | "user";
+
 /** Lets Claude Code itself add or remove the server, since its own files are its own business. */
 export async function claudeCode(
   terminal: Terminal,
-  scope: "local" | "user",
+  scope: Scope,
   entry: McpEntry | undefined,
   { print }: { print: boolean },
 ): Promise<number> {
   const { stdout } = terminal;
-  const args = entry
-    ? ["mcp", "add", "--scope", scope, "codecell", "--", entry.command, ...entry.args]
-    : ["mcp", "remove", "--scope", scope, "codecell"];
-  const command = ["claude", ...args].map(quoted).join(" ");
+  const change = entry ? addition(scope, entry) : removal(scope);
   if (print) {
-    stdout.write(`would run: ${command}\n`);
+    stdout.write(`would run: ${shellCommand(change)}\n`);
     return 0;
   }
+  const done = await run(terminal, change);
+  if (done === "missing") {
+    stdout.write(`Claude Code is not installed here; with it, run:\n${shellCommand(change)}\n`);
+    return 0;
+  }
+  if (entry === undefined) {
+    if (!done.output.includes("No MCP server named")) return report(terminal, change, done);
+    stdout.write(`nothing to do: Claude Code has no codecell in its ${scope} scope\n`);
+    return 0;
+  }
+  if (done.code !== 0 && done.output.includes("already exists")) return replace(terminal, scope, entry);
+  return report(terminal, change, done) || confirm(terminal, entry);
+}
+
+/** A server of this name is there. One that starts in another way must not stay: it may lack the policy or the wrap. */
+async function replace(terminal: Terminal, scope: Scope, entry: McpEntry): Promise<number> {
   const known = await run(terminal, ["mcp", "get", "codecell"]);
-  if (known === "missing") {
-    stdout.write(`Claude Code is not installed here; with it, run:\n${command}\n`);
+  if (known !== "missing" && isOf(scope, known.output) && startsAs(entry, known.output)) {
+    terminal.stdout.write("nothing to do: Claude Code knows codecell already\n");
     return 0;
   }
-  const isThere = known.code === 0;
-  if (isThere === (entry !== undefined)) {
-    stdout.write(`nothing to do: Claude Code ${isThere ? "knows codecell already" : "does not know codecell"}\n`);
-    return 0;
+  for (const change of [removal(scope), addition(scope, entry)]) {
+    if (report(terminal, change, await run(terminal, change)) !== 0) return 1;
   }
-  stdout.write(`running: ${command}\n`);
-  const done = await run(terminal, args);
+  return confirm(terminal, entry);
+}
+
+/** The server of a narrower scope hides the one that was added. */
+async function confirm(terminal: Terminal, entry: McpEntry): Promise<number> {
+  const now = await run(terminal, ["mcp", "get", "codecell"]);
+  if (now !== "missing" && startsAs(entry, now.output)) return 0;
+  terminal.stderr.write("codecell: Claude Code still starts another codecell: look at `claude mcp get codecell`\n");
+  return 1;
+}
+
+/** Claude Code shows one scope, the one that counts: what it hides is written again rather than believed. */
+function isOf(scope: Scope, shown: string): boolean {
+  const named = shownValue("Scope", shown)?.toLowerCase();
+  return named === undefined || named.startsWith(scope);
+}
+
+/** Whether `claude mcp get` shows this command. What shows none at all is taken for it. */
+function startsAs({ command, args }: McpEntry, shown: string): boolean {
+  const named = shownValue("Command", shown);
+  return named === undefined || (named === command && (shownValue("Args", shown) ?? "") === args.join(" "));
+}
+
+function shownValue(name: string, shown: string): string | undefined {
+  return new RegExp(`^ *${name}: *(.*?) *$`, "m").exec(shown)?.[1];
+}
+
+function addition(scope: Scope, { command, args }: McpEntry): string[] {
+  return ["mcp", "add", "--scope", scope, "codecell", "--", command, ...args];
+}
+
+function removal(scope: Scope): string[] {
+  return ["mcp", "remove", "--scope", scope, "codecell"];
+}
+
+type Done = { readonly code: number; readonly output: string } | "missing";
+
+function report({ stdout }: Terminal, change: readonly string[], done: Done): number {
   if (done === "missing") return 1;
-  stdout.write(done.output);
+  stdout.write(`ran: ${shellCommand(change)}\n${done.output}`);
   return done.code === 0 ? 0 : 1;
 }
 
-function run(terminal: Terminal, args: string[]): Promise<{ code: number; output: string } | "missing"> {
+function run(terminal: Terminal, args: string[]): Promise<Done> {
   return new Promise((resolve, reject) => {
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
     const child = spawn("claude", args, { cwd: terminal.cwd, env: terminal.env, stdio, timeout: 30_000 });
@@ -51,6 +100,10 @@ function run(terminal: Terminal, args: string[]): Promise<{ code: number; output
 }
 
 /** For a shell that a person pastes it into. */
+function shellCommand(args: readonly string[]): string {
+  return ["claude", ...args].map(quoted).join(" ");
+}
+
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

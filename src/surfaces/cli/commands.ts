@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor.ts";
 import { mcpCommand } from "./mcp.ts";
 import { policyCheckCommand } from "./policy-check.ts";
 import { policyExplainCommand } from "./policy-explain.ts";
+import { policyExportCommand } from "./policy-export.ts";
 import { policyInitCommand } from "./policy-init.ts";
 import { policySchemaCommand } from "./policy-schema.ts";
 import { replCommand } from "./repl.ts";
@@ -33,5 +34,6 @@ export const commands: readonly Command[] = [
   policyInitCommand,
   policyCheckCommand,
   policyExplainCommand,
+  policyExportCommand,
   policySchemaCommand,
 ];

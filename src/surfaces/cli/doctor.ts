@@ -3,6 +3,7 @@ import { silentLogger } from "../../lib/logger.ts";
 import { parsePolicy } from "../../policy/parse-policy.ts";
 import { runnerNames } from "../../policy/schema.ts";
 import { Codecell } from "../../sessions/codecell.ts";
+import { findOuterSandbox } from "../../sessions/outer-sandbox.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { errorExitCodes } from "./exit-codes.ts";
@@ -46,7 +47,8 @@ async function diagnose(context: CommandContext): Promise<Diagnosis> {
   );
   const choice = await chooseForAuto(there);
   const system = `${platform()} ${release()} ${arch()}`;
-  return { runners, choice, versions: { codecell: codecellVersion(), node: process.versions.node, system } };
+  const outer = await findOuterSandbox(context.terminal.env);
+  return { runners, choice, outer, versions: { codecell: codecellVersion(), node: process.versions.node, system } };
 }
 
 /** Opening disposes the runners, also when none of them can be taken. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
 import { effectivePolicy } from "./effective-policy.ts";
-import type { PolicyFlags } from "./policy-flags.ts";
+import type { PolicyFlags } from "./policy-options.ts";
 
 let cwd: string;
 beforeEach(async () => {

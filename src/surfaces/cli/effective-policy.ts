@@ -6,7 +6,8 @@ import { findPolicy, loadPolicy, policyFileName } from "../../policy/load-policy
 import { mergePolicy, type PolicyChange } from "../../policy/merge.ts";
 import { parsePolicy } from "../../policy/parse-policy.ts";
 import { overrideSchema, type Policy, type PolicyOverride } from "../../policy/schema.ts";
-import { flagsToOverride, type PolicyFlags } from "./policy-flags.ts";
+import { flagsToOverride } from "./policy-flags.ts";
+import type { PolicyFlags } from "./policy-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface EffectivePolicy {

@@ -1,3 +1,4 @@
+import type { OuterSandbox } from "../../sessions/outer-sandbox.ts";
 import type { Choice, ProbeAnswer } from "./session-types.ts";
 import type { Style } from "./style.ts";
 import { wrapText } from "./table.ts";
@@ -8,10 +9,12 @@ export interface Diagnosis {
   readonly runners: readonly { readonly name: string; readonly probe: ProbeAnswer | "not in this version" }[];
   /** what `auto` takes under the tightest policy; absent: nothing */
   readonly choice: (Pick<Choice, "passedOver"> & { readonly runner: string }) | undefined;
+  /** another sandbox around this process */
+  readonly outer: OuterSandbox | undefined;
   readonly versions: { readonly codecell: string; readonly node: string; readonly system: string };
 }
 
-export function diagnosisText({ runners, choice, versions }: Diagnosis, style: Style, width: number): string {
+export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, style: Style, width: number): string {
   const lines = [`codecell ${versions.codecell}, Node ${versions.node}, ${versions.system}`, ""];
   const column = Math.max(...runners.map(({ name }) => name.length)) + 2;
   const detail = (text: string) =>
@@ -28,8 +31,17 @@ export function diagnosisText({ runners, choice, versions }: Diagnosis, style: S
       lines.push(...detail(` fix: ${probe.hint}`));
     }
   }
+  lines.push(...outerText(outer, runners, width));
   lines.push("", ...choiceText(choice, runners, style));
   return `${lines.join("\n")}\n`;
+}
+
+/** What is around us, and what to do about it where it may be why a runner does not start. */
+function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], width: number): string[] {
+  if (outer === undefined) return [];
+  const isInTheWay = runners.some(({ probe }) => probe !== "not in this version" && !probe.available);
+  const text = `codecell runs inside ${outer.name}${isInTheWay ? `: ${outer.remedy}` : ""}`;
+  return ["", ...wrapText(text, Math.max(40, width))];
 }
 
 function choiceText(choice: Diagnosis["choice"], runners: Diagnosis["runners"], style: Style): string[] {
@@ -46,10 +58,11 @@ function choiceText(choice: Diagnosis["choice"], runners: Diagnosis["runners"], 
   return [`auto takes ${style.bold(choice.runner)}`, ...why];
 }
 
-export function diagnosisJson({ runners, choice, versions }: Diagnosis): object {
+export function diagnosisJson({ runners, choice, outer, versions }: Diagnosis): object {
   return {
     ...versions,
     auto: choice?.runner ?? null,
+    inside: outer ?? null,
     passed_over: choice?.passedOver ?? [],
     runners: runners.map(({ name, probe }) =>
       probe === "not in this version" ? { name, available: false, reason: probe, hint: null } : { name, ...probe },

@@ -20,6 +20,7 @@ const diagnosis: Diagnosis = {
     runner: "wasm",
     passedOver: [{ runner: "process", reason: "bubblewrap is not installed", hint: "apt install bubblewrap" }],
   },
+  outer: undefined,
   versions: { codecell: "1.0.0", node: "20.19.0", system: "linux" },
 };
 
@@ -37,6 +38,15 @@ test("shows each runner with its guarantees or the fix, and why auto takes none 
 test("says so when auto has nothing to take", () => {
   expect(diagnosisText({ ...diagnosis, choice: undefined }, plainStyle, 80)).toContain("auto takes nothing");
   expect(diagnosisJson({ ...diagnosis, choice: undefined })).toMatchObject({ auto: null, passed_over: [] });
+});
+
+test("names the sandbox around us, and what to do where a runner does not start", () => {
+  const outer = { kind: "srt", name: "the sandbox runtime (srt)", remedy: "start codecell outside of it" } as const;
+  const text = diagnosisText({ ...diagnosis, outer }, plainStyle, 80);
+  expect(text).toContain("codecell runs inside the sandbox runtime (srt): start codecell outside of it\n");
+  const runners = diagnosis.runners.filter(({ name }) => name === "wasm");
+  expect(diagnosisText({ ...diagnosis, runners, outer }, plainStyle, 80)).toContain("the sandbox runtime (srt)\n");
+  expect(diagnosisJson({ ...diagnosis, outer })).toMatchObject({ inside: { kind: "srt" } });
 });
 
 const rule = { rule: "proc.memory", value: "512MiB", by: "kernel", how: "cgroup v2 memory.max" } as const;

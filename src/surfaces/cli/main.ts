@@ -1,6 +1,7 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { nearest } from "../../policy/suggest.ts";
 import { builtInRunners } from "../../sessions/open.ts";
+import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./help.ts";
@@ -19,7 +20,7 @@ export async function main(
     // read from the words: the failure may be that they do not parse
     const words = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
     const options = { json: words.includes("--json"), verbose: words.includes("--verbose") };
-    return reportFailure(error, context.terminal, options);
+    return reportFailure(await namingOuterSandbox(error, context.terminal.env), context.terminal, options);
   }
 }
 

@@ -1,4 +1,3 @@
-import { serveMcp } from "./mcp-serve.ts";
 import { processTerminal } from "./process-terminal.ts";
 
 /**
@@ -10,6 +9,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) return (await import("./main.ts")).main(argv);
   const terminal = processTerminal();
   try {
+    const { serveMcp } = await import("./mcp-serve.ts");
     const runners = async () => (await import("../../sessions/open.ts")).builtInRunners;
     return await serveMcp(args, { terminal, runners });
   } catch (error) {

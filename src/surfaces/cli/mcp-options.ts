@@ -1,15 +1,17 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { type ToolsetName, toolsetNames } from "../mcp/toolset-name.ts";
 import { commonOptions, type parseArguments } from "./arguments.ts";
-import { policyOptions } from "./policy-flags.ts";
+import { policyOptions } from "./policy-options.ts";
 
 export const mcpOptions = {
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
+  model: { type: "string", value: "NAME", help: "The model of sub-agents. Default: $CODECELL_MODEL." },
   http: { type: "boolean", help: "Serve Streamable HTTP instead of standard input and output." },
   host: { type: "string", value: "ADDRESS", help: "With --http: where to listen. Default: 127.0.0.1." },
   port: { type: "string", value: "PORT", help: "With --http: default 0, any that is free." },
   "token-file": { type: "string", value: "FILE", help: "With --http: take the token from a file (mode 600)." },
   "state-dir": { type: "string", value: "DIR", help: "Where sessions are kept. Default: $XDG_STATE_HOME/codecell." },
+  "runtime-dir": { type: "string", value: "DIR", help: "Where locks are kept. Default: $XDG_RUNTIME_DIR/codecell." },
   ...policyOptions,
   verbose: { type: "boolean", help: "Say on stderr what happens." },
   ...commonOptions,

@@ -3,14 +3,15 @@ import { join, resolve } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { Sandbox } from "../mcp/sandbox.ts";
+import { SandboxDoor } from "../mcp/sandbox-door.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
+import { serveOverStdio } from "../mcp/stdio.ts";
 import { parseArguments } from "./arguments.ts";
 import { clientGone } from "./client-gone.ts";
 import type { CommandContext } from "./command.ts";
 import { hostEffects } from "./mcp-effects.ts";
 import { type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
-import { flagsToOverride } from "./policy-flags.ts";
+import { isModelConfigured } from "./model-configured.ts";
 import { progressLogger } from "./progress-logger.ts";
 import { projectDirectory } from "./project-directory.ts";
 import type { Terminal } from "./terminal.ts";
@@ -30,23 +31,23 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const { values: flags } = parseArguments("mcp", argv, mcpOptions, 0);
   const tools = parseToolset(flags.tools);
   const port = parsePort(flags.port);
-  flagsToOverride(flags, terminal.cwd); // a flag that does not parse is told now and not by every tool
+  await checkPolicyFlags(flags, terminal);
   const logger = progressLogger(terminal.stderr, flags.verbose === true);
-  const options = { version: codecellVersion(), tools, effects: await hostEffects(flags, terminal) };
+  const hasModel = isModelConfigured(flags.model, terminal.env);
+  const options = { version: codecellVersion(), tools, hasModel, effects: await hostEffects(flags, terminal) };
   await using cleanup = new Cleanup();
-  const sandbox = new Sandbox({
+  const door = new SandboxDoor({
     projectDir: projectDirectory(terminal),
     async open() {
       const { openMcpManager } = await import("./mcp-open.ts");
       return openMcpManager(flags, { terminal, runners: await runners() }, logger);
     },
   });
-  cleanup.defer(() => sandbox[Symbol.asyncDispose]());
+  cleanup.defer(() => door[Symbol.asyncDispose]());
   const gone = clientGone(terminal, flags.http ? "http" : "stdio");
-  if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
+  if (flags.http) await serveHttp(door, options, { flags, port, terminal, logger }, cleanup);
   else {
-    const { serveOverStdio } = await import("../mcp/stdio.ts");
-    const connection = serveOverStdio(sandbox, options, logger);
+    const connection = serveOverStdio(door, options, logger);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
   logger.debug("leaving", { why: await gone });
@@ -65,14 +66,22 @@ interface HttpRequest {
   readonly logger: Logger;
 }
 
-async function serveHttp(sandbox: Sandbox, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
+/** A flag that does not parse is told now and not by every tool. */
+async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<void> {
+  const { runner, timeout, memory, mount } = flags;
+  if ([runner, timeout, memory, mount].every((flag) => flag === undefined)) return;
+  const { flagsToOverride } = await import("./policy-flags.ts");
+  flagsToOverride(flags, terminal.cwd);
+}
+
+async function serveHttp(door: SandboxDoor, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
   const { flags, port, terminal, logger } = request;
   const { newToken, readTokenFile } = await import("../mcp/bearer-token.ts");
   const { serveOverHttp } = await import("../mcp/http.ts");
   const tokenFile = flags["token-file"];
   const token = tokenFile === undefined ? newToken() : await readTokenFile(resolve(terminal.cwd, tokenFile));
   const host = flags.host ?? "127.0.0.1";
-  const server = await serveOverHttp(sandbox, { ...options, host, port, token, logger });
+  const server = await serveOverHttp(door, { ...options, host, port, token, logger });
   cleanup.defer(() => server[Symbol.asyncDispose]());
   if (tokenFile === undefined) {
     const file = await writeToken(token, server.port);

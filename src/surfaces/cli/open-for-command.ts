@@ -2,7 +2,7 @@ import { Codecell } from "../../sessions/codecell.ts";
 import type { CommandContext } from "./command.ts";
 import { type EffectivePolicy, effectivePolicy } from "./effective-policy.ts";
 import { choiceLines, policyLines } from "./format-choice.ts";
-import type { PolicyFlags } from "./policy-flags.ts";
+import type { PolicyFlags } from "./policy-options.ts";
 import { progressLogger } from "./progress-logger.ts";
 import { safeText } from "./safe-text.ts";
 

@@ -7,7 +7,7 @@ import type { Command, CommandContext } from "./command.ts";
 import { signalExitCodes } from "./exit-codes.ts";
 import { variablesText } from "./format-variables.ts";
 import { openForCommand } from "./open-for-command.ts";
-import { policyOptions } from "./policy-flags.ts";
+import { policyOptions } from "./policy-options.ts";
 import { printRun } from "./print-run.ts";
 import type { Language } from "./read-code.ts";
 import { readEntry } from "./repl-entry.ts";

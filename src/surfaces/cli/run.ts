@@ -6,7 +6,7 @@ import { runJson } from "./format-run.ts";
 import { Interruption } from "./interruption.ts";
 import { jsonText } from "./json-text.ts";
 import { openForCommand } from "./open-for-command.ts";
-import { policyOptions } from "./policy-flags.ts";
+import { policyOptions } from "./policy-options.ts";
 import { printRun } from "./print-run.ts";
 import { readCode } from "./read-code.ts";
 import { runInSession } from "./run-in-session.ts";

@@ -4,7 +4,7 @@ import { errorExitCodes } from "./exit-codes.ts";
 import { restoreJson, restoreText } from "./format-snapshot.ts";
 import { jsonText } from "./json-text.ts";
 import { needOperand } from "./need-operand.ts";
-import { policyOptions } from "./policy-flags.ts";
+import { policyOptions } from "./policy-options.ts";
 import { stateOptions } from "./state-dir.ts";
 import { styleFor } from "./style.ts";
 import { withSessions } from "./with-sessions.ts";

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CodecellError } from "../../lib/errors.ts";
@@ -6,12 +7,16 @@ import { claudeCode } from "./claude-code.ts";
 import type { Command, CommandContext } from "./command.ts";
 import type { McpEntry } from "./mcp-json.ts";
 import { parseToolset } from "./mcp-options.ts";
+import { notesText } from "./notes-text.ts";
 import { setUpProject } from "./setup-project.ts";
+import { removeSrtSettings, wrapPlaces, writeSrtSettings } from "./srt-settings-file.ts";
+import type { Terminal } from "./terminal.ts";
 
 const options = {
   scope: { type: "string", value: "local|project|user", help: "Whom it is for. Default: local, you in this project." },
   policy: { type: "string", value: "FILE", help: "Pin the policy that the server uses." },
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
+  wrap: { type: "string", value: "srt", help: "Start the server itself inside @anthropic-ai/sandbox-runtime." },
   here: { type: "boolean", help: "Start this installation instead of `npx -y codecell`." },
   print: { type: "boolean", help: "Show what would be changed, and change nothing." },
   uninstall: { type: "boolean", help: "Take it away again." },
@@ -21,38 +26,97 @@ const options = {
 export const setupClaudeCodeCommand: Command = {
   name: "setup claude-code",
   summary: "Add the MCP server to Claude Code",
-  usage: "codecell setup claude-code [--scope local|project|user] [--print] [--uninstall]",
+  usage: "codecell setup claude-code [--scope local|project|user] [--wrap srt] [--print] [--uninstall]",
   options,
   notes: [
     "--scope project writes .mcp.json in the current directory; the other scopes call `claude mcp`, or print the command where Claude Code is not installed. Doing it twice changes nothing.",
+    "--wrap srt starts this installation, sees nothing of the environment, and writes srt's settings into the state directory; code runs in the wasm runner then, because no other sandbox starts inside srt. After a change of the policy, run it again.",
   ],
   examples: [
     ["codecell setup claude-code", "for you, in this project"],
     ["codecell setup claude-code --scope project --print", "what everybody who works here would get"],
     ["codecell setup claude-code --scope user --uninstall", "take it away again"],
+    ["codecell setup claude-code --wrap srt --print", "the settings and the command of a wrapped server"],
   ],
   run: runSetup,
 };
 
-async function runSetup(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+async function runSetup(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { terminal } = context;
   const { values } = parseArguments("setup claude-code", argv, options, 0);
   const scope = parseScope(values.scope);
-  const entry = serverEntry(values, terminal.cwd);
   const { print = false, uninstall = false } = values;
-  if (scope === "project") return setUpProject(terminal, uninstall ? undefined : entry, { print });
-  return claudeCode(terminal, scope, uninstall ? undefined : entry, { print });
+  const wrap = parseWrap(values.wrap, scope);
+  if (uninstall) return takeAway(scope, { print }, terminal);
+  if (wrap !== undefined && scope !== "project") return setUpWrapped(scope, values, context);
+  const entry = serverEntry(values, terminal.cwd);
+  if (scope === "project") return setUpProject(terminal, entry, { print });
+  return claudeCode(terminal, scope, entry, { print });
 }
 
-function serverEntry(flags: { policy?: string; tools?: string; here?: boolean }, cwd: string): McpEntry {
-  const launcher = fileURLToPath(new URL("../../../bin/codecell.js", import.meta.url));
+type Scope = "local" | "project" | "user";
+
+interface SetupFlags {
+  readonly policy?: string;
+  readonly tools?: string;
+  readonly here?: boolean;
+  readonly print?: boolean;
+}
+
+async function setUpWrapped(scope: "local" | "user", flags: SetupFlags, context: CommandContext): Promise<number> {
+  const { planSrtWrap } = await import("./srt-wrap.ts");
+  const { stdout, stderr } = context.terminal;
+  const args = { launcher: [process.execPath, launcher], mcp: toolsArguments(flags), policy: flags.policy };
+  const wrap = await planSrtWrap(scope, args, context);
+  const print = flags.print === true;
+  if (print) stdout.write(`would write ${wrap.settingsFile}:\n${JSON.stringify(wrap.settings, undefined, 2)}\n`);
+  else
+    stdout.write(
+      `${(await writeSrtSettings(wrap, wrap.settings)) ? "wrote" : "already there:"} ${wrap.settingsFile}\n`,
+    );
+  stderr.write(notesText(wrap.notes));
+  return claudeCode(context.terminal, scope, wrap.entry, { print });
+}
+
+async function takeAway(scope: Scope, { print }: { print: boolean }, terminal: Terminal): Promise<number> {
+  const code =
+    scope === "project"
+      ? await setUpProject(terminal, undefined, { print })
+      : await claudeCode(terminal, scope, undefined, { print });
+  const places = wrapPlaces(scope, terminal);
+  if (print) {
+    if (existsSync(places.settingsFile)) terminal.stdout.write(`would remove ${places.settingsFile}\n`);
+  } else if (await removeSrtSettings(places)) {
+    terminal.stdout.write(`removed ${places.settingsFile}; the server's sessions stay in ${places.stateHome}\n`);
+  }
+  return code;
+}
+
+const launcher = fileURLToPath(new URL("../../../bin/codecell.js", import.meta.url));
+
+function serverEntry(flags: SetupFlags, cwd: string): McpEntry {
   const [command, ...before] = flags.here ? [process.execPath, launcher] : ["npx", "-y", "codecell"];
   const policy = flags.policy === undefined ? [] : ["--policy", resolve(cwd, flags.policy)];
-  const tools = flags.tools === undefined ? [] : ["--tools", parseToolset(flags.tools)];
-  return { command: command ?? "npx", args: [...before, "mcp", ...tools, ...policy] };
+  return { command: command ?? "npx", args: [...before, "mcp", ...toolsArguments(flags), ...policy] };
 }
 
-function parseScope(text = "local"): "local" | "project" | "user" {
+function toolsArguments({ tools }: SetupFlags): string[] {
+  return tools === undefined ? [] : ["--tools", parseToolset(tools)];
+}
+
+function parseScope(text = "local"): Scope {
   const scope = (["local", "project", "user"] as const).find((one) => one === text);
   if (scope !== undefined) return scope;
   throw new CodecellError("usage", `there is no scope ${JSON.stringify(text)}`, { hint: "local, project or user" });
+}
+
+function parseWrap(text: string | undefined, scope: Scope): "srt" | undefined {
+  if (text === undefined) return undefined;
+  if (text !== "srt") {
+    throw new CodecellError("usage", `there is no wrap ${JSON.stringify(text)}`, { hint: "--wrap srt" });
+  }
+  if (scope !== "project") return text;
+  throw new CodecellError("usage", "a wrap names paths of this machine, and .mcp.json is for everybody", {
+    hint: "--scope local or --scope user",
+  });
 }

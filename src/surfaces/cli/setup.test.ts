@@ -40,29 +40,49 @@ test("prints the command where Claude Code is not installed", async () => {
   expect(await setup("--scope", "user")).toContain("claude mcp add --scope user codecell -- npx -y codecell mcp");
 });
 
-test("lets Claude Code add and remove the server, once", async () => {
+/** Stands in for Claude Code: one server at most, and the real one's words. What it was asked is in `calls`. */
+async function fakeClaude(): Promise<void> {
   const claude = join(cwd, "claude");
-  // `get` succeeds once the server was added, as the real one does
   await writeFile(
     claude,
     `#!/bin/sh
 echo "$@" >> "${cwd}/calls"
+added="${cwd}/added"
 case "$2" in
-  get) test -e "${cwd}/added" ;;
-  add) touch "${cwd}/added" ;;
-  remove) rm "${cwd}/added" ;;
+  get) cat "$added" ;;
+  add) test -e "$added" && { echo "MCP server codecell already exists in $4 config"; exit 1; }
+    scope=$4; shift 6; printf '  Scope: %s config\\n  Command: %s\\n' "$scope" "$1" > "$added"; shift
+    echo "  Args: $*" >> "$added" ;;
+  remove) rm "$added" 2>/dev/null || { echo 'No MCP server named "codecell"'; exit 1; } ;;
 esac`,
   );
   await chmod(claude, 0o755);
+}
+
+const changes = async () =>
+  (await readFile(join(cwd, "calls"), "utf8"))
+    .trim()
+    .split("\n")
+    .filter((line) => !line.startsWith("mcp get"));
+
+test("lets Claude Code add and remove the server, once", async () => {
+  await fakeClaude();
   await setup("--scope", "user");
+  const added = await readFile(join(cwd, "added"), "utf8");
   expect(await setup("--scope", "user")).toContain("nothing to do");
+  expect(await readFile(join(cwd, "added"), "utf8")).toBe(added);
   await setup("--scope", "user", "--uninstall");
+  await expect(stat(join(cwd, "added"))).rejects.toMatchObject({ code: "ENOENT" });
   expect(await setup("--scope", "user", "--uninstall")).toContain("nothing to do");
-  const calls = (await readFile(join(cwd, "calls"), "utf8")).split("\n").filter((line) => !line.startsWith("mcp get"));
-  expect(calls).toEqual([
-    "mcp add --scope user codecell -- npx -y codecell mcp",
-    "mcp remove --scope user codecell",
-    "",
+});
+
+test("replaces a server that starts in another way", async () => {
+  await fakeClaude();
+  await setup();
+  await setup("--tools", "rlm");
+  expect((await changes()).slice(-2)).toEqual([
+    "mcp remove --scope local codecell",
+    "mcp add --scope local codecell -- npx -y codecell mcp --tools rlm",
   ]);
 });
 

@@ -5,7 +5,7 @@ import type { CommandContext } from "./command.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import { choiceLines, policyLines } from "./format-choice.ts";
 import { Interruption } from "./interruption.ts";
-import type { PolicyFlags } from "./policy-flags.ts";
+import type { PolicyFlags } from "./policy-options.ts";
 import { progressLogger } from "./progress-logger.ts";
 import { safeText } from "./safe-text.ts";
 import { type StateFlags, stateDirOf } from "./state-dir.ts";

@@ -1,0 +1,53 @@
+/** What about this process tells that another sandbox is around it. */
+export interface OuterFacts {
+  readonly container: string | undefined;
+  /** in a user namespace that somebody else made */
+  readonly isNested: boolean;
+}
+
+/** Another sandbox around this process, in which no second one may start. */
+export interface OuterSandbox {
+  readonly kind: "claude-code" | "srt" | "codex" | "flatpak" | "container" | "user-namespace";
+  /** as in "codecell runs inside NAME" */
+  readonly name: string;
+  /** what to do, when an isolation does not start because of it */
+  readonly remedy: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Pure: which sandbox is around this process, the most certain sign first; undefined: none that shows itself. */
+export function detectOuterSandbox(env: Environment, facts: OuterFacts): OuterSandbox | undefined {
+  if (env.SANDBOX_RUNTIME === "1" && env.CLAUDECODE === "1") {
+    return {
+      kind: "claude-code",
+      name: "Claude Code's sandbox for shell commands",
+      remedy:
+        'use the MCP tools of codecell, which run outside of it (`codecell setup claude-code`), or add "codecell" to sandbox.excludedCommands in Claude Code\'s settings',
+    };
+  }
+  if (env.SANDBOX_RUNTIME === "1") {
+    return {
+      kind: "srt",
+      name: "the sandbox runtime (srt)",
+      remedy:
+        "inside srt only the wasm runner starts: choose a policy that it can hold, or start codecell outside of srt",
+    };
+  }
+  if (env.CODEX_SANDBOX !== undefined || env.CODEX_SANDBOX_NETWORK_DISABLED === "1") {
+    const remedy = "use the MCP tools of codecell, which run outside of it, or run the command without the sandbox";
+    return { kind: "codex", name: "Codex's sandbox for shell commands", remedy };
+  }
+  if (env.FLATPAK_ID !== undefined) {
+    const remedy = "start codecell on the host (`flatpak-spawn --host`), or use the wasm runner";
+    return { kind: "flatpak", name: "the Flatpak sandbox of an application", remedy };
+  }
+  if (facts.container !== undefined) {
+    const name = facts.container === "other" ? "a container" : `a ${facts.container} container`;
+    const remedy = "start the container so that it may make user namespaces, or use the wasm runner";
+    return { kind: "container", name, remedy };
+  }
+  if (!facts.isNested) return undefined;
+  const remedy = "start codecell outside of it, or use the wasm runner";
+  return { kind: "user-namespace", name: "a user namespace that another sandbox made", remedy };
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { CodecellError } from "../lib/errors.ts";
+import { namingOuterSandbox } from "./outer-sandbox.ts";
+
+const inside = { SANDBOX_RUNTIME: "1", CLAUDECODE: "1" };
+
+test("an isolation that does not start says what is around it, and the remedy comes first", async () => {
+  const error = new CodecellError("runner_unavailable", "no runner is available", { hint: "install bubblewrap" });
+  expect(await namingOuterSandbox(error, inside)).toMatchObject({
+    code: "runner_unavailable",
+    message: "no runner is available; codecell runs inside Claude Code's sandbox for shell commands",
+    hint: expect.stringMatching(/^use the MCP tools.*excludedCommands.*; or else: install bubblewrap$/),
+    details: { outerSandbox: "claude-code" },
+  });
+});
+
+test("a refused policy is explained only where a runner did not start", async () => {
+  const refused = (...reasons: string[]) =>
+    new CodecellError("policy_refused", "no", { details: { passedOver: reasons.map((reason) => ({ reason })) } });
+  const outright = refused("refuses fs.mounts");
+  expect(await namingOuterSandbox(outright, inside)).toBe(outright);
+  const message = expect.stringContaining("runs inside");
+  expect(await namingOuterSandbox(refused("it does not start", "refuses fs.mounts"), inside)).toMatchObject({
+    message,
+  });
+});
+
+test("other failures stay as they are", async () => {
+  for (const error of [new CodecellError("usage", "no"), new Error("no"), "no"]) {
+    expect(await namingOuterSandbox(error, inside)).toBe(error);
+  }
+});

@@ -1,0 +1,38 @@
+import { CodecellError } from "../lib/errors.ts";
+import { detectOuterSandbox, type OuterSandbox } from "../runners/outer-sandbox.ts";
+import { readHostFacts } from "../runners/process/host-facts.ts";
+
+export type { OuterSandbox };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The sandbox around this process, if one shows itself. */
+export async function findOuterSandbox(env: Environment): Promise<OuterSandbox | undefined> {
+  return detectOuterSandbox(env, await readHostFacts());
+}
+
+/** The same error, with the sandbox around us in it where that may be why no isolation starts. */
+export async function namingOuterSandbox(error: unknown, env: Environment): Promise<unknown> {
+  if (!(error instanceof CodecellError) || !mayBeFromOutside(error)) return error;
+  const outer = await findOuterSandbox(env).catch(() => undefined);
+  return outer === undefined ? error : explained(error, outer);
+}
+
+/** Pure: what the error says, and where it happened. */
+export function explained(error: CodecellError, { kind, name, remedy }: OuterSandbox): CodecellError {
+  const { code, message, cause, details } = error;
+  // in a container the runner's own hint has the exact flags
+  const remedies = kind === "container" && error.hint !== undefined ? [error.hint] : [remedy, error.hint];
+  return new CodecellError(code, `${message}; codecell runs inside ${name}`, {
+    hint: remedies.filter((text) => text !== undefined).join("; or else: "),
+    details: { ...details, outerSandbox: kind },
+    cause: cause ?? error,
+  });
+}
+
+function mayBeFromOutside({ code, details }: CodecellError): boolean {
+  if (code === "runner_unavailable" || code === "cell_start_failed") return true;
+  // a policy that only runners refuse which do start here is nobody's fault but the policy's
+  const passedOver = code === "policy_refused" && Array.isArray(details.passedOver) ? details.passedOver : [];
+  return passedOver.some(({ reason }: { reason?: unknown }) => !String(reason).startsWith("refuses "));
+}

@@ -162,7 +162,8 @@ class Interpreter:
             self.user_code = True
             value = eval(compile(expression, "<get>", "eval"), self.namespace)
             with restored():
-                data = variables.encode(value, form)
+                preview = form == "preview"
+                data = variables.preview(value, max_bytes) if preview else variables.encode(value, form)
         except KernelError:
             raise
         except NameError as error:

@@ -111,6 +111,25 @@ def encode(value, form):
         raise KernelError("variable_unserializable", "a %s is not JSON: %s" % (type_name(value), clip(str(error))))
 
 
+PREVIEW_HEADER = 64  # bytes, more than it takes
+
+
+def preview(value, max_bytes):
+    """A line that says what follows and how long the whole is, then its beginning: JSON text, or else the repr."""
+    form, text = "json", None
+    try:
+        import json
+
+        text = json.dumps(value, default=plain, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        form, text = "repr", repr(value)
+    room = max(0, max_bytes - PREVIEW_HEADER)
+    data = text[:room].encode("utf-8", "backslashreplace")
+    if len(data) > room:
+        data = data[:room].decode("utf-8", "ignore").encode()  # no half character at the end
+    return b'{"form":"%s","characters":%d}\n%s' % (form.encode(), len(text), data)
+
+
 def plain(value):
     """JSON for what data work produces: arrays, frames, dates, sets."""
     if hasattr(value, "to_dict"):

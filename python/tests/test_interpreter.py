@@ -88,6 +88,16 @@ class Runs(unittest.TestCase):
             self.interpreter.get("'x' * 1000", "bytes", 100)
         self.assertEqual(caught.exception.code, "too_large")
 
+    def test_a_preview_fits_its_limit_and_cuts_no_character_in_two(self):
+        for size in range(200, 210):
+            line, text = self.interpreter.get("'\u20ac' * 1000", "preview", size).split(b"\n", 1)
+            self.assertEqual(json.loads(line), {"form": "json", "characters": 1002})
+            self.assertLessEqual(len(line) + 1 + len(text), size)
+            self.assertEqual(set(text.decode()), {'"', "\u20ac"})
+
+    def test_a_preview_of_what_is_no_json_is_its_repr(self):
+        self.assertEqual(self.interpreter.get("{1: float('nan')}", "preview", 1000), b'{"form":"repr","characters":8}\n{1: nan}')
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -11,6 +11,7 @@ import {
   type Language,
   type RestoreFailure,
   restoreFailures,
+  type ValueFormat,
   type Variable,
   variableList,
 } from "./messages.ts";
@@ -18,8 +19,6 @@ import {
 /** The number of the run that is nobody's; the kernel knows it by this. */
 const rehearsalId = 0;
 const rehearsalMs = 5_000;
-
-export type ValueFormat = "json" | "bytes" | "repr";
 
 export interface RunRequest {
   readonly language: Language;

@@ -18,6 +18,9 @@ export type RunStatus =
 /** What is left of the interpreter's state after a run. */
 export type RunState = "kept" | "recovered" | "lost";
 
+/** `preview`: the beginning of it as text, behind a line that says how long the whole is; see value-preview.ts. */
+export type ValueFormat = "json" | "bytes" | "repr" | "preview";
+
 /** Host to cell. Every request has an id; its replies carry it. Bulk follows as `data` frames. */
 export type HostMessage =
   /** first message: how the worker is to be set up */
@@ -37,8 +40,8 @@ export type HostMessage =
   /** stop the run with this id, keeping the state */
   | { t: "interrupt"; id: number }
   | { t: "vars"; id: number; timeoutMs: number }
-  /** value of a variable, or of an expression, as JSON or raw bytes */
-  | { t: "get"; id: number; expression: string; format: "json" | "bytes" | "repr"; maxBytes: number; timeoutMs: number }
+  /** value of a variable, or of an expression; what takes more than `maxBytes` is refused, or cut for a preview */
+  | { t: "get"; id: number; expression: string; format: ValueFormat; maxBytes: number; timeoutMs: number }
   /** followed by `data` frames with `size` bytes in all */
   | { t: "set"; id: number; name: string; format: "json" | "bytes" | "text"; size: number; timeoutMs: number }
   | { t: "data"; id: number }

@@ -1,15 +1,16 @@
 import { lstat } from "node:fs/promises";
-import type { DecodedHostFile, HostFileForm } from "../artifacts/decode-host-file.ts";
-import { decodeHostFile } from "../artifacts/decode-host-file.ts";
+import { type DecodedHostFile, decodeHostFile } from "../artifacts/decode-host-file.ts";
 import { readHostFile } from "../artifacts/host-file.ts";
+import type { HostFileForm } from "../artifacts/host-file-form.ts";
 import type { FileList, ListOptions } from "../artifacts/list-files.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { FileSource } from "../artifacts/write-file.ts";
 import type { Variable } from "../kernel/messages.ts";
+import type { ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Run, RunOptions, RunResult } from "./run.ts";
-import type { Checkpoint, Session } from "./session.ts";
+import type { Checkpoint, ReadOptions, Session } from "./session.ts";
 import { readManifest } from "./snapshot-manifest.ts";
 import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
@@ -169,12 +170,16 @@ export class ManagedSession {
     return (await this.#session()).variables();
   }
 
-  async get(expression: string, options: { timeoutMs?: number } = {}): Promise<unknown> {
+  async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
     return (await this.#session()).get(expression, options);
   }
 
-  async getBytes(name: string): Promise<Buffer> {
-    return (await this.#session()).getBytes(name);
+  async getBytes(name: string, options: ReadOptions = {}): Promise<Buffer> {
+    return (await this.#session()).getBytes(name, options);
+  }
+
+  async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
+    return (await this.#session()).preview(expression, options);
   }
 
   async set(name: string, value: unknown): Promise<void> {

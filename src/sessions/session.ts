@@ -1,8 +1,9 @@
 import { describeArtifacts } from "../artifacts/artifacts.ts";
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
-import type { KernelClient, ValueFormat } from "../kernel/client.ts";
-import type { DoneMessage, RestoreFailure, RunStatus, Variable } from "../kernel/messages.ts";
+import type { KernelClient } from "../kernel/client.ts";
+import type { DoneMessage, RestoreFailure, RunStatus, ValueFormat, Variable } from "../kernel/messages.ts";
+import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
@@ -14,6 +15,7 @@ import { SnapshotRecovery } from "./snapshot-recovery.ts";
 const supervisorGraceMs = 8_000;
 const maxCodeBytes = 2 * 1024 * 1024;
 const defaultValueBytes = 256 * 1024 * 1024;
+const defaultPreviewBytes = 64 * 1024;
 
 export interface SessionParts {
   readonly id: string;
@@ -27,6 +29,13 @@ export interface SessionParts {
   readonly onFork: (fork: Session) => void;
   /** the files of the host directory behind /workspace, where there is one */
   readonly files?: WorkspaceFiles;
+}
+
+export interface ReadOptions {
+  /** the policy's `proc.timeout` unless told */
+  readonly timeoutMs?: number;
+  /** what may leave the cell: 256 MiB, and 64 KiB of a preview, unless told */
+  readonly maxBytes?: number;
 }
 
 /** A frozen copy of the interpreter that can be gone back to. */
@@ -155,9 +164,9 @@ export class Session implements AsyncDisposable {
     return this.#kernel.variables();
   }
 
-  /** The value of a variable, or of any Python expression, through JSON. */
-  async get(expression: string, options: { timeoutMs?: number } = {}): Promise<unknown> {
-    const data = await this.#read(expression, "json", options.timeoutMs);
+  /** The value of a variable, or of any Python expression, through JSON. What is over the limit stays in the cell. */
+  async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
+    const data = await this.#read(expression, "json", options);
     try {
       return JSON.parse(data.toString());
     } catch (error) {
@@ -169,8 +178,14 @@ export class Session implements AsyncDisposable {
   }
 
   /** The bytes of a bytes-like or text variable, without base64. */
-  getBytes(name: string): Promise<Buffer> {
-    return this.#read(name, "bytes");
+  getBytes(name: string, options: ReadOptions = {}): Promise<Buffer> {
+    return this.#read(name, "bytes", options);
+  }
+
+  /** The beginning of a value as text, whatever its size: JSON, or the repr of what JSON cannot hold. */
+  async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
+    const { maxBytes = defaultPreviewBytes } = options;
+    return parsePreview(await this.#read(expression, "preview", { ...options, maxBytes }));
   }
 
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */
@@ -337,9 +352,14 @@ export class Session implements AsyncDisposable {
     return this.#closing;
   }
 
-  #read(expression: string, format: ValueFormat, timeoutMs = this.policy.proc.timeoutMs): Promise<Buffer> {
+  async #read(expression: string, format: ValueFormat, options: ReadOptions): Promise<Buffer> {
     this.#assertOpen();
-    return this.#kernel.get(expression, format, { maxBytes: defaultValueBytes, timeoutMs });
+    const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
+    return this.#kernel.get(expression, format, { maxBytes, timeoutMs }).catch((error: unknown) => {
+      if (!(error instanceof CodecellError) || error.code !== "too_large") throw error;
+      const hint = "ask for a part of it, such as x[:1000], or for a summary; preview() gives the beginning";
+      throw new CodecellError("too_large", error.message, { hint, cause: error });
+    });
   }
 
   #assertOpen(): void {

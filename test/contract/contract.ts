@@ -255,6 +255,27 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
         await expect(session.set("not a name", 1)).rejects.toBeInstanceOf(CodecellError);
       });
 
+      test("over the caller's limit stay in the cell, and their size is told", async () => {
+        await run("large = 'x' * 1_000_000");
+        const refusal = { code: "too_large", message: expect.stringContaining("1000002 bytes") };
+        await expect(session.get("large", { maxBytes: 100_000 })).rejects.toMatchObject(refusal);
+        await expect(session.getBytes("large", { maxBytes: 999_999 })).rejects.toMatchObject({ code: "too_large" });
+        expect(await session.get("large[:10]", { maxBytes: 100_000 })).toBe("xxxxxxxxxx");
+      });
+
+      test("of any size show their beginning and say how long they are", async () => {
+        await run("large = ['ä' * 100] * 100_000\nclass Thing: pass");
+        const { text, ...facts } = await session.preview("large", { maxBytes: 1_000 });
+        expect(facts).toEqual({ form: "json", characters: 10_300_001, isCut: true });
+        expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1_000);
+        expect(text).toMatch(/^\["ä{100}","ä+/);
+        expect(text).not.toContain("\ufffd");
+        expect(await session.preview("[1, 'ü']")).toEqual({
+          ...{ form: "json", text: '[1,"ü"]', characters: 7, isCut: false },
+        });
+        expect(await session.preview("Thing")).toMatchObject({ form: "repr", isCut: false });
+      });
+
       test("are gone after a reset", async () => {
         await run("temporary = 1");
         await session.reset();

@@ -1,14 +1,12 @@
 import { z } from "zod";
-import { CodecellError } from "../../../lib/errors.ts";
-import type { ManagedSession } from "../../../sessions/managed-session.ts";
 import { defineTool } from "../tool.ts";
 
-const maxCharacters = 16_000;
+const maxBytes = 16 * 1024;
 
 export const rlmGetTool = defineTool({
   name: "rlm_get",
   title: "Get a variable's value",
-  description: `Get the value of a variable of the shared session. With \`query\`, evaluate that Python expression instead, such as "len(rows)" or "df.describe().to_string()": ask for the part you need, since values over ${maxCharacters} characters are cut. What JSON cannot hold comes as its repr.`,
+  description: `Get the value of a variable of the shared session. With \`query\`, evaluate that Python expression instead, such as "len(rows)", "rows[100:150]" or "df.describe().to_string()": ask for the part you need, since only the first 16 KiB of a value are given. What JSON cannot hold comes as its repr.`,
   input: z.strictObject({
     name: z.string().describe("Name of the variable."),
     query: z.string().optional().describe("Python expression to evaluate instead."),
@@ -26,22 +24,11 @@ export const rlmGetTool = defineTool({
   async call({ name, query }, sandbox) {
     const session = await sandbox.defaultSession();
     const expression = query ?? name;
-    const { form, text } = await readValue(session, expression);
-    const value = text.slice(0, maxCharacters);
-    const truncated = value.length < text.length;
-    const facts = { session_id: session.id, expression, form, value, truncated, characters: text.length };
-    return { facts, text: truncated ? `${value}\n… the first ${maxCharacters} of ${text.length} characters …` : value };
+    // What is not shown stays in the cell: a variable may hold more than this process has memory.
+    const { form, text, characters, isCut } = await session.preview(expression, { maxBytes });
+    const facts = { session_id: session.id, expression, form, value: text, truncated: isCut, characters };
+    if (!isCut) return { facts, text };
+    const rest = "ask for a part with query: a slice such as x[1000:2000], a count, a summary";
+    return { facts, text: `${text}\n… this is the beginning of ${characters} characters; ${rest} …` };
   },
 });
-
-async function readValue(
-  session: ManagedSession,
-  expression: string,
-): Promise<{ form: "json" | "repr"; text: string }> {
-  try {
-    return { form: "json", text: JSON.stringify(await session.get(expression)) };
-  } catch (error) {
-    if (!(error instanceof CodecellError) || error.code !== "variable_unserializable") throw error;
-    return { form: "repr", text: String(await session.get(`repr((${expression}\n))`)) };
-  }
-}

@@ -1,0 +1,75 @@
+"""Entry in a container: the engine has made the cell, and this process is its pid 1. Frames come and go by its stdio."""
+from .pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
+import sys
+
+from .kill_guard import filter_pointer
+from .lean_json import loads
+from .limits import set_limits
+from .supervisor import Supervisor
+from .system import prctl, set_dumpable
+
+CHANNEL, ANSWERS = 3, 4
+PR_SET_SECCOMP, MODE_FILTER, PR_SET_NO_NEW_PRIVS = 22, 2, 38
+
+
+def main():
+    """The last argument holds the limits."""
+    posix.dup2(0, CHANNEL, False)
+    posix.dup2(1, ANSWERS, False)
+    posix.closerange(ANSWERS + 1, 1 << 16)
+    null = posix.open("/dev/null", posix.O_RDWR)
+    posix.dup2(null, 0)
+    posix.dup2(null, 1)
+    cell = loads(sys.argv[-1])
+    check_targets(cell["targets"])
+    check_identities(cell["identities"])
+    posix.chdir("/workspace")
+    set_limits(cell)
+    set_dumpable(0)
+    add_filter(cell["filter"])
+    notify_filter = read_file("/.kernel/notify.bpf") if cell["guard"] else b""
+    posix.dup2(null, 2)  # until here the engine's log says what went wrong
+    Supervisor(CHANNEL, notify_filter, ANSWERS).main()
+
+
+def check_targets(targets):
+    """Stops a link that an earlier session left in its workspace, to have a mount cover what programs are made of."""
+    for target in targets:
+        end = target.find("/", 1)
+        while True:
+            part = target if end < 0 else target[:end]
+            if posix.lstat(part).st_mode & 0o170000 == 0o120000:
+                posix.write(2, b"a link stands where a directory is to be mounted\n")
+                posix._exit(5)
+            if end < 0:
+                break
+            end = target.find("/", end + 1)
+
+
+def check_identities(identities):
+    """Stops a directory that was replaced after the host had looked at it."""
+    for one in identities:
+        found = posix.stat(one["target"])
+        if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
+            posix.write(2, b"a mounted directory was replaced by another one\n")
+            posix._exit(5)
+
+
+def add_filter(name):
+    """Ours on top of the engine's: from here on the supervisor itself lives under it."""
+    if not name:
+        return
+    program = read_file("/.kernel/" + name)
+    pointer = filter_pointer(program)
+    if prctl(PR_SET_NO_NEW_PRIVS, 1) < 0 or prctl(PR_SET_SECCOMP, MODE_FILTER, pointer) < 0:
+        posix.write(2, b"the system call filter could not be set\n")
+        posix._exit(6)
+
+
+def read_file(path):
+    fd = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
+    try:
+        return posix.read(fd, 1 << 16)
+    finally:
+        posix.close(fd)

@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { CodecellError } from "../lib/errors.ts";
+
+/** The beginning of a value, as text. */
+export interface ValuePreview {
+  /** `repr`: what JSON cannot hold */
+  readonly form: "json" | "repr";
+  readonly text: string;
+  /** length of the whole text, in Unicode characters */
+  readonly characters: number;
+  readonly isCut: boolean;
+}
+
+const header = z.object({ form: z.enum(["json", "repr"]), characters: z.int().min(0) });
+
+/** Reads what the cell answers: a line about the text, then the text. User code can have replaced either. */
+export function parsePreview(data: Buffer): ValuePreview {
+  const end = data.indexOf("\n");
+  try {
+    const { form, characters } = header.parse(JSON.parse(data.subarray(0, Math.max(end, 0)).toString()));
+    const text = data.subarray(end + 1).toString();
+    return { form, text, characters, isCut: [...text].length < characters };
+  } catch (cause) {
+    throw new CodecellError("variable_unserializable", "the cell answered with something that is no preview", {
+      cause,
+    });
+  }
+}

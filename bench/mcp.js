@@ -27,29 +27,36 @@ export async function mcp() {
 
 async function overStdio(stateDir) {
   const manager = await SessionManager.open({ policy: parsePolicy({}), runners: [processRunner()], stateDir });
-  const client = new Client({ name: "bench", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
+  const server = await connected([launcher, "mcp", "--runner", "process", "--state-dir", stateDir]);
+  const echo = await connected([fileURLToPath(new URL("mcp-echo.js", import.meta.url))]);
   try {
     const session = await manager.getOrCreate();
-    const args = [launcher, "mcp", "--runner", "process", "--state-dir", stateDir];
-    await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: "inherit" }));
-    const call = (session_id) => client.callTool({ name: "run_python", arguments: { code: "1+1", session_id } });
-    const { session_id } = (await call()).structuredContent;
+    const call = (client, session_id) =>
+      client.callTool({ name: "run_python", arguments: { code: "1+1", ...(session_id ? { session_id } : {}) } });
+    const { session_id } = (await call(server)).structuredContent;
     const spaced = async (work) => {
       await pause(spacingMs);
       return timed(work);
     };
     const variants = {
       library: () => spaced(async () => (await session.run("1+1")).result),
-      mcp: () => spaced(() => call(session_id)),
+      echo: () => spaced(() => call(echo)),
+      mcp: () => spaced(() => call(server, session_id)),
     };
-    await interleave(variants, 50); // both are compiled after this
-    const { library, mcp: overMcp } = await interleave(variants, 300);
-    const detail = `${ms(overMcp)} / ${ms(library)}`;
-    return [row("run_python over stdio MCP / the library", overMcp / library, { atMost: 3 }, detail)];
+    await interleave(variants, 50); // all are compiled after this
+    const figures = await interleave(variants, 300);
+    const detail = `${ms(figures.mcp)} / ${ms(figures.library)}; a tool that does nothing takes ${ms(figures.echo)}`;
+    return [row("run_python over stdio MCP / the library", figures.mcp / figures.library, { atMost: 3 }, detail)];
   } finally {
-    await client.close();
+    await Promise.all([server.close(), echo.close()]);
     await manager[Symbol.asyncDispose]();
   }
+}
+
+async function connected(args) {
+  const client = new Client({ name: "bench", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: "inherit" }));
+  return client;
 }
 
 /** From the start of the process to its exit: connect, list the tools, leave. */

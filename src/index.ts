@@ -1,4 +1,5 @@
 export type { Language, RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
+export type { ValuePreview } from "./kernel/value-preview.ts";
 export { CodecellError, type CodecellErrorCode } from "./lib/errors.ts";
 export type { Logger } from "./lib/logger.ts";
 export { loadPolicy } from "./policy/load-policy.ts";
@@ -15,5 +16,5 @@ export { builtInRunners, type OpenOptions, openCodecell } from "./sessions/open.
 export type { DisplayEvent, RunEvent, RunOptions, RunResult } from "./sessions/run.ts";
 export { Run } from "./sessions/run.ts";
 export { RunRegistry } from "./sessions/run-registry.ts";
-export { Session } from "./sessions/session.ts";
+export { type ReadOptions, Session } from "./sessions/session.ts";
 export { shapeResult } from "./sessions/shape-output.ts";

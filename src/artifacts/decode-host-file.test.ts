@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseCsv } from "./csv.ts";
-import { decodeHostFile, type HostFileForm } from "./decode-host-file.ts";
+import { decodeHostFile } from "./decode-host-file.ts";
+import type { HostFileForm } from "./host-file-form.ts";
 
 function decoded(text: string | Uint8Array, form: HostFileForm): unknown {
   const { format, body } = decodeHostFile(Buffer.from(text), form);

@@ -2,11 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/problem.ts";
 import { csvError, parseCsv } from "./csv.ts";
+import type { HostFileForm } from "./host-file-form.ts";
 import { jsonErrorOffset, lineAndColumn } from "./json-position.ts";
-
-/** What becomes of a file: a string, a list of lines, a value, a list of values, a list of objects, or bytes. */
-export const hostFileForms = ["text", "lines", "json", "jsonl", "csv", "bytes"] as const;
-export type HostFileForm = (typeof hostFileForms)[number];
 
 /**
  * What is sent into the cell. `json`: a JSON text. `text`: UTF-8 that becomes a string there. `bytes`: as they are.

@@ -22,6 +22,7 @@ const worthCharacters = 120;
 
 /** Says a line once that comes many times in a row: `… the line above 9,998 more times`. */
 export function collapseRepeats(original: string): Collapsed {
+  if (original.length < worthCharacters) return { text: original, repeats: [], originalLength: original.length };
   const parts: string[] = [];
   const repeats: Repeats[] = [];
   let length = 0;

@@ -1,14 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { CodecellError } from "../lib/errors.ts";
 import { splitsPair } from "./cut-middle.ts";
+import type { KeptStream } from "./kept-stream.ts";
 import { readableText } from "./readable-text.ts";
 import type { RunResult } from "./run.ts";
 import { shareBudget } from "./share-budget.ts";
 import { type PageRequest, type TextPage, textPage } from "./text-page.ts";
 import { type SearchAnswer, type SearchRequest, searchText } from "./text-search.ts";
-
-export type KeptStream = "stdout" | "stderr" | "result" | "traceback";
-export const keptStreams: readonly KeptStream[] = ["stdout", "stderr", "result", "traceback"];
 
 export interface KeptOutputLimits {
   /** what all runs together may take in memory; the oldest are dropped first */

@@ -41,6 +41,29 @@ describe("starting", () => {
   });
 });
 
+describe("following", () => {
+  test("takes over a run that was started elsewhere, and cancels it by the signal it was started with", async () => {
+    const { session, runs } = setUp();
+    const cancelling = new AbortController();
+    const started = session.run("work()", { signal: cancelling.signal });
+    const { runId } = runs.follow("elsewhere", started, cancelling);
+    runs.cancel(runId);
+    expect(cancelling.signal.aborted).toBe(true);
+    session.last.end({ status: "cancelled" });
+    expect(await runs.wait(runId)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("tells which runs of a session go on, and nothing of others", async () => {
+    const { session, runs } = setUp();
+    const ended = runs.start(session, "one");
+    session.last.end();
+    await runs.wait(ended.runId);
+    const { runId } = runs.start(session, "two");
+    expect(runs.running(session.id).map((run) => run.runId)).toEqual([runId]);
+    expect(runs.running("another")).toEqual([]);
+  });
+});
+
 describe("waiting", () => {
   test("gives the result when the run ends first", async () => {
     const { clock, session, runs } = setUp();

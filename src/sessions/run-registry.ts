@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { RunStatus } from "../kernel/messages.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -93,18 +93,22 @@ export class RunRegistry {
 
   /** Starts a run and answers at once; what the session refuses is thrown here. */
   start(session: RunStarter, code: string, options: StartOptions = {}): RunHandle {
-    this.#forgetOld();
     const cancelling = new AbortController();
-    const run = session.run(code, { ...options, signal: cancelling.signal });
+    return this.follow(session.id, session.run(code, { ...options, signal: cancelling.signal }), cancelling);
+  }
+
+  /** Takes over a run that was started with the signal of `cancelling`. */
+  follow(sessionId: string, run: FollowedRun, cancelling: AbortController): RunHandle {
+    this.#forgetOld();
     const log = new RunLog();
     const entry: Entry = {
-      runId: `run_${randomBytes(12).toString("base64url")}`,
-      sessionId: session.id,
+      runId: newRunId(),
+      sessionId,
       run,
       log,
       cancelling,
       startedAt: this.#clock.now(),
-      ended: follow(run, log),
+      ended: writeDown(run, log),
       end: undefined,
     };
     this.#running.set(entry.runId, entry);
@@ -178,6 +182,12 @@ export class RunRegistry {
     return entries.filter(isAsked).map((entry) => this.#handle(entry));
   }
 
+  /** Runs of a session that go on. Every run asks this first, so it does not look at those that ended. */
+  running(sessionId: string): RunHandle[] {
+    const entries = [...this.#running.values()].filter((entry) => entry.sessionId === sessionId);
+    return entries.map((entry) => this.#handle(entry));
+  }
+
   #entry(runId: string): Entry {
     this.#forgetOld();
     const entry = this.#running.get(runId) ?? this.#ended.get(runId);
@@ -229,7 +239,7 @@ export class RunRegistry {
 }
 
 /** Writes a run's events down as they come, so that none is lost when nobody reads. */
-async function follow(run: FollowedRun, log: RunLog): Promise<RunResult> {
+async function writeDown(run: FollowedRun, log: RunLog): Promise<RunResult> {
   try {
     for await (const event of run) log.push(event);
     const result = await run.result;
@@ -239,6 +249,12 @@ async function follow(run: FollowedRun, log: RunLog): Promise<RunResult> {
     log.fail(error);
     throw error;
   }
+}
+
+/** An id that nobody can guess. `randomUUID` has random bytes in reserve; asking the system for each id takes longer. */
+function newRunId(): string {
+  const random = Buffer.from(randomUUID().replaceAll("-", ""), "hex");
+  return `run_${random.subarray(0, 12).toString("base64url")}`;
 }
 
 function aborted(signal: AbortSignal | undefined): CodecellError {

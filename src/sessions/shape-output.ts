@@ -4,7 +4,7 @@ import { cutMiddle, longestMarker } from "./cut-middle.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { readableText } from "./readable-text.ts";
 import type { RunResult } from "./run.ts";
-import { type Claim, shareBudget } from "./share-budget.ts";
+import { shareBudget } from "./share-budget.ts";
 
 export interface ShapeBudget {
   /** characters (UTF-16 units) of the whole shaped text, markers included */
@@ -52,13 +52,13 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
   const shaped = shape(
     endingLine(result),
     [
-      { ...styles.error, raw: headline },
-      { ...styles.notes, raw: notes.map((note) => `- ${note}`).join("\n") },
-      { ...styles.traceback, raw: withoutHeadline(error?.traceback ?? "", headline) },
-      { ...styles.result, raw: result.result ?? "" },
-      { ...styles.stdout, raw: result.stdout, lost: lostOutput(result, "stdout") },
-      { ...styles.stderr, raw: result.stderr, lost: lostOutput(result, "stderr") },
-      { ...styles.displays, raw: displays.map((one) => `${one.mime}, ${said(one.data.byteLength)} bytes`).join("\n") },
+      ...section("error", headline),
+      ...section("notes", notes.map((note) => `- ${note}`).join("\n")),
+      ...section("traceback", withoutHeadline(error?.traceback ?? "", headline)),
+      ...section("result", result.result ?? ""),
+      ...section("stdout", result.stdout, lostOutput(result, "stdout")),
+      ...section("stderr", result.stderr, lostOutput(result, "stderr")),
+      ...section("displays", displays.map((one) => `${one.mime}, ${said(one.data.byteLength)} bytes`).join("\n")),
     ],
     budget,
     handle,
@@ -72,10 +72,7 @@ export function shapeStreams(
   budget: ShapeBudget,
   handle?: string,
 ): ShapedText {
-  const sources = [
-    { ...styles.stdout, raw: streams.stdout },
-    { ...styles.stderr, raw: streams.stderr },
-  ];
+  const sources = [...section("stdout", streams.stdout), ...section("stderr", streams.stderr)];
   return shape("", sources, budget, handle);
 }
 
@@ -105,26 +102,36 @@ interface SectionSource extends SectionStyle {
   readonly lost?: string | undefined;
 }
 
+/** Nothing for what is empty: most results have one section or two. */
+function section(name: SectionName, raw: string, lost?: string): SectionSource[] {
+  return raw === "" && lost === undefined ? [] : [{ ...styles[name], raw, lost }];
+}
+
 function shape(top: string, sources: readonly SectionSource[], budget: ShapeBudget, handle?: string): ShapedText {
-  const prepared = sources
-    .filter(({ raw, lost }) => raw !== "" || lost !== undefined)
-    .map((source) => prepare(source, handle));
+  const prepared = sources.map((source) => prepare(source, handle));
   const frame = top.length + prepared.reduce((sum, one) => sum + one.frameCharacters, 0);
-  const shares = shareBudget(
-    prepared.map((one) => one.claim),
-    budget.characters - frame,
-  );
+  const shares = sharesOf(prepared, budget.characters - frame);
   const sections = prepared.map((one, index) => cutSection(one, shares[index] ?? 0));
   const text = [top, ...sections.map((section) => section.text)].filter((part) => part !== "").join("\n");
   const isCut = sections.some((section) => section.leftOut > 0);
   return { text, sections, isCut, estimatedTokens: estimateTokens(text) };
 }
 
+/** What each section may take; most results fit whole, and then nothing has to be shared. */
+function sharesOf(prepared: readonly PreparedSection[], room: number): number[] {
+  const needs = prepared.map(({ collapsed }) => collapsed.text.length);
+  if (needs.reduce((sum, need) => sum + need, 0) <= room) return needs;
+  const claims = prepared.map(({ source, collapsed, marker }, index) => {
+    const need = needs[index] ?? 0;
+    return { need, floor: Math.min(need, longestMarker(collapsed, marker)), weight: source.weight };
+  });
+  return shareBudget(claims, room);
+}
+
 interface PreparedSection {
   readonly source: SectionSource;
   readonly collapsed: Collapsed;
   readonly marker: (leftOut: number, offset: number) => string;
-  readonly claim: Claim;
   readonly frameCharacters: number;
 }
 
@@ -135,12 +142,10 @@ function prepare(source: SectionSource, handle: string | undefined): PreparedSec
     const remedy = where ? `; read them with handle ${handle} (${source.name}, offset ${offset})` : "";
     return `… ${said(leftOut)} of ${said(collapsed.originalLength)} characters left out${remedy} …`;
   };
-  const need = collapsed.text.length;
-  const floor = Math.min(need, longestMarker(collapsed, marker));
   const label = labelOf(source.name);
   // the line ends: one after the text, one after what was lost, one between sections
   const frameCharacters = label.length + (source.lost?.length ?? 0) + 3;
-  return { source, collapsed, marker, claim: { need, floor, weight: source.weight }, frameCharacters };
+  return { source, collapsed, marker, frameCharacters };
 }
 
 function cutSection({ source, collapsed, marker }: PreparedSection, room: number): ShapedSection {
@@ -177,9 +182,10 @@ function endingLine(result: RunResult): string {
 
 /** The kernel sends the first `proc.output` bytes of a run and counts the rest. */
 function lostOutput(result: RunResult, stream: "stdout" | "stderr"): string | undefined {
+  if (!result.truncated) return undefined;
   const trueBytes = stream === "stdout" ? result.stdoutBytes : result.stderrBytes;
   const keptBytes = Buffer.byteLength(result[stream]);
-  if (!result.truncated || trueBytes <= keptBytes) return undefined;
+  if (trueBytes <= keptBytes) return undefined;
   return `… ${stream} had ${said(trueBytes)} bytes; only the first ${said(keptBytes)} were kept …`;
 }
 

@@ -74,7 +74,7 @@ export class McpPair implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client.close();
     if (this.#server) await stopped(this.#server);
-    await rm(this.place.top, { recursive: true, force: true });
+    await removePlace(this.place);
   }
 }
 
@@ -91,6 +91,10 @@ export async function newPlace(): Promise<Place> {
   await chmod(top, 0o711);
   await mkdir(join(top, "project"), { mode: 0o755 });
   return { top, project: join(top, "project"), state: join(top, "state"), tag: top };
+}
+
+export async function removePlace({ top }: Place): Promise<void> {
+  await rm(top, { recursive: true, force: true });
 }
 
 export function newClient(era: ProtocolEra, onResourcesChanged = () => {}): Client {
@@ -137,7 +141,13 @@ export async function stopped(server: ChildProcess, signal: NodeJS.Signals = "SI
 }
 
 function environment(): Record<string, string> {
-  const { CLAUDE_PROJECT_DIR: _, CODECELL_POLICY: __, ...rest } = process.env;
+  const {
+    CLAUDE_PROJECT_DIR: _,
+    CODECELL_POLICY: __,
+    CODECELL_MODEL: ___,
+    ANTHROPIC_API_KEY: ____,
+    ...rest
+  } = process.env;
   return Object.fromEntries(
     Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

@@ -204,6 +204,12 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect((await pair.call("rlm_exec", { code: "len(rows)" })).facts.result).toBe("2");
     expect((await pair.call("rlm_get", { name: "rows", query: "rows[1]['city']" })).facts.value).toBe('"Nairobi"');
     expect((await pair.call("rlm_get", { name: "print" })).facts).toMatchObject({ form: "repr" });
+    await pair.call("rlm_exec", { code: "calls = []\nhuge = 'x' * 50_000_000" });
+    const huge = await pair.call("rlm_get", { name: "huge" });
+    expect(huge.facts).toMatchObject({ truncated: true, characters: 50_000_002 });
+    expect(huge.text.length).toBeLessThan(20_000);
+    expect((await pair.call("rlm_get", { name: "huge", query: "calls.append(1) or object()" })).isError).toBe(false);
+    expect((await pair.call("rlm_get", { name: "calls" })).facts.value).toBe("[1]"); // evaluated once
     const { variables } = (await pair.call("rlm_vars")).facts as { variables: { name: string; type: string }[] };
     expect(variables).toContainEqual(expect.objectContaining({ name: "rows", type: "list" }));
     for (const path of [".ssh/id_ed25519", ".env", "/etc/passwd", "~/.aws/credentials"]) {

@@ -26,23 +26,14 @@ export async function awaitRun(
   const { signal } = context.mcpReq;
   const { sessionId } = runs.status(runId);
   const runner = sandbox.opened?.runner ?? "unknown";
-  const stop = () => void runs.cancel(runId);
-  if (cancelStopsRun) {
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-  }
   using _progress = followProgress(runs, runId, context);
-  try {
-    const outcome = await runs.wait(runId, { timeoutMs: waitMs, signal }).catch((error: unknown) => {
-      if (!signal.aborted || !cancelStopsRun) throw error;
-      return runs.wait(runId, { timeoutMs: cancelLimitMs });
-    });
-    const identity = { runId, sessionId, runner, notes };
-    if (outcome.status === "running") return runningReply(outcome, identity);
-    if (outcome.artifacts.length > 0) sandbox.artifactsChanged();
-    return endedReply(outcome, identity, sandbox);
-  } finally {
-    // The signal also fires when the connection of a finished call closes.
-    signal.removeEventListener("abort", stop);
-  }
+  const outcome = await runs.wait(runId, { timeoutMs: waitMs, signal }).catch((error: unknown) => {
+    if (!signal.aborted || !cancelStopsRun) throw error;
+    runs.cancel(runId);
+    return runs.wait(runId, { timeoutMs: cancelLimitMs });
+  });
+  const identity = { runId, sessionId, runner, notes };
+  if (outcome.status === "running") return runningReply(outcome, identity);
+  if (outcome.artifacts.length > 0) sandbox.artifactsChanged();
+  return endedReply(outcome, identity, sandbox);
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { readableText } from "../../sessions/readable-text.ts";
 import type { RunRegistry } from "../../sessions/run-registry.ts";
@@ -19,8 +20,14 @@ export function followProgress(runs: RunRegistry, runId: string, { mcpReq }: Ser
       if (event.type === "stdout" || event.type === "stderr") tail = (tail + event.text).slice(-2_000);
     }
   };
-  read().catch(() => {}); // whoever waits for the run hears why it failed
-  const timer = setInterval(() => {
+  let isReading = false;
+  const timer = setInterval(async () => {
+    if (!isReading) {
+      isReading = true; // from its beginning on, and not before it takes long: most runs are over by now
+      read().catch(() => {}); // whoever waits for the run hears why it failed
+      await setImmediate();
+    }
+    if (stop.signal.aborted) return;
     const seconds = Math.round((performance.now() - started) / 1000);
     last = Math.max(seconds, last + 1);
     const message = lastLine(tail) ?? `running for ${seconds} s`;

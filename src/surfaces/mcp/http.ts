@@ -6,7 +6,7 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { bearerCheck } from "./bearer-token.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { SandboxDoor } from "./sandbox-door.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
 
 export interface HttpOptions extends McpServerOptions {
@@ -29,10 +29,10 @@ const maxBodyBytes = 16 * 1024 * 1024;
 const path = "/mcp";
 
 /** Streamable HTTP for both eras of the protocol. Who does not hold the token learns nothing and starts nothing. */
-export async function serveOverHttp(sandbox: Sandbox, options: HttpOptions): Promise<HttpServer> {
+export async function serveOverHttp(door: SandboxDoor, options: HttpOptions): Promise<HttpServer> {
   const { host, logger } = options;
-  const legacy = new LegacyConnections(sandbox, options);
-  const modern = createMcpHandler(() => buildMcpServer(sandbox, options), {
+  const legacy = new LegacyConnections(door, options);
+  const modern = createMcpHandler(() => buildMcpServer(door, options), {
     legacy: "reject",
     maxRequestBodySize: maxBodyBytes,
     onerror: (error) => logger.debug("mcp", { error }),
@@ -57,7 +57,7 @@ export async function serveOverHttp(sandbox: Sandbox, options: HttpOptions): Pro
     });
   });
   await listen(server, options);
-  const stopTelling = sandbox.onArtifactsChanged(() => {
+  const stopTelling = door.onArtifactsChanged(() => {
     modern.notify.resourcesChanged();
     legacy.artifactsChanged();
   });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { isInitializeRequest } from "@modelcontextprotocol/server";
-import type { Sandbox } from "./sandbox.ts";
+import type { SandboxDoor } from "./sandbox-door.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
 
 const maxConnections = 256;
@@ -20,13 +20,13 @@ interface Connection {
  * of its own, so it has to find the instance that runs the call. A connection owns no session of the sandbox.
  */
 export class LegacyConnections implements AsyncDisposable {
-  readonly #sandbox: Sandbox;
+  readonly #door: SandboxDoor;
   readonly #options: McpServerOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sweep = setInterval(() => this.#closeIdle(), 60_000).unref();
 
-  constructor(sandbox: Sandbox, options: McpServerOptions) {
-    this.#sandbox = sandbox;
+  constructor(door: SandboxDoor, options: McpServerOptions) {
+    this.#door = door;
     this.#options = options;
   }
 
@@ -52,7 +52,7 @@ export class LegacyConnections implements AsyncDisposable {
     if (this.#connections.size >= maxConnections && !this.#closeOldest()) {
       return refuse(response, 503, -32_000, `${maxConnections} connections are open`);
     }
-    const server = buildMcpServer(this.#sandbox, this.#options);
+    const server = buildMcpServer(this.#door, this.#options);
     const transport: NodeStreamableHTTPServerTransport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => {

@@ -1,5 +1,4 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
-import { z } from "zod";
 import { formatDuration } from "../../policy/units.ts";
 import type { ManagedSession } from "../../sessions/managed-session.ts";
 import { awaitRun } from "./await-run.ts";
@@ -7,16 +6,6 @@ import type { RunFacts } from "./run-facts.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { startRun } from "./start-run.ts";
 import type { ToolReply } from "./tool.ts";
-
-/** Some clients end a call after 60 s, whatever it does. */
-export const maxWaitSeconds = 45;
-
-export const waitSeconds = z
-  .number()
-  .min(0)
-  .max(maxWaitSeconds)
-  .default(maxWaitSeconds)
-  .describe("Seconds to wait for the end; after that the answer is status running and a run_id for get_run.");
 
 export interface RunCodeRequest {
   readonly code: string;

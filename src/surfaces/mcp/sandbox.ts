@@ -25,18 +25,20 @@ export class Sandbox implements AsyncDisposable {
   readonly runs = new RunRegistry();
   readonly kept = new KeptOutput();
   readonly projectDir: string;
+  /** tells the clients that the list of files is another */
+  readonly artifactsChanged: () => void;
   readonly #open: () => Promise<SessionManager>;
   readonly #handles = new WeakMap<RunResult, string>();
-  readonly #artifactListeners = new Set<() => void>();
   #manager: SessionManager | undefined;
   #opening: Promise<SessionManager> | undefined;
   #defaultId: string | undefined;
   #defaultOpening: Promise<ManagedSession> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(options: SandboxOptions) {
+  constructor(options: SandboxOptions, artifactsChanged = () => {}) {
     this.#open = options.open;
     this.projectDir = options.projectDir;
+    this.artifactsChanged = artifactsChanged;
   }
 
   /** The manager if a tool has needed it; asking does not open it. */
@@ -81,15 +83,6 @@ export class Sandbox implements AsyncDisposable {
     const handle = this.kept.keep(result);
     this.#handles.set(result, handle);
     return handle;
-  }
-
-  onArtifactsChanged(listener: () => void): () => void {
-    this.#artifactListeners.add(listener);
-    return () => this.#artifactListeners.delete(listener);
-  }
-
-  artifactsChanged(): void {
-    for (const listener of this.#artifactListeners) listener();
   }
 
   /** Stops what runs, saves what persists and ends every cell. */

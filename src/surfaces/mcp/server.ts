@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { registerArtifactResources } from "./artifact-resources.ts";
 import { instructionsFor } from "./instructions.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { SandboxDoor } from "./sandbox-door.ts";
 import type { HostEffects } from "./tool.ts";
 import { toolsOf } from "./toolset.ts";
 import type { ToolsetName } from "./toolset-name.ts";
@@ -17,7 +17,7 @@ export interface McpServerOptions {
 const listTtlMs = 300_000;
 
 /** One protocol instance: per connection, or per request where the protocol has no connections. It owns nothing. */
-export function buildMcpServer(sandbox: Sandbox, options: McpServerOptions): McpServer {
+export function buildMcpServer(door: SandboxDoor, options: McpServerOptions): McpServer {
   const { version, tools, effects, hasModel = false } = options;
   const server = new McpServer(
     { name: "codecell", title: "codecell sandbox", version },
@@ -27,7 +27,7 @@ export function buildMcpServer(sandbox: Sandbox, options: McpServerOptions): Mcp
       cacheHints: { "tools/list": { ttlMs: listTtlMs, cacheScope: "public" } },
     },
   );
-  for (const tool of toolsOf(tools, { hasModel })) tool.register(server, sandbox, effects);
-  registerArtifactResources(server, sandbox);
+  for (const tool of toolsOf(tools, { hasModel })) tool.register(server, door, effects);
+  registerArtifactResources(server, door);
   return server;
 }

@@ -1,6 +1,5 @@
 import { CodecellError } from "../../lib/errors.ts";
 import type { ManagedRunOptions, ManagedSession } from "../../sessions/managed-session.ts";
-import type { Run } from "../../sessions/run.ts";
 import type { RunHandle, RunRegistry } from "../../sessions/run-registry.ts";
 
 export interface StartRunOptions extends Pick<ManagedRunOptions, "language" | "timeoutMs"> {
@@ -23,25 +22,13 @@ export async function startRun(
     if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
     try {
       const run = await session.run(code, { ...options, signal: cancelling.signal });
-      return follow(runs, session.id, run, cancelling);
+      return runs.follow(session.id, run, cancelling);
     } catch (error) {
       // another call took the turn in between
       const isTaken = error instanceof CodecellError && error.code === "session_busy";
       if (!isTaken || performance.now() >= end || runningIn(runs, session.id) === undefined) throw error;
     }
   }
-}
-
-/** The registry starts runs itself; this one is started, and only has to hear when it is cancelled. */
-function follow(runs: RunRegistry, id: string, run: Run, cancelling: AbortController): RunHandle {
-  const starter = {
-    id,
-    run(_code: string, { signal }: { signal?: AbortSignal }) {
-      signal?.addEventListener("abort", () => cancelling.abort(signal.reason), { once: true });
-      return run;
-    },
-  };
-  return runs.start(starter, "");
 }
 
 async function waitForTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<void> {
@@ -59,5 +46,5 @@ async function waitForTurn(runs: RunRegistry, sessionId: string, end: number, si
 }
 
 function runningIn(runs: RunRegistry, sessionId: string): RunHandle | undefined {
-  return runs.list({ sessionId }).find(({ status }) => status === "running");
+  return runs.running(sessionId)[0];
 }

@@ -1,7 +1,8 @@
 import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod";
-import { errorReply } from "./error-replies.ts";
+import { loadOnce } from "../../lib/load-once.ts";
 import type { Sandbox } from "./sandbox.ts";
+import type { SandboxDoor } from "./sandbox-door.ts";
 
 /** What the policy lets code do outside its cell, for the hints that clients show to people. */
 export interface HostEffects {
@@ -35,14 +36,16 @@ export interface ToolReply<Facts> {
 
 export interface Tool {
   readonly name: string;
-  register(server: McpServer, sandbox: Sandbox, effects: HostEffects): void;
+  register(server: McpServer, door: SandboxDoor, effects: HostEffects): void;
 }
+
+const errorReplies = loadOnce(() => import("./error-replies.ts"));
 
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(spec: ToolSpec<Input, Output>): Tool {
   const { name, title, description, input, output } = spec;
   return {
     name,
-    register(server, sandbox, effects) {
+    register(server, door, effects) {
       const annotations = annotationsOf(spec, effects);
       const _meta = {
         "anthropic/maxResultSizeChars": 100_000,
@@ -54,9 +57,9 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
       };
       const call = async (args: unknown, context: ServerContext): Promise<CallToolResult> => {
         try {
-          return toResult(await spec.call(args as z.output<Input>, sandbox, context));
+          return toResult(await spec.call(args as z.output<Input>, await door.open(), context));
         } catch (error) {
-          return errorReply(error);
+          return (await errorReplies()).errorReply(error);
         }
       };
       server.registerTool(name, { title, description, ...schemas, annotations, _meta }, call);

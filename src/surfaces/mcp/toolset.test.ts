@@ -1,14 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
-import { Sandbox } from "./sandbox.ts";
+import { SandboxDoor } from "./sandbox-door.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
 
-const sandbox = new Sandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("it must not be opened")) });
+const door = new SandboxDoor({
+  projectDir: "/nowhere",
+  open: () => Promise.reject(new Error("it must not be opened")),
+});
 
 async function listed(options: Partial<McpServerOptions> = {}) {
   const effects = { writesHost: false, reachesNetwork: false };
-  const server = buildMcpServer(sandbox, { version: "1", tools: "all", effects, ...options });
+  const server = buildMcpServer(door, { version: "1", tools: "all", effects, ...options });
   const [near, far] = InMemoryTransport.createLinkedPair();
   await server.connect(far);
   const client = new Client({ name: "test", version: "1" });
@@ -23,7 +26,7 @@ test("listing opens nothing", async () => {
   const { tools, resources } = await listed();
   expect(tools).toHaveLength(16);
   expect(resources).toEqual([]);
-  expect(sandbox.opened).toBeUndefined();
+  expect(door.opened).toBeUndefined();
 });
 
 test("every tool is described shortly enough for clients that cut", async () => {

@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { awaitRun } from "../await-run.ts";
+import { loadOnce } from "../../../lib/load-once.ts";
 import { runFacts } from "../run-facts.ts";
 import { defineTool } from "../tool.ts";
+
+const waiting = loadOnce(() => import("../await-run.ts"));
 
 const endWithinMs = 10_000;
 
@@ -16,6 +18,7 @@ export const cancelRunTool = defineTool({
   isIdempotent: true,
   async call({ run_id }, sandbox, context) {
     sandbox.runs.cancel(run_id);
+    const { awaitRun } = await waiting();
     return awaitRun(sandbox, run_id, context, { waitMs: endWithinMs, cancelStopsRun: false });
   },
 });

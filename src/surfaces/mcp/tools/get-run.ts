@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { awaitRun } from "../await-run.ts";
-import { waitSeconds } from "../run-code.ts";
+import { loadOnce } from "../../../lib/load-once.ts";
 import { runFacts } from "../run-facts.ts";
 import { defineTool } from "../tool.ts";
+import { waitSeconds } from "../wait-seconds.ts";
+
+const waiting = loadOnce(() => import("../await-run.ts"));
 
 export const getRunTool = defineTool({
   name: "get_run",
@@ -12,6 +14,8 @@ export const getRunTool = defineTool({
   output: runFacts,
   effect: "reads",
   isMain: true,
-  call: ({ run_id, wait }, sandbox, context) =>
-    awaitRun(sandbox, run_id, context, { waitMs: wait * 1000, cancelStopsRun: false }),
+  async call({ run_id, wait }, sandbox, context) {
+    const { awaitRun } = await waiting();
+    return awaitRun(sandbox, run_id, context, { waitMs: wait * 1000, cancelStopsRun: false });
+  },
 });

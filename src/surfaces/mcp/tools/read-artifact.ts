@@ -1,8 +1,11 @@
 import type { ContentBlock } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { type ArtifactContent, artifactContent } from "../artifact-content.ts";
+import { loadOnce } from "../../../lib/load-once.ts";
+import type { ArtifactContent } from "../artifact-content.ts";
 import { artifactUri } from "../artifact-uri.ts";
 import { defineTool } from "../tool.ts";
+
+const reading = loadOnce(() => import("../artifact-content.ts"));
 
 export const readArtifactTool = defineTool({
   name: "read_artifact",
@@ -28,6 +31,7 @@ export const readArtifactTool = defineTool({
   effect: "reads",
   async call({ session_id, name, start, end }, sandbox) {
     const session = await sandbox.session(session_id);
+    const { artifactContent } = await reading();
     const content = await artifactContent(await session.files(), name, { start, end });
     const uri = artifactUri(session_id, name);
     const { mimeType, size, body } = content;

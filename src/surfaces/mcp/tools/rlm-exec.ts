@@ -1,7 +1,10 @@
 import { z } from "zod";
-import { runCode, waitSeconds } from "../run-code.ts";
+import { loadOnce } from "../../../lib/load-once.ts";
 import { runFacts } from "../run-facts.ts";
 import { defineTool } from "../tool.ts";
+import { waitSeconds } from "../wait-seconds.ts";
+
+const running = loadOnce(() => import("../run-code.ts"));
 
 export const rlmExecTool = defineTool({
   name: "rlm_exec",
@@ -19,6 +22,7 @@ The value of the last expression is returned as \`result\`, print() goes to \`st
   isMain: true,
   async call({ code, timeout, wait }, sandbox, context) {
     const session = await sandbox.defaultSession();
+    const { runCode } = await running();
     return runCode(sandbox, session, { code, timeoutSeconds: timeout, waitSeconds: wait }, context);
   },
 });

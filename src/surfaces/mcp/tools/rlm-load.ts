@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hostFileForms } from "../../../artifacts/decode-host-file.ts";
+import { hostFileForms } from "../../../artifacts/host-file-form.ts";
 import { defineTool } from "../tool.ts";
 
 export const rlmLoadTool = defineTool({

@@ -14,7 +14,7 @@ export const rlmResetTool = defineTool({
   isIdempotent: true,
   async call(_args, sandbox) {
     const session = await sandbox.defaultSession();
-    const running = sandbox.runs.list({ sessionId: session.id }).filter(({ status }) => status === "running");
+    const running = sandbox.runs.running(session.id);
     for (const { runId } of running) {
       sandbox.runs.cancel(runId);
       await sandbox.runs.wait(runId, { timeoutMs: stopWithinMs }).catch(() => {});

@@ -12,7 +12,8 @@ export const rlmSubAgentTool = defineTool({
   output: z.object({ status: z.literal("not_configured"), remedy: z.string() }),
   effect: "changes",
   async call() {
-    const remedy = "no model is configured for sub-agents: do the work yourself, with rlm_exec and rlm_get on the data";
+    const remedy =
+      "this version of codecell asks no model for sub-agents yet: do the work yourself, with rlm_exec and rlm_get on the data";
     return { facts: { status: "not_configured" as const, remedy }, text: `not_configured: ${remedy}` };
   },
 });

@@ -1,7 +1,10 @@
 import { z } from "zod";
-import { runCode, waitSeconds } from "../run-code.ts";
+import { loadOnce } from "../../../lib/load-once.ts";
 import { runFacts } from "../run-facts.ts";
 import { defineTool } from "../tool.ts";
+import { waitSeconds } from "../wait-seconds.ts";
+
+const running = loadOnce(() => import("../run-code.ts"));
 
 export const runPythonTool = defineTool({
   name: "run_python",
@@ -26,6 +29,7 @@ export const runPythonTool = defineTool({
   isMain: true,
   async call({ code, session_id, language, timeout, wait }, sandbox, context) {
     const session = await sandbox.session(session_id);
+    const { runCode } = await running();
     return runCode(sandbox, session, { code, language, timeoutSeconds: timeout, waitSeconds: wait }, context);
   },
 });

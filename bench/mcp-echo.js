@@ -1,0 +1,21 @@
+// An MCP server whose one tool does nothing: what the protocol itself takes on this machine.
+import { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { z } from "zod";
+import { runFacts } from "../dist/surfaces/mcp/run-facts.js";
+
+const facts = {
+  ...{ status: "ok", error: null, result: "2", stdout: "", stderr: "", truncated: false, output_handle: null },
+  ...{ artifacts: [], images: 0, notes: [], state: "kept", session_id: "s-0123456789abcdefghijkl" },
+  ...{ run_id: "run_0123456789abcdef", duration_ms: 1, runner: "process" },
+};
+const text = `status: ok · 1 ms\n[result]\n2\nsession_id: ${facts.session_id} · run_id: ${facts.run_id} · runner: process`;
+const input = z.strictObject({ code: z.string(), session_id: z.string().optional() });
+
+serveStdio(() => {
+  const server = new McpServer({ name: "echo", version: "1" });
+  const answer = async () => ({ content: [{ type: "text", text }], structuredContent: facts });
+  server.registerTool("run_python", { inputSchema: input, outputSchema: runFacts }, answer);
+  return server;
+});
+process.stdin.once("end", () => process.exit(0));

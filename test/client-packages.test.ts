@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { instructionsFor } from "../src/surfaces/mcp/instructions.ts";
 import { toolsOf } from "../src/surfaces/mcp/toolset.ts";
 
@@ -8,14 +9,57 @@ const json = (path: string) => JSON.parse(text(path));
 
 test("every package for a client has the version of this package", () => {
   const { version } = json("package.json");
-  expect(json(".claude-plugin/plugin.json").version).toBe(version);
-  expect(json("mcpb/manifest.json").version).toBe(version);
   const registry = json("server.json");
-  expect([registry.version, registry.packages[0].version]).toEqual([version, version]);
+  const plugins = readdirSync(new URL("../.claude-plugin", import.meta.url)).map((name) =>
+    json(`.claude-plugin/${name}`),
+  );
+  const versions = {
+    server: registry.version,
+    packages: registry.packages.map((one: { version: string }) => one.version),
+    bundle: json("mcpb/manifest.json").version,
+    plugins: plugins.flatMap((one) => (one.version === undefined ? [] : [one.version])),
+  };
+  expect(versions).toEqual({ server: version, packages: [version], bundle: version, plugins: [version] });
 });
 
-test("the registry takes the description", () => {
-  expect(json("server.json").description.length).toBeLessThanOrEqual(100);
+test("the registry finds its own name in the package", () => {
+  const { name, mcpName } = json("package.json");
+  const registry = json("server.json");
+  expect(mcpName).toBe(registry.name);
+  expect(registry.packages.map((one: { identifier: string }) => one.identifier)).toEqual([name]);
+});
+
+/** The fields of the registry's schema of 2025-12-11 that this project uses. Strict here, so that a typo is found. */
+const argument = z.strictObject({ type: z.literal("positional"), value: z.string() });
+const variable = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  isRequired: z.boolean(),
+  isSecret: z.boolean(),
+});
+const registryEntry = z.strictObject({
+  $schema: z.literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
+  name: z
+    .string()
+    .max(200)
+    .regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
+  title: z.string().min(1).max(100),
+  description: z.string().min(1).max(100),
+  version: z.string().regex(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/),
+  packages: z.array(
+    z.strictObject({
+      registryType: z.literal("npm"),
+      identifier: z.string(),
+      version: z.string().min(1).max(255),
+      transport: z.strictObject({ type: z.literal("stdio") }),
+      packageArguments: z.array(argument),
+      environmentVariables: z.array(variable),
+    }),
+  ),
+});
+
+test("the registry takes the entry", () => {
+  expect(() => registryEntry.parse(json("server.json"))).not.toThrow();
 });
 
 test("the plugin and the bundle start the server", () => {

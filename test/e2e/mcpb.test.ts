@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { root } from "./codecell-process.ts";
+import { newClient, newPlace, type Place, removePlace } from "./mcp-client.ts";
+
+const execute = promisify(execFile);
+let place: Place;
+let bundle: string;
+
+beforeAll(async () => {
+  place = await newPlace();
+  const args = [join(root, "scripts/build-mcpb.js"), "--json", "--out", place.top];
+  const { path } = JSON.parse((await execute(process.execPath, args)).stdout);
+  bundle = join(place.top, "unpacked");
+  // another reader of the format than the writer's own, which also compares the checksums
+  await execute("python3", ["-m", "zipfile", "-e", path, bundle]);
+});
+afterAll(() => removePlace(place));
+
+/** What a desktop client starts, after it unpacked the bundle. */
+async function startedAs(manifest: { server: { mcp_config: { command: string; args: string[] } } }, more: string[]) {
+  const { command, args } = manifest.server.mcp_config;
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in the manifest like this
+  const here = args.map((text) => text.replace("${__dirname}", bundle));
+  const client = newClient("legacy");
+  const all = [...here, "--state-dir", place.state, ...more];
+  await client.connect(new StdioClientTransport({ command, args: all, cwd: place.project, stderr: "inherit" }));
+  return client;
+}
+
+describe("the bundle", () => {
+  test.each([
+    ["in the strongest isolation there is", []],
+    ["in the interpreter that it brings", ["--runner", "wasm"]],
+  ])("runs Python %s, with nothing else installed", async (_, args) => {
+    const manifest = JSON.parse(await readFile(join(bundle, "manifest.json"), "utf8"));
+    const client = await startedAs(manifest, args);
+    try {
+      expect(client.getServerVersion()).toMatchObject({ name: "codecell", version: manifest.version });
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain("run_python");
+      const { structuredContent } = await client.callTool({ name: "run_python", arguments: { code: "6 * 7" } });
+      expect(structuredContent).toMatchObject({ status: "ok", result: "42" });
+    } finally {
+      await client.close();
+    }
+  });
+
+  test("holds what runs and not what developers need", async () => {
+    const has = (path: string) =>
+      stat(join(bundle, path)).then(
+        () => true,
+        () => false,
+      );
+    expect(await has("node_modules/pyodide/pyodide.asm.wasm")).toBe(true);
+    expect(await has("node_modules/vitest")).toBe(false);
+    expect(await has("dist/index.d.ts")).toBe(false);
+  });
+
+  test("is the same to the byte when it is packed again", async () => {
+    const pack = async (name: string) => {
+      const args = [join(root, "scripts/build-mcpb.js"), "--json", "--out", join(place.top, name)];
+      return JSON.parse((await execute(process.execPath, args)).stdout).sha256;
+    };
+    expect(await pack("first")).toBe(await pack("second"));
+  });
+});

@@ -1,0 +1,69 @@
+import { chmod, cp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launcher, root } from "../e2e/codecell-process.ts";
+import { claude, converse, type Desk, factsOf, newDesk } from "./claude-code.ts";
+import { lacking } from "./lacking.ts";
+
+/** Claude Code puts the plugin's name before the server's. */
+const tool = "mcp__plugin_codecell_codecell__run_python";
+
+describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claude Code", () => {
+  let desk: Desk;
+  beforeAll(async () => {
+    desk = await newDesk();
+    await standInForNpx(desk);
+  });
+  afterAll(() => desk[Symbol.asyncDispose]());
+
+  test("has a manifest and a marketplace that Claude Code finds nothing to say against", async () => {
+    for (const path of [root, join(root, ".claude-plugin", "plugin.json")]) {
+      const { code, stdout, stderr } = await claude(desk, "plugin", "validate", "--strict", path);
+      expect(`${code} ${stdout}${stderr}`).toMatch(/^0 /);
+    }
+  });
+
+  test("offers the tools and the skill to a session that is started with it", async () => {
+    const code = "print(6 * 7)";
+    const { seen, offered, briefing } = await converse(
+      desk,
+      [
+        () => [
+          { name: tool, input: { code } },
+          { name: "Skill", input: { skill: "codecell:sandbox" } },
+        ],
+      ],
+      ["--plugin-dir", root, "--allowedTools", "mcp__plugin_codecell_codecell", "Skill"],
+    );
+    expect(offered).toContain(tool);
+    expect(briefing).toContain("codecell:sandbox");
+    expect(factsOf(seen[0])).toMatchObject({ status: "ok", stdout: "42\n" });
+    expect(seen[1]?.isError).toBe(false);
+  });
+
+  test("is installed from the marketplace in this repository, and taken away again", async () => {
+    const repository = join(desk.top, "repository"); // what it needs of one: installing copies all that is there
+    for (const part of [".claude-plugin", "skills", "README.md"]) {
+      await cp(join(root, part), join(repository, part), { recursive: true });
+    }
+    expect(await claude(desk, "plugin", "marketplace", "add", repository)).toMatchObject({ code: 0 });
+    expect(await claude(desk, "plugin", "install", "codecell@codecell")).toMatchObject({ code: 0 });
+    const args = ["--allowedTools", "mcp__plugin_codecell_codecell"];
+    const { seen } = await converse(desk, [() => [{ name: tool, input: { code: "1 + 1" } }]], args);
+    expect(factsOf(seen[0])).toMatchObject({ status: "ok", result: "2" });
+    expect(await claude(desk, "plugin", "uninstall", "codecell@codecell")).toMatchObject({ code: 0 });
+    expect(await claude(desk, "plugin", "marketplace", "remove", "codecell")).toMatchObject({ code: 0 });
+  });
+});
+
+/** The plugin starts the published package with npx; here that name means the package in this repository. */
+async function standInForNpx({ top }: Desk): Promise<void> {
+  const file = join(top, "bin", "npx");
+  const script = `#!/bin/sh
+[ "$1 $2" = "-y codecell" ] || { echo "npx $*: only this package is here" >&2; exit 1; }
+shift 2
+exec "${process.execPath}" "${launcher}" "$@"
+`;
+  await writeFile(file, script);
+  await chmod(file, 0o755);
+}

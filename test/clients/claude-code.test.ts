@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { living } from "../e2e/codecell-process.ts";
+import { httpAddress, startHttp, stopped } from "../e2e/mcp-client.ts";
+import { descendantsOf } from "../e2e/process-tree.ts";
+import { call, converse, type Desk, factsOf, newDesk, onlyServer, startClaude, stdioServer } from "./claude-code.ts";
+import { lacking } from "./lacking.ts";
+import { startScriptedMessagesApi } from "./scripted-messages-api.ts";
+
+/** runs until a file is there: the test decides when it ends */
+const untilTold =
+  "import os, time\nprint('waiting', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('went')";
+/** runs for ever, and leaves a note when it is interrupted */
+const untilStopped =
+  "import time\nprint('busy', flush=True)\ntry:\n  while True: time.sleep(0.02)\nfinally: open('stopped', 'w').write('yes')";
+
+describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Code", () => {
+  let desk: Desk;
+  beforeAll(async () => {
+    desk = await newDesk();
+  });
+  afterAll(() => desk[Symbol.asyncDispose]());
+
+  test("sees output and value of a run, and its variables in the next", async () => {
+    const { seen, printed } = await converse(desk, [
+      () => [
+        call("run_python", {
+          code: "a, b, row = 0, 1, []\nfor _ in range(20): row.append(a); a, b = b, a + b\nprint(*row)\nlen(row)",
+        }),
+      ],
+      ([first]) => [call("run_python", { code: "row[-1]", session_id: factsOf(first).session_id })],
+      ([, second]) => `The last one is ${factsOf(second).result}.`,
+    ]);
+    expect(factsOf(seen[0])).toMatchObject({
+      ...{ status: "ok", result: "20", state: "kept", error: null, runner: "process" },
+      stdout: "0 1 1 2 3 5 8 13 21 34 55 89 144 233 377 610 987 1597 2584 4181\n",
+    });
+    expect(seen.map(({ isError }) => isError)).toEqual([false, false]);
+    expect(printed).toBe("The last one is 4181.");
+  });
+
+  test("sees a figure as an image, and only the files that its program wrote", async () => {
+    const code = "import matplotlib.pyplot as plt\nplt.plot([3, 1, 2])\nplt.savefig('line.png')\nplt.show()";
+    const { seen } = await converse(desk, [() => [call("run_python", { code })]]);
+    const [image] = seen[0]?.images ?? [];
+    expect(image?.mediaType).toBe("image/png");
+    expect(
+      Buffer.from(image?.data ?? "", "base64")
+        .subarray(1, 4)
+        .toString(),
+    ).toBe("PNG");
+    const facts = factsOf(seen[0]);
+    expect(facts).toMatchObject({ status: "ok", images: 1 });
+    expect(facts.artifacts).toMatchObject([{ name: "line.png", mime_type: "image/png" }]);
+    expect(seen[0]?.texts.filter((text) => text.startsWith("[Resource link: "))).toHaveLength(1);
+  });
+
+  test("sees its program's error as an answer that it can correct", async () => {
+    const { seen } = await converse(desk, [
+      () => [call("run_python", { code: "rows = [1, 2]\nrows[2]" })],
+      ([first]) => [call("run_python", { code: "rows[1]", session_id: factsOf(first).session_id })],
+    ]);
+    expect(seen[0]?.isError).toBe(false);
+    expect(factsOf(seen[0])).toMatchObject({
+      ...{ status: "error", state: "kept" },
+      error: { type: "IndexError", message: "list index out of range", traceback: expect.stringContaining("rows[2]") },
+    });
+    expect(factsOf(seen[1])).toMatchObject({ status: "ok", result: "2" });
+  });
+
+  test("sees a tool's failure with its code and what to do next", async () => {
+    const { seen } = await converse(desk, [
+      () => [call("run_python", { code: "1", session_id: "nobody" })],
+      () => [call("run_python", { code: "1", sesion_id: "s" })],
+      () => [call("get_run", { run_id: "none" })],
+    ]);
+    expect(seen.map(({ isError }) => isError)).toEqual([true, true, true]);
+    expect(seen[0]?.texts[0]).toMatch(/^session_unknown: .*nobody[\s\S]*next: .*call again without session_id/);
+    expect(seen[1]?.texts[0]).toContain('Unrecognized key: "sesion_id"');
+    expect(seen[2]?.texts[0]).toMatch(/^run_gone: [\s\S]*next: run the code again/);
+  });
+
+  test("sees that a long run goes on before the client gives up, and waits for it with get_run", async () => {
+    const { seen } = await converse(desk, [
+      () => [call("run_python", { code: untilTold, wait: 0.5 })],
+      ([run]) => [call("upload_file", { path: "go", content: "", session_id: factsOf(run).session_id })],
+      ([run]) => [call("get_run", { run_id: factsOf(run).run_id })],
+    ]);
+    expect(factsOf(seen[0])).toMatchObject({ status: "running", stdout: "waiting\n", state: null });
+    expect(String(factsOf(seen[0]).notes)).toMatch(/get_run .*cancel_run/);
+    expect(factsOf(seen[2])).toMatchObject({ status: "ok", stdout: "waiting\nwent\n" });
+    expect(factsOf(seen[2]).run_id).toBe(factsOf(seen[0]).run_id);
+  });
+
+  test("stops code with cancel_run, and the session goes on", async () => {
+    const { seen } = await converse(desk, [
+      () => [call("run_python", { code: untilStopped, wait: 0.5 })],
+      ([run]) => [call("cancel_run", { run_id: factsOf(run).run_id })],
+      ([run]) => [call("run_python", { code: "open('stopped').read()", session_id: factsOf(run).session_id })],
+    ]);
+    expect(factsOf(seen[0])).toMatchObject({ status: "running" });
+    expect(factsOf(seen[1])).toMatchObject({ status: "cancelled", stdout: "busy\n", state: "kept" });
+    expect(factsOf(seen[2])).toMatchObject({ status: "ok", result: "'yes'" });
+  });
+
+  test("runs two sessions at once when it calls in parallel", async () => {
+    const { seen } = await converse(desk, [
+      () => [call("run_python", { code: "who = 'a'" }), call("run_python", { code: "who = 'b'" })],
+      ([a, b]) => [a, b].map((run) => call("run_python", { code: "who", session_id: factsOf(run).session_id })),
+    ]);
+    expect(seen.slice(2).map((run) => factsOf(run).result)).toEqual(["'a'", "'b'"]);
+  });
+
+  test("reads a file of a session as a resource", async () => {
+    const { seen } = await converse(
+      desk,
+      [
+        () => [call("run_python", { code: "open('table.csv', 'w').write('a,b\\n1,2\\n')" })],
+        ([run]) => {
+          const [file] = factsOf(run).artifacts as { uri: string }[];
+          return [{ name: "ReadMcpResourceTool", input: { server: "codecell", uri: file?.uri } }];
+        },
+      ],
+      withBuiltInTools(desk),
+    );
+    expect(seen[1]?.isError).toBe(false);
+    expect(factsOf(seen[1]).contents).toMatchObject([{ text: "a,b\n1,2\n" }]);
+  });
+
+  test("works over HTTP with the token in a header", async () => {
+    const server = startHttp(desk);
+    onTestFinished(() => stopped(server));
+    const { url, token } = await httpAddress(server);
+    const codecell = { type: "http", url: url.href, headers: { Authorization: `Bearer ${token}` } };
+    const { seen } = await converse(
+      desk,
+      [() => [call("run_python", { code: "6 * 7" })]],
+      [...onlyServer({ codecell }), "--tools", ""],
+    );
+    expect(factsOf(seen[0])).toMatchObject({ status: "ok", result: "42" });
+  });
+
+  test("has the main tools and the instructions in its context, though other tools are hidden behind a search", async () => {
+    const { offered, briefing, seen } = await converse(
+      desk,
+      [() => [{ name: "ToolSearch", input: { query: "select:mcp__codecell__cancel_run" } }], () => "found"],
+      withBuiltInTools(desk),
+    );
+    const main = ["run_python", "get_run", "rlm_exec", "rlm_load"].map((name) => `mcp__codecell__${name}`);
+    expect(offered).toEqual(expect.arrayContaining([...main, "mcp__codecell__cancel_run"]));
+    expect(offered).not.toContain("mcp__codecell__fork_session");
+    expect(briefing).toContain("run_python runs Python (or bash) in an isolated session");
+    expect(briefing).toContain("do not try to get around a refusal, tell the user");
+    expect(seen[0]?.isError).toBe(false);
+  });
+
+  test("takes its code with it when the user ends Claude Code", async () => {
+    await using api = await startScriptedMessagesApi([
+      () => [call("run_python", { code: untilStopped, wait: 0.2 })],
+      () => [call("run_python", { code: untilStopped })], // Claude Code waits for this one
+    ]);
+    const claude = startClaude(desk, api.url);
+    await api.reached(1);
+    const pid = claude.child.pid ?? 0;
+    const processes = descendantsOf(pid);
+    expect(processes.length).toBeGreaterThan(1); // the server, and what holds the first run
+    claude.child.kill("SIGINT");
+    await claude.ended;
+    await gone(processes);
+  });
+});
+
+/** as a user has it: Claude Code's own tools beside those of this server */
+function withBuiltInTools(desk: Desk): string[] {
+  return onlyServer({ codecell: stdioServer(desk) });
+}
+
+async function gone(processes: readonly string[], limitMs = 10_000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (living(processes).length > 0) {
+    if (performance.now() > end) throw new Error(`still there: ${living(processes)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,93 @@
+import { mkdir, rm, symlink } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { newPlace, type Place, serverArguments } from "../e2e/mcp-client.ts";
+import { installed } from "./installed.ts";
+import { type Ended, runToEnd, startProgram } from "./run-to-end.ts";
+import { type SeenResult, startScriptedMessagesApi, type ToolUse, type Turn } from "./scripted-messages-api.ts";
+
+/** A home, a project and a state directory of their own, with the real `claude` first on the PATH. */
+export interface Desk extends Place, AsyncDisposable {
+  readonly env: Record<string, string>;
+}
+
+/** Says all that Claude Code may take from its surroundings: nothing of the user's, and no address but loopback. */
+export async function newDesk(): Promise<Desk> {
+  const place = await newPlace();
+  const bin = join(place.top, "bin");
+  await mkdir(bin);
+  await symlink(installed.claude, join(bin, "claude"));
+  const home = join(place.top, "home");
+  await mkdir(home);
+  const temporary = join(place.top, "tmp");
+  await mkdir(temporary, { mode: 0o711 });
+  const env = {
+    PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
+    HOME: home,
+    TMPDIR: temporary,
+    CLAUDE_CODE_TMPDIR: temporary,
+    CLAUDE_CONFIG_DIR: join(home, ".claude"),
+    XDG_STATE_HOME: place.state,
+    ANTHROPIC_API_KEY: "none-needed",
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:9", // nobody listens: only a scripted API answers
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_TELEMETRY: "1",
+    DISABLE_ERROR_REPORTING: "1",
+    DISABLE_AUTOUPDATER: "1",
+  };
+  return { ...place, env, [Symbol.asyncDispose]: () => rm(place.top, { recursive: true, force: true }) };
+}
+
+export interface Conversation {
+  /** what the model saw of each tool call */
+  readonly seen: readonly SeenResult[];
+  readonly offered: readonly string[];
+  readonly briefing: string;
+  /** the model's last words, as Claude Code printed them */
+  readonly printed: string;
+}
+
+/** Plays a script to the real Claude Code, to its end. */
+export async function converse(desk: Desk, turns: readonly Turn[], args?: readonly string[]): Promise<Conversation> {
+  await using api = await startScriptedMessagesApi(turns);
+  const { code, stdout, stderr } = await startClaude(desk, api.url, args).ended;
+  if (api.failure) throw api.failure;
+  if (code !== 0) throw new Error(`claude ended with ${code}: ${stdout}${stderr}`);
+  const unknown = [...api.paths].filter((path) => !path.startsWith("/v1/messages"));
+  if (unknown.length > 0) throw new Error(`Claude Code asked for ${unknown}`);
+  const printed = JSON.parse(stdout) as { result: string };
+  return { seen: api.seen, offered: api.offered, briefing: api.briefing, printed: printed.result };
+}
+
+/** A call of a tool of this server. */
+export function call(tool: string, input: Record<string, unknown>): ToolUse {
+  return { name: `mcp__codecell__${tool}`, input };
+}
+
+/** The structured content, which Claude Code shows to the model as JSON, before or behind the other blocks. */
+export function factsOf(result: SeenResult | undefined): Record<string, unknown> {
+  const json = result?.texts.find((text) => text.startsWith("{"));
+  if (json === undefined) throw new Error(`no facts in ${JSON.stringify(result?.texts)}`);
+  return JSON.parse(json);
+}
+
+/** Starts `claude -p`, by default with this server alone and without its own tools. */
+export function startClaude(desk: Desk, apiUrl: string, args?: readonly string[]) {
+  const given = args ?? [...onlyServer({ codecell: stdioServer(desk) }), "--tools", ""];
+  const all = ["-p", "go", "--model", "claude-sonnet-4-5", "--output-format", "json", ...given];
+  const env = { ...desk.env, ANTHROPIC_BASE_URL: apiUrl };
+  return startProgram(installed.claude, all, { cwd: desk.project, env });
+}
+
+/** The flags for these servers and no others, with all of their tools allowed. */
+export function onlyServer(mcpServers: { codecell: object }): string[] {
+  return ["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers }), "--allowedTools", "mcp__codecell"];
+}
+
+export function stdioServer(place: Place): object {
+  return { command: process.execPath, args: serverArguments(place) };
+}
+
+/** One `claude` command to its end, such as `mcp get codecell`. */
+export function claude({ project, env }: Desk, ...args: string[]): Promise<Ended> {
+  return runToEnd(installed.claude, args, { cwd: project, env });
+}

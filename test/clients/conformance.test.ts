@@ -1,0 +1,109 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Cleanup } from "../../src/lib/cleanup.ts";
+import {
+  bearerTransport,
+  httpAddress,
+  newClient,
+  newPlace,
+  type Place,
+  startHttp,
+  stopped,
+} from "../e2e/mcp-client.ts";
+import { installed } from "./installed.ts";
+import { lacking } from "./lacking.ts";
+import { runToEnd } from "./run-to-end.ts";
+import { startTokenRelay } from "./token-relay.ts";
+
+/** Why a check may fail: what the suite looks for is not offered here. Anything else is a fault of the server. */
+const notOffered = [
+  /(Tool|Prompt) '?\w+'? not found/,
+  /Resource not found: test:\/\//,
+  /Method not found/, // prompts, logging and subscriptions; the capabilities do not name them
+  /^Not testable: (server exposes no tool with x-mcp-header|server does not list the diagnostic tool|no task was created)/,
+  /^(Expected InputRequiredResult|Prerequisite failed: could not get initial InputRequiredResult)/,
+  /^capabilities\.extensions MUST be advertised/, // the extension for tasks
+  /^tasks\/get MUST return -32021; got -32601/,
+  /^expected -32602; got -32601/, // tasks/get
+  /^tools\/call for failing_job returned error code -32602/,
+  /^routing-task fixture .* unavailable/,
+];
+
+interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
+  readonly errorMessage?: string;
+}
+
+describe.skipIf(await lacking("conformance", "node22", "process runner"))("the official conformance suite", () => {
+  const cleanup = new Cleanup();
+  let place: Place;
+  let url: string;
+
+  beforeAll(async () => {
+    place = await newPlace();
+    cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
+    const server = startHttp(place);
+    cleanup.defer(() => stopped(server));
+    const { url: target, token } = await httpAddress(server);
+    await makeAnArtifact(target, token);
+    const relay = await startTokenRelay(target, token); // the suite cannot send a token
+    cleanup.defer(() => relay[Symbol.asyncDispose]());
+    url = relay.url;
+  });
+  afterAll(() => cleanup[Symbol.asyncDispose]());
+
+  test.each([
+    ["2025-11-25", 42],
+    ["2026-07-28", 105],
+  ])(
+    "finds nothing against the server in the requirements of %s that the baseline does not name",
+    async (set, atLeast) => {
+      const results = join(place.top, set);
+      const baseline = join(import.meta.dirname, "conformance", `${set}.yml`);
+      const { code, stdout, stderr } = await runToEnd(
+        installed.node22,
+        [
+          installed.conformance,
+          "server",
+          "--url",
+          url,
+          "--requirements",
+          set,
+          "--expected-failures",
+          baseline,
+          "-o",
+          results,
+        ],
+        { env: { PATH: process.env.PATH ?? "", HOME: place.top } },
+      );
+      expect(`${code} ${code === 0 ? "" : stdout + stderr}`).toBe("0 ");
+      const checks = await checksIn(results);
+      const unexplained = checks.filter(
+        ({ status, errorMessage = "" }) =>
+          status === "FAILURE" && !notOffered.some((reason) => reason.test(errorMessage)),
+      );
+      expect(unexplained).toEqual([]);
+      expect(checks.filter(({ id }) => id === "wire-schema-valid").every(({ status }) => status === "SUCCESS")).toBe(
+        true,
+      );
+      // a suite that runs fewer checks than it did proves less than this says
+      expect(checks.filter(({ status }) => status === "SUCCESS").length).toBeGreaterThanOrEqual(atLeast);
+    },
+  );
+});
+
+/** A server that has run something has a resource to list, to read and to give hints about. */
+async function makeAnArtifact(url: URL, token: string): Promise<void> {
+  const client = newClient("modern");
+  await client.connect(bearerTransport(url, token));
+  await client.callTool({ name: "run_python", arguments: { code: "open('table.csv', 'w').write('a,b')" } });
+  await client.close();
+}
+
+async function checksIn(directory: string): Promise<Check[]> {
+  const scenarios = await readdir(directory);
+  const all = await Promise.all(scenarios.map((name) => readFile(join(directory, name, "checks.json"), "utf8")));
+  return all.flatMap((text) => JSON.parse(text) as Check[]);
+}

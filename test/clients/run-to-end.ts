@@ -1,0 +1,43 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Surroundings {
+  readonly cwd?: string;
+  /** all that it sees of the environment */
+  readonly env: Record<string, string>;
+}
+
+/** One command to its end, which comes within a minute. */
+export function runToEnd(command: string, args: readonly string[], surroundings: Surroundings): Promise<Ended> {
+  return startProgram(command, args, surroundings).ended;
+}
+
+/** The same for who wants to send it a signal. */
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  surroundings: Surroundings,
+): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
+  const child = spawn(command, args, {
+    ...surroundings,
+    ...{ stdio: ["ignore", "pipe", "pipe"], timeout: 55_000, killSignal: "SIGKILL" },
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (bytes) => {
+    stdout += bytes;
+  });
+  child.stderr?.on("data", (bytes) => {
+    stderr += bytes;
+  });
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
+  return { child, ended };
+}

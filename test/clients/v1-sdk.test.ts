@@ -1,0 +1,108 @@
+import { rm } from "node:fs/promises";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { ResourceListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Cleanup } from "../../src/lib/cleanup.ts";
+import { httpAddress, newPlace, type Place, serverArguments, startHttp, stopped } from "../e2e/mcp-client.ts";
+import { lacking } from "./lacking.ts";
+
+/** runs for ever, and leaves a note when it is interrupted */
+const untilStopped =
+  "import time\nprint('busy', flush=True)\ntry:\n  while True: time.sleep(0.02)\nfinally: open('stopped', 'w').write('yes')";
+
+describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a client of the v1 SDK over %s", (over) => {
+  const cleanup = new Cleanup();
+  let client: Client;
+  let resourceChanges = 0;
+
+  beforeAll(async () => {
+    const place = await newPlace();
+    cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
+    client = new Client({ name: "codecell-v1-test", version: "1" });
+    client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {
+      resourceChanges++;
+    });
+    await client.connect(over === "stdio" ? overStdio(place) : await overHttp(place, cleanup));
+    cleanup.defer(() => client.close());
+  });
+  afterAll(() => cleanup[Symbol.asyncDispose]());
+
+  async function call(name: string, args: Record<string, unknown>, options = {}) {
+    const {
+      structuredContent,
+      content,
+      isError = false,
+    } = await client.callTool({ name, arguments: args }, undefined, options);
+    return {
+      facts: structuredContent as Record<string, unknown>,
+      content: content as Record<string, unknown>[],
+      isError,
+    };
+  }
+
+  test("shakes hands in the protocol of 2025 and lists every tool with its schemas", async () => {
+    expect(client.getServerVersion()).toMatchObject({ name: "codecell" });
+    expect(client.getInstructions()).toContain("run_python");
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["run_python", "rlm_exec", "get_run"]));
+    expect(
+      tools.every(({ inputSchema, outputSchema }) => inputSchema.type === "object" && outputSchema !== undefined),
+    ).toBe(true);
+  });
+
+  test("runs code, and what the tool answers fits the schema that it declared", async () => {
+    const { facts, content } = await call("run_python", { code: "print('hello')\n6 * 7" });
+    expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", result: "42" });
+    expect(content[0]).toMatchObject({ type: "text", text: expect.stringContaining("hello") });
+  });
+
+  test("gets a failure as an error that says what to do", async () => {
+    const { isError, content } = await call("run_python", { code: "1", session_id: "nobody" });
+    expect(isError).toBe(true);
+    expect(content[0]?.text).toMatch(/^session_unknown/);
+  });
+
+  test("hears progress of a run, and stops its code by cancelling the call", async () => {
+    const session_id = (await call("run_python", { code: "1" })).facts.session_id;
+    const cancelling = new AbortController();
+    const onprogress = () => cancelling.abort("enough");
+    const running = call("run_python", { code: untilStopped, session_id }, { signal: cancelling.signal, onprogress });
+    await expect(running).rejects.toThrow();
+    // The session runs one program at a time: this one has its turn when the other has ended.
+    const after = await call("run_python", { code: "open('stopped').read()", session_id });
+    expect(after.facts).toMatchObject({ status: "ok", result: "'yes'" });
+  });
+
+  test("hears of new files, lists them and reads them as resources", async () => {
+    const before = resourceChanges;
+    const run = await call("run_python", { code: "open('table.csv', 'w').write('a,b\\n1,2\\n')" });
+    const [{ uri }] = run.facts.artifacts as [{ uri: string }];
+    const { resources } = await client.listResources();
+    expect(resources.map((resource) => resource.uri)).toContain(uri);
+    expect((await client.readResource({ uri })).contents).toMatchObject([{ uri, text: "a,b\n1,2\n" }]);
+    expect(resourceChanges).toBeGreaterThan(before);
+  });
+
+  test("is told that a resource is not there", async () => {
+    await expect(client.readResource({ uri: "codecell://sessions/none/artifacts/a" })).rejects.toThrow(/not found/i);
+  });
+});
+
+function overStdio(place: Place): Transport {
+  const env = { PATH: process.env.PATH ?? "", HOME: place.top };
+  return new StdioClientTransport({
+    ...{ command: process.execPath, args: serverArguments(place), cwd: place.project, env, stderr: "inherit" },
+  });
+}
+
+async function overHttp(place: Place, cleanup: Cleanup): Promise<Transport> {
+  const server = startHttp(place);
+  cleanup.defer(() => stopped(server));
+  const { url, token } = await httpAddress(server);
+  const headers = { authorization: `Bearer ${token}` };
+  // the SDK's own classes disagree about `undefined` under exactOptionalPropertyTypes
+  return new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as Transport;
+}

@@ -24,6 +24,10 @@ def set_limits(cell):
     for which, value in limits.items():
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (value, value))
+        try:
+            resource.setrlimit(which, (value, value))
+        except ValueError:
+            if which not in cell.get("mayLack", ()):
+                raise
     if cell.get("affinity"):
         posix.sched_setaffinity(0, cell["affinity"])

@@ -177,6 +177,7 @@ class Supervisor:
 
     def watch_memory(self, now):
         """Also between two runs: threads and timers of user code go on then."""
+        self.watch_processes()
         active = [branch for branch in self.branches.values() if branch.active is not None]
         self.memory_due = now + (MEMORY_WATCH_SECONDS if active else IDLE_MEMORY_WATCH_SECONDS)
         if resident_bytes(self.kept(workers=False)) <= self.config["watchMemoryBytes"]:
@@ -186,6 +187,12 @@ class Supervisor:
         else:
             for branch in self.branches.values():
                 branch.end_idle("it took more than the memory limit between two runs")
+
+    def watch_processes(self):
+        """Where no kernel counts them: a run that starts more than it may loses all of them, and goes on."""
+        most = self.config.get("watchProcesses")
+        if most and len(pids()) - len(self.kept()) > most:
+            self.end_strangers()
 
     # ---------------------------------------------------------------- host to cell
 

@@ -62,6 +62,8 @@ export interface KernelSetup {
   readonly recovery: boolean;
   /** watch the sum of resident memory, where no kernel limit does */
   readonly watchMemoryBytes?: number;
+  /** count the processes that runs start, where no kernel limit does; needs `watchMemoryBytes` */
+  readonly watchProcesses?: number;
 }
 
 /** One isolated place where code runs. Disposing ends everything inside and returns when it is gone. */

@@ -8,7 +8,7 @@ import { denyMatcher } from "../policy/deny.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "../runners/registry.ts";
-import type { SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
+import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import { kernelFiles } from "./kernel-files.ts";
 import { Session } from "./session.ts";
 import { newSessionId } from "./session-id.ts";
@@ -30,14 +30,14 @@ export interface OpenSessionOptions {
 /** Opens sessions under one policy, in the runner that was chosen for it. */
 export class Codecell implements AsyncDisposable {
   readonly policy: Policy;
-  readonly choice: Choice;
+  #choice: Choice;
   readonly #runners: readonly SandboxRunner[];
   readonly #sessions = new Set<Session>();
   #closing: Promise<void> | undefined;
 
   private constructor(policy: Policy, choice: Choice, runners: readonly SandboxRunner[]) {
     this.policy = policy;
-    this.choice = choice;
+    this.#choice = choice;
     this.#runners = runners;
   }
 
@@ -49,6 +49,11 @@ export class Codecell implements AsyncDisposable {
     return new Codecell(options.policy, choice, options.runners);
   }
 
+  /** The runner that new sessions get, and why not a stronger one. */
+  get choice(): Choice {
+    return this.#choice;
+  }
+
   get runner(): string {
     return this.choice.runner.name;
   }
@@ -58,11 +63,9 @@ export class Codecell implements AsyncDisposable {
     if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
     const id = options.id ?? newSessionId();
     const { policy } = this;
-    const { runner } = this.choice;
     const signal = options.signal ? { signal: options.signal } : {};
-    const workspace = options.workspace && runner.takesWorkspace ? { workspace: options.workspace } : {};
     await using cleanup = new Cleanup();
-    const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...workspace }, signal);
+    const cell = await this.#startCell(id, options);
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const lostNotes: string[] = [];
     let session: Session | undefined;
@@ -89,6 +92,26 @@ export class Codecell implements AsyncDisposable {
     session = new Session({ ...parts, ...(files ? { files } : {}) });
     this.#sessions.add(session);
     return session;
+  }
+
+  /** An engine may stop answering while we live: where the policy leaves the choice, the next best one is taken. */
+  async #startCell(id: string, options: OpenSessionOptions): Promise<Cell> {
+    try {
+      return await this.#startIn(this.#choice.runner, id, options);
+    } catch (error) {
+      if (!(error instanceof CodecellError) || error.code !== "runner_unavailable") throw error;
+      if (this.policy.isolation.runner !== "auto") throw error;
+      const next = await chooseRunner(this.#runners, this.policy);
+      if (next.runner === this.#choice.runner) throw error;
+      this.#choice = next;
+      return await this.#startIn(next.runner, id, options);
+    }
+  }
+
+  #startIn(runner: SandboxRunner, id: string, { workspace, signal }: OpenSessionOptions): Promise<Cell> {
+    const { policy } = this;
+    const directory = workspace && runner.takesWorkspace ? { workspace } : {};
+    return runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signal ? { signal } : {});
   }
 
   /** The workspace as the host reaches it, where it has one. */

@@ -1,6 +1,7 @@
 import { type Logger, silentLogger } from "../lib/logger.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
 import type { Policy, PolicyInput } from "../policy/schema.ts";
+import { containerRunner, gvisorRunner, kataRunner } from "../runners/container/runner.ts";
 import { processRunner } from "../runners/process/runner.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import { wasmRunner } from "../runners/wasm/runner.ts";
@@ -16,7 +17,13 @@ export interface OpenOptions {
 
 /** Every runner this build has. Making one starts nothing. */
 export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
-  return [processRunner({ logger }), wasmRunner({ logger })];
+  return [
+    gvisorRunner({ logger }),
+    kataRunner({ logger }),
+    containerRunner({ logger }),
+    processRunner({ logger }),
+    wasmRunner({ logger }),
+  ];
 }
 
 /** The library's front door: chooses the isolation for a policy and opens sessions in it. */

@@ -1,0 +1,182 @@
+import type { Policy } from "../../policy/schema.ts";
+import type { CellMount } from "../linux/mounts.ts";
+import type { EngineKind } from "./engine-address.ts";
+
+/** Where a cell keeps its own files in memory, whatever the policy says. */
+export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } as const;
+const inodes = { tmp: 8192, workspace: 16_384 } as const;
+/** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
+const kernelProcesses = 3;
+/** A program that runs in a virtual kernel needs threads of the host's kernel, several for each of its own. */
+const ownKernelThreads = 1024;
+
+/** Numbers of Linux, the same on every machine we know. */
+const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
+
+const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.container import main; main()";
+
+/** What tells about the machine and its other tenants, beyond what engines hide by themselves. */
+const hiddenPaths = [
+  ...["/proc/acpi", "/proc/asound", "/proc/driver", "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms"],
+  ...["/proc/modules", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/iomem", "/proc/ioports"],
+  ...["/proc/mtrr", "/proc/partitions", "/proc/diskstats", "/proc/schedstat", "/proc/sched_debug", "/proc/scsi"],
+  ...["/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats", "/sys"],
+];
+const fixedPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+export interface ContainerParts {
+  readonly policy: Policy;
+  readonly engine: EngineKind;
+  readonly image: string;
+  /** the interpreter inside the image */
+  readonly python: string;
+  /** the engine's name of another runtime: runsc, kata */
+  readonly runtime: string | undefined;
+  /** the kernel of the cell is not the host's: its processes and memory are counted inside */
+  readonly hasOwnKernel: boolean;
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly mounts: readonly CellMount[];
+  /** the session's own directory on the host */
+  readonly workspace: string | undefined;
+  readonly kernelDirectory: string;
+  readonly identityDirectory: string;
+  readonly emptyFile: string;
+  readonly emptyDirectory: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** device and inode of mounts mean the same inside */
+  readonly checksIdentities: boolean;
+  /** name of our system call filter below /.kernel; undefined where the cell's kernel is not the host's */
+  readonly filter: string | undefined;
+  /** how many processes a user of this host may have; undefined: as many as it likes */
+  readonly processLimit: number | undefined;
+  /** the user namespace of the engine's own choice is given up, because host directories have owners of the host's */
+  readonly usesHostUsers: boolean;
+}
+
+interface Bind {
+  readonly Type: "bind";
+  readonly Source: string;
+  readonly Target: string;
+  readonly ReadOnly: boolean;
+}
+
+/** Pure: the container that a policy asks for, as the Engine API takes it. */
+export function containerSpec(parts: ContainerParts) {
+  const { policy, user } = parts;
+  const { proc } = policy;
+  return {
+    Image: parts.image,
+    Entrypoint: [parts.python, "-I", "-S", "-B", "-c", bootstrap],
+    Cmd: [JSON.stringify(cellSettings(parts))],
+    User: `${user.uid}:${user.gid}`,
+    WorkingDir: "/",
+    Hostname: "cell",
+    Domainname: "",
+    Env: [],
+    Labels: parts.labels,
+    OpenStdin: true,
+    StdinOnce: true, // the container ends when its host is gone, whatever happened to the host
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
+    NetworkDisabled: true,
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: {
+      ...(parts.runtime === undefined ? {} : { Runtime: parts.runtime }),
+      ...(parts.usesHostUsers ? { UsernsMode: "host" } : {}),
+      AutoRemove: true,
+      NetworkMode: "none",
+      // the host's name servers and search domains are nobody's business in there
+      Dns: ["127.0.0.1"],
+      DnsSearch: ["."],
+      ReadonlyRootfs: true,
+      IpcMode: "private",
+      CgroupnsMode: "private",
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
+      Memory: containerMemoryBytes(parts),
+      MemorySwap: containerMemoryBytes(parts),
+      NanoCpus: Math.round(proc.cpus * 1e9),
+      Ulimits: [
+        { Name: "nofile", Soft: proc.files, Hard: proc.files },
+        { Name: "core", Soft: 0, Hard: 0 },
+        ...inheritedLimits(parts.processLimit),
+      ],
+      ShmSize: scratchBytes.shared,
+      Tmpfs: memoryFiles(parts),
+      Mounts: binds(parts),
+      MaskedPaths: hiddenPaths,
+      ReadonlyPaths: fixedPaths,
+      LogConfig: { Type: "none", Config: {} }, // what a cell says is for its session, not for the engine's disk
+      Init: false, // our supervisor is pid 1, and reaps
+    },
+  };
+}
+
+/** Podman asks for more processes per user than a host that limits them can give; `proc.pids` is held elsewhere. */
+export function inheritedLimits(processLimit: number | undefined) {
+  return processLimit === undefined ? [] : [{ Name: "nproc", Soft: processLimit, Hard: processLimit }];
+}
+
+/** Pages of a tmpfs are charged to the cell and outlive a kill: a full /tmp must not make every later run die. */
+export function containerMemoryBytes({ policy, workspace, hasOwnKernel }: ContainerParts): number {
+  const isOnDisk = policy.fs.workspace !== undefined || workspace !== undefined;
+  const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : policy.proc.diskBytes);
+  return policy.proc.memoryBytes + files + (hasOwnKernel ? ownKernelBytes : 0);
+}
+
+/** What a virtual kernel takes for itself and for the interpreters it holds. */
+const ownKernelBytes = 256 * 1024 * 1024;
+
+function cellSettings(parts: ContainerParts) {
+  const { proc } = parts.policy;
+  return {
+    files: proc.files,
+    diskBytes: proc.diskBytes,
+    guard: !parts.hasOwnKernel,
+    filter: parts.filter ?? "",
+    targets: parts.mounts.map(({ target }) => target),
+    identities: parts.checksIdentities ? parts.mounts.map(({ target, identity }) => ({ target, identity })) : [],
+    // limits of queues and priorities that gVisor's kernel does not know, and whose objects it does not have
+    ...(parts.hasOwnKernel
+      ? { dataLimit: proc.memoryBytes, mayLack: [rlimit.msgqueue, rlimit.sigpending, rlimit.nice, rlimit.rtprio] }
+      : {}),
+  };
+}
+
+function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Record<string, string> {
+  const hasDirectory = policy.fs.workspace !== undefined || workspace !== undefined;
+  const common = "rw,exec,nosuid,nodev";
+  // Podman takes neither owners nor a number of inodes; those count as memory of the cell, and the cell has one user.
+  const own =
+    engine === "podman" ? "mode=1777" : `mode=755,uid=${user.uid},gid=${user.gid},nr_inodes=${inodes.workspace}`;
+  const open = engine === "podman" ? "mode=1777" : `mode=1777,nr_inodes=${inodes.tmp}`;
+  return {
+    "/tmp": `${common},size=${scratchBytes.tmp},${open}`,
+    ...(hasDirectory ? {} : { "/workspace": `${common},size=${policy.proc.diskBytes},${own}` }),
+  };
+}
+
+function binds(parts: ContainerParts): Bind[] {
+  return [
+    bind(parts.kernelDirectory, "/.kernel", true),
+    ...["passwd", "group", "nsswitch.conf"].map((name) =>
+      bind(`${parts.identityDirectory}/${name}`, `/etc/${name}`, true),
+    ),
+    ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", false)]),
+    ...parts.mounts.flatMap((mount) => [
+      bind(mount.source, mount.target, mount.readOnly),
+      // a mount of a directory on itself keeps it from being renamed
+      ...mount.pins.map((pin) => bind(`${mount.source}/${pin}`, `${mount.target}/${pin}`, mount.readOnly)),
+      ...mount.deny.map(({ path, kind }) =>
+        bind(kind === "directory" ? parts.emptyDirectory : parts.emptyFile, `${mount.target}/${path}`, true),
+      ),
+    ]),
+  ];
+}
+
+function bind(source: string, target: string, readOnly: boolean): Bind {
+  return { Type: "bind", Source: source, Target: target, ReadOnly: readOnly };
+}

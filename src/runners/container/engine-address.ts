@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+export type EngineKind = "docker" | "podman";
+
+/** Where a container engine listens. */
+export interface EngineAddress {
+  readonly kind: EngineKind;
+  /** as people call it: Docker, Podman */
+  readonly name: string;
+  /** as people write it: unix:///var/run/docker.sock */
+  readonly shown: string;
+  readonly connect: { readonly socketPath: string } | { readonly host: string; readonly port: number };
+  /** who named it: a variable, a context, or the usual place */
+  readonly from: string;
+}
+
+export interface AddressFacts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  readonly uid: number;
+  readonly readText: (path: string) => Promise<string | undefined>;
+}
+
+/** What this process sees of its surroundings. */
+export function addressFacts(env: NodeJS.ProcessEnv = process.env): AddressFacts {
+  return {
+    env,
+    home: homedir(),
+    uid: process.getuid?.() ?? 0,
+    readText: (path) => readFile(path, "utf8").catch(() => undefined),
+  };
+}
+
+/** Where engines may listen, best first. A variable or a context that names one is the only candidate of its kind. */
+export async function engineAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
+  return [...(await dockerAddresses(facts)), ...podmanAddresses(facts)];
+}
+
+async function dockerAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
+  const { env, uid } = facts;
+  if (env.DOCKER_HOST) return one("docker", env.DOCKER_HOST, "DOCKER_HOST");
+  const context = await contextHost(facts);
+  if (context) return one("docker", context.host, `context ${context.name}`);
+  const rootless = env.XDG_RUNTIME_DIR ?? `/run/user/${uid}`;
+  return [
+    ...(uid === 0 ? [] : one("docker", `unix://${rootless}/docker.sock`, "rootless")),
+    ...one("docker", "unix:///var/run/docker.sock", "the usual place"),
+    ...one("docker", `unix://${facts.home}/.docker/run/docker.sock`, "Docker Desktop"),
+  ];
+}
+
+function podmanAddresses({ env, uid }: AddressFacts): EngineAddress[] {
+  if (env.CONTAINER_HOST) return one("podman", env.CONTAINER_HOST, "CONTAINER_HOST");
+  const runtime = env.XDG_RUNTIME_DIR ?? `/run/user/${uid}`;
+  return uid === 0
+    ? one("podman", "unix:///run/podman/podman.sock", "the usual place")
+    : one("podman", `unix://${runtime}/podman/podman.sock`, "the usual place");
+}
+
+/** The context that `docker context use` chose; `default` is the usual place. */
+async function contextHost({ env, home, readText }: AddressFacts): Promise<{ name: string; host: string } | undefined> {
+  const directory = env.DOCKER_CONFIG ?? join(home, ".docker");
+  const config = parseJson(await readText(join(directory, "config.json")));
+  const name = env.DOCKER_CONTEXT ?? text(config?.currentContext);
+  if (!name || name === "default") return undefined;
+  const id = createHash("sha256").update(name).digest("hex");
+  const meta = parseJson(await readText(join(directory, "contexts", "meta", id, "meta.json")));
+  const host = text(child(child(meta?.Endpoints, "docker"), "Host"));
+  return host ? { name, host } : undefined;
+}
+
+/** An address as Docker writes it, or nothing where we cannot speak it (ssh, npipe, TLS). */
+export function parseEngineAddress(kind: EngineKind, written: string, from: string): EngineAddress | undefined {
+  const name = kind === "docker" ? "Docker" : "Podman";
+  const unix = /^unix:\/\/(\/.+)$/.exec(written);
+  if (unix?.[1]) return { kind, name, shown: written, connect: { socketPath: unix[1] }, from };
+  const tcp = /^(?:tcp|http):\/\/(\[[0-9a-fA-F:]+\]|[^:/[\]]+):(\d{1,5})\/?$/.exec(written);
+  if (!tcp?.[1]) return undefined;
+  return { kind, name, shown: written, connect: { host: tcp[1].replace(/^\[|\]$/g, ""), port: Number(tcp[2]) }, from };
+}
+
+function one(kind: EngineKind, written: string, from: string): EngineAddress[] {
+  const address = parseEngineAddress(kind, written, from);
+  return address ? [address] : [];
+}
+
+function parseJson(content: string | undefined): Record<string, unknown> | undefined {
+  try {
+    return content === undefined ? undefined : (JSON.parse(content) as Record<string, unknown>);
+  } catch {
+    return undefined;
+  }
+}
+
+function child(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,188 @@
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import type { Socket } from "node:net";
+import { pipeline, type Readable } from "node:stream";
+import { CodecellError } from "../../lib/errors.ts";
+import type { EngineAddress } from "./engine-address.ts";
+
+/** As old as any engine still in use: Docker 20.10 and Podman 4 both speak it. */
+const apiVersion = "v1.41";
+const maxAnswerBytes = 16 * 1024 * 1024;
+const defaultTimeoutMs = 30_000;
+
+export interface EngineRequest {
+  readonly method?: "GET" | "POST" | "DELETE" | "HEAD" | "PUT";
+  /** without the version, beginning with a slash */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly json?: unknown;
+  readonly body?: Uint8Array;
+  /** what is too large for memory, such as an image; wins over `body` */
+  readonly bodyStream?: Readable;
+  readonly bodyType?: string;
+  /** until the whole answer is there; a daemon that hangs must not hang us */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The engine answered, and said no. */
+export class EngineRefusal extends Error {
+  override readonly name = "EngineRefusal";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Talks to Docker's Engine API, or to what speaks it. Each request has a deadline and opens its own connection. */
+export class EngineClient {
+  readonly address: EngineAddress;
+
+  constructor(address: EngineAddress) {
+    this.address = address;
+  }
+
+  /** The whole answer as JSON, or undefined where there is none. */
+  async json<Answer = unknown>(request: EngineRequest): Promise<Answer> {
+    const text = (await this.bytes(request)).toString();
+    try {
+      return (text === "" ? undefined : JSON.parse(text)) as Answer;
+    } catch (error) {
+      throw new CodecellError("runner_unavailable", `${this.address.name} answered with something that is not JSON`, {
+        hint: `is ${this.address.shown} a container engine?`,
+        cause: error,
+      });
+    }
+  }
+
+  /** The whole answer. */
+  async bytes(request: EngineRequest): Promise<Buffer> {
+    const limitMs = request.timeoutMs ?? defaultTimeoutMs;
+    return await new Promise<Buffer>((resolve, reject) => {
+      const timer = setTimeout(() => outgoing.destroy(this.#tooSlow(request, limitMs)), limitMs);
+      const outgoing = this.#send(request, (answer) => {
+        collect(answer).then((body) => {
+          const status = answer.statusCode ?? 0;
+          if (status < 400) resolve(body);
+          else reject(new EngineRefusal(status, refusalText(body)));
+        }, reject);
+      });
+      outgoing.on("error", (error) => reject(this.#unreachable(error)));
+      outgoing.on("close", () => clearTimeout(timer));
+      sendBody(request, outgoing);
+    });
+  }
+
+  /** The answer as it comes, for builds and events; ending it is the caller's. */
+  async stream(request: EngineRequest): Promise<IncomingMessage> {
+    const limitMs = request.timeoutMs ?? defaultTimeoutMs;
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      const timer = setTimeout(() => outgoing.destroy(this.#tooSlow(request, limitMs)), limitMs);
+      const outgoing = this.#send(request, (answer) => {
+        clearTimeout(timer);
+        const status = answer.statusCode ?? 0;
+        if (status < 400) resolve(answer);
+        else collect(answer).then((body) => reject(new EngineRefusal(status, refusalText(body))), reject);
+      });
+      outgoing.on("error", (error) => {
+        clearTimeout(timer);
+        reject(this.#unreachable(error));
+      });
+      sendBody(request, outgoing);
+    });
+  }
+
+  /** Turns the connection of a request into a raw one, as attaching does. */
+  async hijack(request: EngineRequest): Promise<{ socket: Socket; head: Buffer }> {
+    const limitMs = request.timeoutMs ?? defaultTimeoutMs;
+    return await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => outgoing.destroy(this.#tooSlow(request, limitMs)), limitMs);
+      const settle = (then: () => void) => {
+        clearTimeout(timer);
+        then();
+      };
+      const outgoing = this.#send(request, (answer) => {
+        settle(() =>
+          collect(answer).then((body) => reject(new EngineRefusal(answer.statusCode ?? 0, refusalText(body))), reject),
+        );
+      });
+      outgoing.setHeader("Connection", "Upgrade");
+      outgoing.setHeader("Upgrade", "tcp");
+      outgoing.on("upgrade", (_answer, socket: Socket, head) => settle(() => resolve({ socket, head })));
+      outgoing.on("error", (error) => settle(() => reject(this.#unreachable(error))));
+      outgoing.end();
+    });
+  }
+
+  #send(request: EngineRequest, onAnswer: (answer: IncomingMessage) => void): ClientRequest {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(request.query ?? {})) {
+      if (value !== undefined) query.set(name, String(value));
+    }
+    const search = query.size > 0 ? `?${query}` : "";
+    const body = bodyOf(request);
+    const options: RequestOptions = {
+      ...this.address.connect,
+      agent: false,
+      method: request.method ?? "GET",
+      path: `/${apiVersion}${request.path}${search}`,
+      headers: {
+        // a name of the daemon's own: Podman refuses a host that looks like another machine
+        Host: "localhost",
+        ...(body ? { "Content-Length": body.byteLength } : {}),
+        ...(request.json !== undefined ? { "Content-Type": "application/json" } : {}),
+        ...(request.bodyType ? { "Content-Type": request.bodyType } : {}),
+      },
+      ...(request.signal ? { signal: request.signal } : {}),
+    };
+    return httpRequest(options, onAnswer);
+  }
+
+  #tooSlow(request: EngineRequest, limitMs: number): CodecellError {
+    const asked = `${request.method ?? "GET"} ${request.path}`;
+    return new CodecellError("runner_unavailable", `${this.address.name} did not answer ${asked} in ${limitMs} ms`, {
+      hint: `look after the daemon behind ${this.address.shown}, or choose another runner`,
+    });
+  }
+
+  #unreachable(error: Error): Error {
+    if (error instanceof CodecellError || error.name === "AbortError") return error;
+    return new CodecellError("runner_unavailable", `${this.address.name} cannot be reached: ${error.message}`, {
+      hint: `start the engine, or set DOCKER_HOST to where it listens (tried ${this.address.shown})`,
+      cause: error,
+    });
+  }
+}
+
+/** A source that fails destroys the request, so that the engine does not take a part for the whole. */
+function sendBody(request: EngineRequest, outgoing: ClientRequest): void {
+  if (request.bodyStream) pipeline(request.bodyStream, outgoing, () => {});
+  else outgoing.end(bodyOf(request));
+}
+
+function bodyOf({ json, body }: EngineRequest): Uint8Array | undefined {
+  return json === undefined ? body : Buffer.from(JSON.stringify(json));
+}
+
+async function collect(answer: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    size += piece.byteLength;
+    if (size > maxAnswerBytes)
+      throw new CodecellError("runner_unavailable", "the container engine's answer is too long");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function refusalText(body: Buffer): string {
+  const text = body.toString().trim();
+  try {
+    const { message, cause } = JSON.parse(text) as { message?: unknown; cause?: unknown };
+    return String(message ?? cause ?? text);
+  } catch {
+    return text.slice(0, 2000);
+  }
+}

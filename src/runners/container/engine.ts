@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
+import { EngineClient } from "./engine-client.ts";
+
+const questionMs = 1_500;
+
+const infoSchema = z.object({
+  ServerVersion: z.string().default("unknown"),
+  OSType: z.string().default("linux"),
+  Architecture: z.string().default(""),
+  SecurityOptions: z.array(z.string()).nullish(),
+  Runtimes: z.record(z.string(), z.unknown()).nullish(),
+  DefaultRuntime: z.string().default(""),
+  CgroupVersion: z.string().default("1"),
+  MemoryLimit: z.boolean().default(true),
+  PidsLimit: z.boolean().default(true),
+  CpuCfsQuota: z.boolean().default(true),
+});
+
+/** A container engine that answered, and what it says of itself. */
+export interface Engine {
+  readonly client: EngineClient;
+  readonly kind: EngineKind;
+  readonly version: string;
+  readonly arch: "x64" | "arm64" | undefined;
+  readonly runtimes: readonly string[];
+  readonly cgroupVersion: string;
+  readonly isRootless: boolean;
+  readonly remapsUsers: boolean;
+  readonly seccomp: boolean;
+  readonly limits: { readonly memory: boolean; readonly pids: boolean; readonly cpus: boolean };
+}
+
+export type EngineProbe =
+  | { readonly available: true; readonly engine: Engine }
+  | { readonly available: false; readonly reason: string; readonly hint: string };
+
+/** The first engine that answers. One that hangs costs a second and a half, and the next is asked. */
+export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promise<EngineProbe> {
+  const addresses = (await engineAddresses(facts)).filter((address) => kind === undefined || address.kind === kind);
+  const reasons: string[] = [];
+  for (const address of addresses) {
+    try {
+      return { available: true, engine: await askEngine(address) };
+    } catch (error) {
+      if (!isAbsence(error)) reasons.push(messageOf(error));
+    }
+  }
+  const wanted = kind === "podman" ? "Podman" : kind === "docker" ? "Docker" : "container engine";
+  return {
+    available: false,
+    reason: reasons.length > 0 ? reasons.join("; ") : `no ${wanted} answers here`,
+    hint: "start Docker or Podman, or set DOCKER_HOST to the socket where one listens",
+  };
+}
+
+/** Asks one engine what it is. */
+export async function askEngine(address: EngineAddress): Promise<Engine> {
+  const client = new EngineClient(address);
+  const info = infoSchema.parse(await client.json({ path: "/info", timeoutMs: questionMs }));
+  if (info.OSType !== "linux") {
+    throw new CodecellError(
+      "runner_unavailable",
+      `${address.name} runs ${info.OSType} containers, and cells need Linux`,
+    );
+  }
+  const options = info.SecurityOptions ?? [];
+  return {
+    client,
+    kind: address.kind,
+    version: info.ServerVersion,
+    arch: info.Architecture === "x86_64" || info.Architecture === "amd64" ? "x64" : armOrNothing(info.Architecture),
+    runtimes: [...new Set([...Object.keys(info.Runtimes ?? {}), info.DefaultRuntime])].filter(Boolean),
+    cgroupVersion: info.CgroupVersion,
+    isRootless: options.some((option) => option.includes("name=rootless")),
+    remapsUsers: options.some((option) => option.includes("name=userns")),
+    seccomp: options.some((option) => option.includes("name=seccomp")),
+    limits: { memory: info.MemoryLimit, pids: info.PidsLimit, cpus: info.CpuCfsQuota },
+  };
+}
+
+function armOrNothing(architecture: string): "arm64" | undefined {
+  return architecture === "aarch64" || architecture === "arm64" ? "arm64" : undefined;
+}
+
+/** Nobody listens there: no reason to tell when another place has an engine, or none has. */
+function isAbsence(error: unknown): boolean {
+  const cause = error instanceof CodecellError ? error.cause : error;
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  return code === "ENOENT" || code === "ECONNREFUSED";
+}

@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { chmod, mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { CodecellError } from "../../lib/errors.ts";
+import { kernelSources } from "../kernel-sources.ts";
+import { startContainer } from "./container.ts";
+import { inheritedLimits } from "./container-spec.ts";
+import type { Engine } from "./engine.ts";
+
+const oldestMinor = 9;
+const compileMs = 60_000;
+
+/** Asks the image's Python what it is, and compiles the kernel for it into the one directory that it can write. */
+const question = `import compileall, json, sys
+found = {"executable": sys.executable, "version": list(sys.version_info[:3]), "path": [p for p in sys.path if p]}
+if sys.version_info >= (3, ${oldestMinor}):
+    import py_compile
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    found["compiled"] = bool(compileall.compile_dir("/.kernel", quiet=2, invalidation_mode=mode))
+print(json.dumps(found))`;
+
+const answerSchema = z.object({
+  executable: z.string().startsWith("/"),
+  version: z.tuple([z.int(), z.int(), z.int()]),
+  path: z.array(z.string().startsWith("/")).max(64),
+  compiled: z.boolean().optional(),
+});
+
+/** An image's interpreter, and the kernel as compiled for it. */
+export interface ImageKernel {
+  readonly imageId: string;
+  readonly python: string;
+  readonly version: readonly [number, number, number];
+  /** import directories inside the image */
+  readonly path: readonly string[];
+  /** host directory that cells see at /.kernel */
+  readonly directory: string;
+}
+
+export interface ImageKernelRequest {
+  readonly engine: Engine;
+  readonly image: string;
+  readonly imageId: string;
+  readonly runtimeDir: string;
+  /** binary filters that cells read, by name */
+  readonly filters: Readonly<Record<string, Buffer>>;
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly labels: Readonly<Record<string, string>>;
+  readonly name: string;
+  readonly processLimit: number | undefined;
+}
+
+/** Examines an image once. Any image will do that has Python 3.9 or newer. */
+export async function prepareImageKernel(request: ImageKernelRequest): Promise<ImageKernel> {
+  const { runtimeDir, user } = request;
+  const sources = await kernelSources();
+  const draft = await mkdtemp(join(runtimeDir, "draft-"));
+  try {
+    await chmod(draft, 0o711);
+    const files = join(draft, "files");
+    await mkdir(join(files, "codecell_kernel"), { recursive: true, mode: 0o755 });
+    for (const { name, data } of sources) await writeFile(join(files, "codecell_kernel", name), data, { mode: 0o644 });
+    for (const [name, data] of Object.entries(request.filters))
+      await writeFile(join(files, name), data, { mode: 0o644 });
+    const compiled = join(files, "codecell_kernel", "__pycache__");
+    await mkdir(compiled);
+    await chmod(compiled, 0o777); // the only place that the image's own program may write, and only now
+    const found = checked(await ask(request, files, compiled), request.image);
+    await chmod(compiled, 0o755);
+    const hash = createHash("sha256").update(JSON.stringify([request.imageId, found, user.uid]));
+    for (const { name, data } of sources) hash.update(`\0${name}\0`).update(data);
+    for (const data of Object.values(request.filters)) hash.update(data);
+    const directory = join(runtimeDir, `kernel-${hash.digest("hex").slice(0, 16)}`);
+    await rename(files, directory).catch(async (error: unknown) => {
+      if (!(await stat(directory).catch(() => undefined))) throw error;
+    });
+    return {
+      ...{ imageId: request.imageId, python: found.executable, version: found.version, path: found.path, directory },
+    };
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function ask(request: ImageKernelRequest, files: string, compiled: string): Promise<string> {
+  const { engine, image, user } = request;
+  const spec = {
+    Image: image,
+    Entrypoint: ["python3", "-I", "-c", question],
+    User: `${user.uid}:${user.gid}`,
+    WorkingDir: "/",
+    Labels: request.labels,
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    NetworkDisabled: true,
+    HostConfig: {
+      ...{ AutoRemove: true, NetworkMode: "none", ReadonlyRootfs: true, CapDrop: ["ALL"], PidsLimit: 64 },
+      ...(engine.remapsUsers ? { UsernsMode: "host" } : {}),
+      SecurityOpt: ["no-new-privileges"],
+      Ulimits: [{ Name: "nofile", Soft: 1024, Hard: 1024 }, ...inheritedLimits(request.processLimit)],
+      Memory: 512 * 1024 * 1024,
+      LogConfig: { Type: "none", Config: {} },
+      Mounts: [
+        { Type: "bind", Source: files, Target: "/.kernel", ReadOnly: true },
+        { Type: "bind", Source: compiled, Target: "/.kernel/codecell_kernel/__pycache__", ReadOnly: false },
+      ],
+    },
+  };
+  const container = await startContainer(engine.client, spec, request.name);
+  const timer = setTimeout(() => void container.remove().catch(() => {}), compileMs);
+  let text = "";
+  try {
+    for await (const piece of container.stream) {
+      text += String(piece);
+      if (text.length > 64 * 1024) break;
+    }
+  } finally {
+    clearTimeout(timer);
+    container.stream.destroy();
+    await container.remove().catch(() => {});
+  }
+  const { diagnostics, code } = await container.exited;
+  if (text.trim() === "") {
+    throw new CodecellError("cell_start_failed", `the image ${image} has no Python that starts (exit ${code})`, {
+      hint: "name an image with Python 3.9 or newer in kernel.image",
+      cause: diagnostics,
+    });
+  }
+  return text;
+}
+
+function checked(answer: string, image: string) {
+  const found = answerSchema.safeParse(parsed(answer));
+  if (!found.success) {
+    throw new CodecellError("cell_start_failed", `the Python of ${image} answered with something else`, {
+      hint: "name another image in kernel.image",
+    });
+  }
+  const [major, minor, micro] = found.data.version;
+  if (major !== 3 || minor < oldestMinor) {
+    throw new CodecellError("cell_start_failed", `${image} has Python ${major}.${minor}.${micro}, and cells need 3.9`, {
+      hint: "name an image with Python 3.9 or newer in kernel.image",
+    });
+  }
+  return found.data;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

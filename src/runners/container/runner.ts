@@ -1,0 +1,388 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { takeLock } from "../../lib/liveness-lock.ts";
+import { type Logger, silentLogger } from "../../lib/logger.ts";
+import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
+import type { Policy } from "../../policy/schema.ts";
+import { ChannelCell } from "../channel-cell.ts";
+import { chooseCellUid } from "../linux/cell-user.ts";
+import { watchDisk } from "../linux/disk-watch.ts";
+import { type CellMount, resolveMounts } from "../linux/mounts.ts";
+import { prepareWorkspace } from "../linux/prepare-workspace.ts";
+import { privateUids, type UidRange } from "../linux/private-uid.ts";
+import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
+import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
+import { policyRefused } from "../registry.ts";
+import type { Cell, CellSpec, Guarantee, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import { usageReader } from "./cell-usage.ts";
+import { startContainer } from "./container.ts";
+import { containerSpec } from "./container-spec.ts";
+import { defaultImage } from "./default-image.ts";
+import { type Engine, type EngineProbe, findEngine } from "./engine.ts";
+import { type AddressFacts, addressFacts, type EngineKind } from "./engine-address.ts";
+import { EngineRefusal } from "./engine-client.ts";
+import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
+import { lockLabel, machineLabel, ownerLabel, removeOrphanContainers } from "./orphans.ts";
+import { type ContainerFacts, planContainer } from "./plan.ts";
+
+export interface ContainerRunnerOptions {
+  /** default: whichever answers, Docker first */
+  readonly engine?: EngineKind;
+  /** environment variables and files that say where engines listen; default: this process's */
+  readonly addresses?: AddressFacts;
+  readonly runtimeDir?: string;
+  /** default: the image that `codecell image build` makes */
+  readonly image?: string;
+  readonly logger?: Logger;
+}
+
+/** What a runner of this family is: the same code with another runtime of the engine. */
+interface Kind {
+  readonly name: "container" | "gvisor" | "kata";
+  /** matches the engine's names of the runtimes that will do; undefined: the engine's own default */
+  readonly runtime: RegExp | undefined;
+  readonly missing: string;
+}
+
+const kinds = {
+  container: { name: "container", runtime: undefined, missing: "" },
+  gvisor: {
+    name: "gvisor",
+    runtime: /^(runsc|gvisor|io\.containerd\.runsc\.)/,
+    missing: "install runsc and register it with the engine: gvisor.dev/docs/user_guide/install",
+  },
+  kata: {
+    name: "kata",
+    runtime: /^(kata|io\.containerd\.kata\.)/,
+    missing: "install Kata Containers and register kata-runtime with the engine",
+  },
+} as const satisfies Record<string, Kind>;
+
+/** Docker or Podman. Making it starts nothing. */
+export function containerRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
+  return new ContainerRunner(kinds.container, options);
+}
+
+/** The same with the runtime runsc: the cell's system calls are answered by a kernel of its own. */
+export function gvisorRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
+  return new ContainerRunner(kinds.gvisor, options);
+}
+
+/** The same with Kata Containers: the cell is a virtual machine. */
+export function kataRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
+  return new ContainerRunner(kinds.kata, options);
+}
+
+const mostProcesses = 16_384;
+const shared: readonly Guarantee[] = [
+  "no-network",
+  "private-filesystem",
+  "private-processes",
+  "empty-environment",
+  "kernel-memory-limit",
+  "crash-recovery",
+];
+
+/** What one runner sets up once for all its cells. */
+interface Home {
+  readonly tag: string;
+  readonly runtimeDir: string;
+  readonly directory: string;
+  readonly emptyFile: string;
+  readonly emptyDirectory: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly uids: UidRange | undefined;
+  readonly processLimit: number | undefined;
+}
+
+class ContainerRunner implements SandboxRunner {
+  readonly name: Kind["name"];
+  readonly takesWorkspace = true;
+  readonly #kind: Kind;
+  readonly #options: ContainerRunnerOptions;
+  readonly #logger: Logger;
+  readonly #cleanup = new Cleanup();
+  readonly #kernels = new Map<string, Promise<ImageKernel>>();
+  #home: Promise<Home> | undefined;
+  /** the engine that answered last; forgotten when it fails us */
+  #known: Engine | undefined;
+  #cells = 0;
+
+  constructor(kind: Kind, options: ContainerRunnerOptions) {
+    this.name = kind.name;
+    this.#kind = kind;
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  async probe(): Promise<Probe> {
+    const found = await this.#engine();
+    if (!found.available) return found;
+    const { engine } = found;
+    const { runtime, hint } = this.#runtime(engine);
+    if (hint !== undefined) {
+      const reason = `${engine.client.address.name} offers no such runtime (it has ${engine.runtimes.join(", ")})`;
+      return { available: false, reason, hint };
+    }
+    const own: Guarantee[] = runtime === undefined ? ["syscall-filter"] : ["own-kernel"];
+    const version = `${engine.client.address.name} ${engine.version}${runtime === undefined ? "" : ` with ${runtime}`}`;
+    return { available: true, version, guarantees: [...shared, ...own] };
+  }
+
+  async plan(policy: Policy): Promise<EnforcementPlan> {
+    const engine = await this.#needEngine();
+    return planContainer(policy, await this.#facts(engine, policy, false));
+  }
+
+  async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
+    const engine = this.#known ?? (await this.#needEngine());
+    try {
+      return await this.#startIn(engine, spec, options);
+    } catch (error) {
+      if (error instanceof CodecellError && error.code === "runner_unavailable") this.#known = undefined;
+      throw error;
+    }
+  }
+
+  async #startIn(engine: Engine, spec: CellSpec, options: StartOptions): Promise<Cell> {
+    const { policy } = spec;
+    const workspace = spec.workspace && policy.fs.workspace === undefined ? spec.workspace : undefined;
+    const facts = await this.#facts(engine, policy, workspace !== undefined);
+    const plan = planContainer(policy, facts);
+    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
+    const home = await this.#openHome(engine);
+    const mounts = await resolveMounts(policy);
+    const user = cellUser(engine, home.uids, mounts, spec.policyHash);
+    const kernel = await this.#kernel(engine, facts, user, home);
+    const directory = workspace && join(workspace.root, workspace.name);
+    await prepareWorkspace(directory, engine.isRootless ? undefined : user.uid);
+    const { runtime, hasOwnKernel } = facts;
+    const container = await startContainer(
+      engine.client,
+      containerSpec({
+        ...{
+          policy,
+          engine: engine.kind,
+          image: facts.image,
+          python: kernel.python,
+          runtime,
+          hasOwnKernel,
+          user,
+          mounts,
+        },
+        workspace: directory,
+        kernelDirectory: kernel.directory,
+        identityDirectory: await identityDirectory(home, user),
+        emptyFile: home.emptyFile,
+        emptyDirectory: home.emptyDirectory,
+        labels: home.labels,
+        checksIdentities: !hasOwnKernel && isLocal(engine),
+        filter: hasOwnKernel ? undefined : "cell.bpf",
+        usesHostUsers: engine.remapsUsers,
+        processLimit: home.processLimit,
+      }),
+      `codecell-${home.tag}-${++this.#cells}`,
+      options.signal,
+    );
+    await using cleanup = new Cleanup();
+    cleanup.defer(() => container.remove());
+    const cell = new ChannelCell({
+      id: spec.id,
+      channel: container.stream,
+      setup: kernelSetup(policy, kernel, hasOwnKernel),
+      receipt: this.#receipt(engine, spec, plan, runtime),
+      exited: container.exited,
+      usage: usageReader(engine.client, container.id),
+      kill: () => {
+        container.stream.destroy();
+        void container.remove().catch(() => {});
+      },
+      cleanup: cleanup.move(),
+    });
+    const watched = policy.fs.workspace ?? directory;
+    if (watched) watchDisk(cell, watched, policy.proc.diskBytes, this.#logger);
+    return cell;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#cleanup[Symbol.asyncDispose]();
+  }
+
+  /** Asked each time: an engine comes and goes while we live. */
+  #engine(): Promise<EngineProbe> {
+    return findEngine(this.#options.addresses ?? addressFacts(), this.#options.engine);
+  }
+
+  async #needEngine(): Promise<Engine> {
+    const found = await this.#engine();
+    if (found.available) {
+      this.#known = found.engine;
+      return found.engine;
+    }
+    throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });
+  }
+
+  #runtime(engine: Engine): { runtime?: string; hint?: string } {
+    const { runtime: wanted, missing } = this.#kind;
+    if (wanted === undefined) return {};
+    const runtime = engine.runtimes.find((name) => wanted.test(name));
+    return runtime === undefined ? { hint: missing } : { runtime };
+  }
+
+  async #facts(engine: Engine, policy: Policy, hasSessionDirectory: boolean): Promise<ContainerFacts> {
+    const image = policy.kernel.image ?? this.#options.image ?? defaultImage();
+    const { runtime } = this.#runtime(engine);
+    return {
+      engine: { ...engine, name: engine.client.address.name },
+      runtime,
+      hasOwnKernel: runtime !== undefined,
+      image,
+      imageId: await imageId(engine, image),
+      hasSessionDirectory,
+    };
+  }
+
+  #receipt(engine: Engine, spec: CellSpec, plan: EnforcementPlan, runtime: string | undefined): EnforcementReceipt {
+    return {
+      runner: this.name,
+      runnerVersion: `${engine.client.address.name} ${engine.version}${runtime === undefined ? "" : ` with ${runtime}`}`,
+      policyHash: spec.policyHash,
+      rules: plan.rules,
+      notes: plan.notes,
+    };
+  }
+
+  /** An image is examined once, and again when its name means another one. */
+  async #kernel(
+    engine: Engine,
+    { image, imageId: id = "" }: ContainerFacts,
+    user: { uid: number; gid: number },
+    home: Home,
+  ): Promise<ImageKernel> {
+    const key = `${id} ${user.uid}`;
+    const known = this.#kernels.get(key);
+    if (known) return await known;
+    this.#logger.info("examining the image", { image });
+    const arch = engine.arch ?? "x64";
+    const limits = { allowMemfd: true, allowAffinity: true };
+    const preparing = prepareImageKernel({
+      ...{ engine, image, imageId: id, user, runtimeDir: home.runtimeDir, labels: home.labels },
+      processLimit: home.processLimit,
+      name: `codecell-${home.tag}-${++this.#cells}`,
+      filters: {
+        "notify.bpf": killNotifyFilter(arch),
+        "cell.bpf": seccompFilter({ arch, phase: "cell", ...limits }),
+      },
+    });
+    this.#kernels.set(key, preparing);
+    preparing.catch(() => this.#kernels.delete(key));
+    return await preparing;
+  }
+
+  #openHome(engine: Engine): Promise<Home> {
+    this.#home ??= this.#makeHome(engine);
+    this.#home.catch(() => {
+      this.#home = undefined;
+    });
+    return this.#home;
+  }
+
+  async #makeHome(engine: Engine): Promise<Home> {
+    const runtimeDir = await openRuntimeDirectory(this.#options.runtimeDir);
+    const tag = randomBytes(6).toString("hex");
+    const lock = await takeLock(join(runtimeDir, `containers-${tag}`));
+    if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
+    this.#cleanup.defer(() => lock[Symbol.asyncDispose]());
+    const directory = join(runtimeDir, `container-${tag}`);
+    await mkdir(directory, { mode: 0o711 });
+    this.#cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+    const [emptyFile, emptyDirectory] = [join(directory, "empty-file"), join(directory, "empty")];
+    await writeFile(emptyFile, "", { mode: 0o444 });
+    await mkdir(emptyDirectory, { mode: 0o755 });
+    const machine = await machineId();
+    await removeOrphanContainers(engine.client, machine, this.#logger);
+    return {
+      ...{ tag, runtimeDir, directory, emptyFile, emptyDirectory },
+      labels: { [ownerLabel]: tag, [lockLabel]: lock.path, [machineLabel]: machine },
+      processLimit: await processLimit(),
+      uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
+    };
+  }
+}
+
+/** Never root of the host: our own uid, or, when we are root, one that nobody else has. */
+function cellUser(engine: Engine, uids: UidRange | undefined, mounts: readonly CellMount[], policyHash: string) {
+  // Root of a rootless engine's containers is the user who runs it: any other uid could not write to this user's files.
+  if (engine.isRootless) return { uid: 0, gid: 0 };
+  const uid = chooseCellUid(uids, mounts, policyHash) ?? process.getuid?.() ?? 65_534;
+  return { uid, gid: process.getuid?.() === 0 ? uid : (process.getgid?.() ?? uid) };
+}
+
+/** One user, as the cell's programs look it up. */
+async function identityDirectory(home: Home, { uid, gid }: { uid: number; gid: number }): Promise<string> {
+  const directory = join(home.directory, `etc-${uid}`);
+  await mkdir(directory, { recursive: true, mode: 0o755 });
+  const files = {
+    passwd: `root:x:0:0:root:/:/usr/sbin/nologin\ncell:x:${uid}:${gid}:cell:/workspace:/bin/sh\n`,
+    group: `root:x:0:\ncell:x:${gid}:\n`,
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o644 });
+  return directory;
+}
+
+function kernelSetup(policy: Policy, kernel: ImageKernel, hasOwnKernel: boolean): KernelSetup {
+  return {
+    env: {
+      PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      HOME: "/workspace",
+      LANG: "C.UTF-8",
+      MPLCONFIGDIR: "/tmp/matplotlib",
+      XDG_CACHE_HOME: "/tmp/cache", // what libraries cache is no artifact
+      OPENBLAS_NUM_THREADS: "1",
+      ...policy.env,
+    },
+    path: [...kernel.path],
+    preload: [...policy.kernel.preload],
+    background: policy.proc.background,
+    recovery: policy.session.recovery !== "off",
+    ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
+  };
+}
+
+async function imageId(engine: Engine, image: string): Promise<string | undefined> {
+  try {
+    const found = await engine.client.json<{ Id?: string }>({
+      ...{ path: `/images/${encodeURIComponent(image)}/json`, timeoutMs: 5_000 },
+    });
+    return found.Id;
+  } catch (error) {
+    if (error instanceof EngineRefusal && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+function isLocal(engine: Engine): boolean {
+  return process.platform === "linux" && "socketPath" in engine.client.address.connect;
+}
+
+/** Enough for every cell of a user, and within what a host that limits its users gives to the engine. */
+async function processLimit(): Promise<number | undefined> {
+  const text = await readFile("/proc/self/limits", "utf8").catch(() => "");
+  const [, hard] = /^Max processes\s+\S+\s+(\d+)/m.exec(text) ?? [];
+  return hard === undefined ? undefined : Math.min(Number(hard), mostProcesses);
+}
+
+/** Tells one machine from another, and says nothing else about it. */
+async function machineId(): Promise<string> {
+  const id = await readFile("/etc/machine-id", "utf8").catch(() => hostname());
+  return createHash("sha256")
+    .update(id.trim())
+    .update(String(process.getuid?.() ?? 0))
+    .digest("hex")
+    .slice(0, 16);
+}

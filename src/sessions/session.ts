@@ -232,10 +232,26 @@ export class Session implements AsyncDisposable {
         },
       );
     }
+    this.#tellLossBefore(name);
     await this.#kernel.checkpoint(name);
+    if (this.#lostNotes.length > 0) {
+      // It died while the request was on its way: what was kept is not what the caller has seen.
+      this.#checkpoints.delete(name);
+      await this.#kernel.forget(name);
+      this.#tellLossBefore(name);
+    }
     const checkpoint = { name, run: this.runs, atMs: Date.now() };
     this.#checkpoints.set(name, checkpoint);
     return checkpoint;
+  }
+
+  /** A checkpoint of a state that its caller does not know of would be a trap: the caller hears of the loss instead. */
+  #tellLossBefore(name: string): void {
+    if (this.#lostNotes.length === 0) return;
+    const notes = this.#lostNotes.splice(0).join(" ");
+    throw new CodecellError("cell_lost", `nothing was kept as ${name}: ${notes}`, {
+      hint: "look at the variables, and ask again",
+    });
   }
 
   get checkpoints(): Checkpoint[] {

@@ -64,6 +64,21 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await value("x")).toBe("'saved'");
   });
 
+  test("are not made of a state that came back while nobody looked", async () => {
+    await open();
+    await run(session, "x = 'before'");
+    await idle();
+    await run(session, "import threading, os\nx = 'lost'\nthreading.Timer(0.01, lambda: os._exit(3)).start()");
+    await idle(200);
+    await expect(session.checkpoint("late")).rejects.toMatchObject({
+      code: "cell_lost",
+      message: expect.stringMatching(/nothing was kept as late: .*variables are as they were after run 1/),
+    });
+    expect(session.checkpoints).toEqual([]);
+    await session.checkpoint("late");
+    expect(await value("x")).toBe("'before'");
+  });
+
   test("are what a crash right after a rollback falls back on", async () => {
     await open();
     await run(session, "x = 'at the checkpoint'");

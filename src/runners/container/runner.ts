@@ -22,12 +22,13 @@ import { usageReader } from "./cell-usage.ts";
 import { startContainer } from "./container.ts";
 import { containerSpec } from "./container-spec.ts";
 import { defaultImage } from "./default-image.ts";
-import { type Engine, type EngineProbe, findEngine } from "./engine.ts";
-import { type AddressFacts, addressFacts, type EngineKind } from "./engine-address.ts";
+import { askEngine, type Engine, type EngineProbe, findEngine } from "./engine.ts";
+import { type AddressFacts, addressFacts, type EngineKind, parseEngineAddress } from "./engine-address.ts";
 import { EngineRefusal } from "./engine-client.ts";
 import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
 import { lockLabel, machineLabel, ownerLabel, removeOrphanContainers } from "./orphans.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
+import { type PodmanService, startPodmanService } from "./podman-service.ts";
 
 export interface ContainerRunnerOptions {
   /** default: whichever answers, Docker first */
@@ -110,6 +111,7 @@ class ContainerRunner implements SandboxRunner {
   #home: Promise<Home> | undefined;
   /** the engine that answered last; forgotten when it fails us */
   #known: Engine | undefined;
+  #podman: PodmanService | undefined;
   #cells = 0;
 
   constructor(kind: Kind, options: ContainerRunnerOptions) {
@@ -213,8 +215,28 @@ class ContainerRunner implements SandboxRunner {
   }
 
   /** Asked each time: an engine comes and goes while we live. */
-  #engine(): Promise<EngineProbe> {
-    return findEngine(this.#options.addresses ?? addressFacts(), this.#options.engine);
+  async #engine(): Promise<EngineProbe> {
+    const facts = this.#options.addresses ?? addressFacts();
+    const found = await findEngine(facts, this.#options.engine);
+    const isNamed = facts.env.DOCKER_HOST !== undefined || facts.env.CONTAINER_HOST !== undefined;
+    // Who named an engine wants that one, and other runtimes are registered with Docker.
+    if (found.available || isNamed || this.#options.engine === "docker" || this.#kind.runtime) return found;
+    const podman = await this.#ownPodman(facts);
+    return podman ? { available: true, engine: podman } : found;
+  }
+
+  /** Podman without a socket: its API runs as long as this runner needs it. */
+  async #ownPodman(facts: AddressFacts): Promise<Engine | undefined> {
+    if (!this.#podman?.isAlive) {
+      const runtimeDir = await openRuntimeDirectory(this.#options.runtimeDir);
+      const socket = join(runtimeDir, `podman-${randomBytes(6).toString("hex")}.sock`);
+      const service = await startPodmanService({ socket, env: facts.env });
+      if (!service) return undefined;
+      this.#cleanup.defer(() => service[Symbol.asyncDispose]());
+      this.#podman = service;
+    }
+    const address = parseEngineAddress("podman", `unix://${this.#podman.socket}`, "started by codecell");
+    return address && (await askEngine(address).catch(() => undefined));
   }
 
   async #needEngine(): Promise<Engine> {

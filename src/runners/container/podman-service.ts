@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+
+const startMs = 5_000;
+const lookMs = 20;
+/** Without a connection for this long it ends by itself: so it does when its host was killed. */
+const idleSeconds = 60;
+
+/** Podman has no daemon: its API is there while somebody runs it. This one is ours. */
+export interface PodmanService extends AsyncDisposable {
+  readonly socket: string;
+  /** false once it has ended, by itself or not */
+  readonly isAlive: boolean;
+}
+
+export interface PodmanServiceOptions {
+  readonly socket: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** default: podman of the PATH */
+  readonly program?: string;
+}
+
+/** Starts Podman's API on a socket of our own; undefined where Podman is not installed or does not start. */
+export async function startPodmanService(options: PodmanServiceOptions): Promise<PodmanService | undefined> {
+  const { socket, env, program = "podman" } = options;
+  const child = spawn(program, ["system", "service", `--time=${idleSeconds}`, `unix://${socket}`], {
+    stdio: "ignore",
+    env: { ...env },
+    detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
+  });
+  const ended = Promise.race([once(child, "exit"), once(child, "error")]).catch(() => {});
+  const deadline = performance.now() + startMs;
+  let isAlive = true;
+  void ended.then(() => {
+    isAlive = false;
+  });
+  while (isAlive && performance.now() < deadline) {
+    if (await answers(socket)) return new Service(child, socket, ended, () => isAlive);
+    await Promise.race([ended, pause(lookMs)]);
+  }
+  child.kill("SIGKILL");
+  await rm(socket, { force: true });
+  return undefined;
+}
+
+class Service implements PodmanService {
+  readonly socket: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #isAlive: () => boolean;
+
+  constructor(child: ChildProcess, socket: string, ended: Promise<unknown>, isAlive: () => boolean) {
+    this.#child = child;
+    this.socket = socket;
+    this.#ended = ended;
+    this.#isAlive = isAlive;
+    child.unref();
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGTERM");
+    const late = setTimeout(() => this.#child.kill("SIGKILL"), startMs);
+    await this.#ended;
+    clearTimeout(late);
+    await rm(this.socket, { force: true });
+  }
+}
+
+function answers(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    const settle = (does: boolean) => {
+      connection.destroy();
+      resolve(does);
+    };
+    connection.on("connect", () => settle(true));
+    connection.on("error", () => settle(false));
+  });
+}

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type EngineClient, EngineRefusal } from "./engine-client.ts";
-import { splitImageName } from "./image-name.ts";
 import { linesOf, type OnProgress } from "./image-progress.ts";
 
 const suite = "bookworm";
@@ -84,11 +83,10 @@ async function importTree(
     stdio: ["ignore", "pipe", "ignore"],
   });
   const packed = exitOf(tar);
-  const { repository, tag } = splitImageName(image);
   const taken = client.bytes({
     method: "POST",
     path: "/images/create",
-    query: { fromSrc: "-", repo: repository, tag },
+    query: { fromSrc: "-", repo: image }, // with its tag: Podman 4 overlooks one that is given apart
     bodyStream: tar.stdout,
     bodyType: "application/x-tar",
     timeoutMs: importMs,

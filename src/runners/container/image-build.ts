@@ -113,7 +113,7 @@ async function runBuild(client: EngineClient, recipe: Recipe, options: ImageBuil
     });
   const remember = (progress: ImageProgress) => {
     options.onProgress(progress);
-    if (last.push(progress.text) > 20) last.shift();
+    if (last.push(progress.text) > 200) last.shift();
   };
   await followProgress(answer, remember, (text) => buildFailure(text, last, network));
 }

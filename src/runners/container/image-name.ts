@@ -1,8 +1,11 @@
 import { CodecellError } from "../../lib/errors.ts";
 
-/** What engines take: an optional registry, lower-case path components, and a tag or a digest. */
-const shape =
-  /^(?:[a-zA-Z0-9.-]+(?::\d{1,5})?\/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(?::[\w][\w.-]{0,127}|@sha256:[0-9a-f]{64})?$/;
+const host = "[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::[0-9]{1,5})?";
+const component = "[a-z0-9]+(?:[._-]+[a-z0-9]+)*";
+/** What engines take: an optional registry, lower-case components, and a tag or a digest. */
+const shape = new RegExp(
+  `^(?:${host}/)?${component}(?:/${component})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|@sha256:[0-9a-f]{64})?$`,
+);
 
 /** Refuses what could not be the name of an image, before it becomes part of a request's path. */
 export function checkImageName(name: string, what: string): string {

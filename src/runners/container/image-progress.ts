@@ -6,8 +6,7 @@ export type ImageProgress =
   /** a part of the work begins */
   | { readonly type: "step"; readonly text: string }
   /** something within it happened */
-  | { readonly type: "detail"; readonly text: string }
-  | { readonly type: "failed"; readonly text: string };
+  | { readonly type: "detail"; readonly text: string };
 
 export type OnProgress = (progress: ImageProgress) => void;
 
@@ -15,6 +14,28 @@ const longestLine = 1024 * 1024;
 const longestText = 300;
 /** A package manager is silent while it downloads, and a line may be slow. */
 const longestSilenceMs = 30 * 60_000;
+
+/** Tells what an answer says while it comes; `failed` makes the error of what the engine calls one. */
+export async function followProgress(
+  answer: IncomingMessage,
+  onProgress: OnProgress,
+  failed: (text: string) => CodecellError,
+): Promise<void> {
+  answer.setTimeout(longestSilenceMs, () => answer.destroy(new Error("it said nothing for half an hour")));
+  const parser = new ProgressParser();
+  try {
+    for await (const line of linesOf(answer)) {
+      for (const progress of parser.push(line)) {
+        if (progress.type === "failed") throw failed(progress.text);
+        onProgress(progress);
+      }
+    }
+  } catch (error) {
+    throw error instanceof CodecellError ? error : failed(`the engine went away: ${messageOf(error)}`);
+  } finally {
+    answer.destroy();
+  }
+}
 
 /** The lines of an answer that comes in pieces. */
 export async function* linesOf(stream: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
@@ -32,44 +53,36 @@ export async function* linesOf(stream: AsyncIterable<Buffer | string>): AsyncGen
   if (rest !== "") yield rest;
 }
 
-/** Tells what an answer says while it comes; `failed` makes the error of what the engine calls one. */
-export async function followProgress(
-  answer: IncomingMessage,
-  onProgress: OnProgress,
-  failed: (text: string) => CodecellError,
-): Promise<void> {
-  answer.setTimeout(longestSilenceMs, () => answer.destroy(new Error("it said nothing for half an hour")));
-  try {
-    for await (const line of linesOf(answer)) {
-      const progress = parseProgress(line);
-      if (progress?.type === "failed") throw failed(progress.text);
-      if (progress !== undefined) onProgress(progress);
-    }
-  } catch (error) {
-    throw error instanceof CodecellError ? error : failed(`the engine went away: ${messageOf(error)}`);
-  } finally {
-    answer.destroy();
+/** Reads the messages of a build, a pull or a load, as Docker and Podman send them. */
+export class ProgressParser {
+  /** what a build printed of a line so far: engines pass its output on as it comes, letter by letter if need be */
+  #printed = "";
+
+  push(line: string): (ImageProgress | { readonly type: "failed"; readonly text: string })[] {
+    const message = parseMessage(line);
+    if (message === undefined) return [];
+    if (typeof message.error === "string") return [{ type: "failed", text: oneLine(message.error) }];
+    if (typeof message.stream === "string") return this.#lines(message.stream).flatMap(printedProgress);
+    if (typeof message.status !== "string" || message.status === "") return [];
+    const layer = typeof message.id === "string" && message.id !== "" ? `${message.id}: ` : "";
+    return [{ type: "detail", text: shorten(oneLine(`${layer}${message.status}${share(message.progressDetail)}`)) }];
+  }
+
+  #lines(text: string): string[] {
+    const lines = (this.#printed + text).split("\n");
+    this.#printed = (lines.pop() ?? "").slice(-longestLine);
+    return lines;
   }
 }
 
-/** Pure: one line of a build, a pull or a load, as Docker and Podman send it; undefined: nothing to tell. */
-export function parseProgress(line: string): ImageProgress | undefined {
-  const message = parseMessage(line);
-  if (message === undefined) return undefined;
-  if (typeof message.error === "string") return { type: "failed", text: tidy(message.error) };
-  if (typeof message.stream === "string") return streamProgress(tidy(message.stream));
-  if (typeof message.status !== "string" || message.status === "") return undefined;
-  const layer = typeof message.id === "string" && message.id !== "" ? `${message.id}: ` : "";
-  return { type: "detail", text: tidy(`${layer}${message.status}${share(message.progressDetail)}`) };
-}
-
 /** Docker writes `Step 2/5 : RUN x`, Podman `STEP 2/5: RUN x`. */
-function streamProgress(text: string): ImageProgress | undefined {
-  if (text === "") return undefined;
+function printedProgress(line: string): ImageProgress[] {
+  const text = shorten(oneLine(line));
+  if (text === "") return [];
   const step = /^step (\d+)\/(\d+) ?: (.*)$/i.exec(text);
-  if (!step) return { type: "detail", text };
+  if (!step) return [{ type: "detail", text }];
   const [, number, total, what = ""] = step;
-  return { type: "step", text: `step ${number} of ${total}: ${what}` };
+  return [{ type: "step", text: `step ${number} of ${total}: ${what}` }];
 }
 
 function share(detail: unknown): string {
@@ -79,12 +92,15 @@ function share(detail: unknown): string {
   return ` ${Math.min(100, Math.floor((100 * current) / total))}%`;
 }
 
-/** One line without colours: what follows an escape is for a terminal, and this may be a log. */
-function tidy(text: string): string {
+/** Without colours, which are for a terminal, while this may be a log. */
+function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what starts a sequence
   const plain = text.replace(/\u001b\[[0-9;]*m/g, "");
-  const oneLine = plain.replace(/\s+/g, " ").trim();
-  return oneLine.length > longestText ? `${oneLine.slice(0, longestText)}…` : oneLine;
+  return plain.replace(/\s+/g, " ").trim();
+}
+
+function shorten(text: string): string {
+  return text.length > longestText ? `${text.slice(0, longestText)}…` : text;
 }
 
 function parseMessage(line: string): Record<string, unknown> | undefined {

@@ -2,6 +2,9 @@ import { artifactsGetCommand } from "./artifacts-get.ts";
 import { artifactsLsCommand } from "./artifacts-ls.ts";
 import type { Command } from "./command.ts";
 import { doctorCommand } from "./doctor.ts";
+import { imageBuildCommand } from "./image-build.ts";
+import { imageLsCommand } from "./image-ls.ts";
+import { imageShowCommand } from "./image-show.ts";
 import { mcpCommand } from "./mcp.ts";
 import { policyCheckCommand } from "./policy-check.ts";
 import { policyExplainCommand } from "./policy-explain.ts";
@@ -31,6 +34,9 @@ export const commands: readonly Command[] = [
   mcpCommand,
   setupClaudeCodeCommand,
   doctorCommand,
+  imageBuildCommand,
+  imageLsCommand,
+  imageShowCommand,
   policyInitCommand,
   policyCheckCommand,
   policyExplainCommand,

@@ -1,0 +1,37 @@
+import { defaultImage } from "../../runners/container/default-image.ts";
+import { imageEngine } from "../../runners/container/image-engine.ts";
+import { listImages } from "../../runners/container/image-list.ts";
+import { commonOptions, parseArguments } from "./arguments.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { imageJson, imagesText } from "./format-images.ts";
+import { engineKind, imageOptions } from "./image-options.ts";
+import { jsonText } from "./json-text.ts";
+
+const options = { ...imageOptions, ...commonOptions } as const;
+
+export const imageLsCommand: Command = {
+  name: "image ls",
+  summary: "List the images that were built for cells",
+  usage: "codecell image ls [options]",
+  options,
+  notes: ["A star marks the one that cells run in when the policy names none. `docker rmi NAME` removes one."],
+  examples: [
+    ["codecell image ls", "the newest first"],
+    ["codecell image ls --engine podman --json", "those of Podman, for programs"],
+  ],
+  run: runImageLs,
+};
+
+async function runImageLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("image ls", argv, options, 0);
+  const client = await imageEngine(terminal.env, engineKind(values.engine));
+  const images = await listImages(client);
+  const { stdout } = terminal;
+  const current = defaultImage();
+  if (values.json) {
+    stdout.write(jsonText({ engine: client.address.kind, default: current, images: images.map(imageJson) }));
+  } else {
+    stdout.write(imagesText(images, current, Date.now(), stdout.columns));
+  }
+  return 0;
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import { defaultImage } from "../../src/runners/container/default-image.ts";
+import type { EngineClient } from "../../src/runners/container/engine-client.ts";
+import { engineClient } from "../support/container-engines.ts";
+import { engineFor } from "./context.ts";
+
+const packages = [
+  ...["numpy", "pandas", "scipy.stats", "scipy.optimize", "matplotlib.pyplot", "PIL.Image", "requests", "IPython"],
+  ...["openpyxl", "lxml.etree", "bs4", "yaml", "tabulate", "sympy", "networkx"],
+];
+
+describe.each(["container", "gvisor", "podman"] as const)("the default image for the tests of %s", (needed) => {
+  const host = engineFor(needed);
+  const kind = needed === "podman" ? "podman" : "docker";
+
+  test.skipIf(host === undefined)("imports what data work needs, as nobody in particular", async () => {
+    const client = await engineClient(kind, host ?? "");
+    const code = `import os, ${packages.join(", ")}; print(os.getuid(), numpy.arange(4).sum())`;
+    const output = await runInImage(client, ["python3", "-c", code], needed === "gvisor" ? "runsc" : undefined);
+    expect(output).toContain("10001 6");
+  });
+
+  test.skipIf(host === undefined)("has no program that would make its caller root, and no compiler", async () => {
+    const client = await engineClient(kind, host ?? "");
+    const script = "find / -xdev -type f -perm /6000 2>/dev/null; command -v gcc curl git sudo; echo end";
+    expect(await runInImage(client, ["sh", "-c", script])).toMatch(/^end\s*$/);
+  });
+});
+
+/** What a container of the image prints. */
+async function runInImage(client: EngineClient, command: string[], runtime?: string): Promise<string> {
+  const { Id } = await client.json<{ Id: string }>({
+    method: "POST",
+    path: "/containers/create",
+    json: {
+      ...{ Image: defaultImage(), Cmd: command, NetworkDisabled: true, Tty: true }, // a terminal: output without framing
+      HostConfig: { NetworkMode: "none", ...(runtime === undefined ? {} : { Runtime: runtime }) },
+    },
+  });
+  try {
+    await client.bytes({ method: "POST", path: `/containers/${Id}/start` });
+    await client.bytes({ method: "POST", path: `/containers/${Id}/wait`, timeoutMs: 90_000 });
+    const query = { stdout: true, stderr: true };
+    return (await client.bytes({ path: `/containers/${Id}/logs`, query })).toString();
+  } finally {
+    await client.bytes({ method: "DELETE", path: `/containers/${Id}`, query: { force: true } });
+  }
+}

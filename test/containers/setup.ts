@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import type { TestProject } from "vitest/node";
+import type { EngineKind } from "../../src/runners/container/engine-address.ts";
+import { engineClient, startEngines, type TestEngine } from "../support/container-engines.ts";
+
+const launcher = new URL("../../bin/codecell.js", import.meta.url).pathname;
+const buildMs = 15 * 60_000;
+
+export interface ImageBuild {
+  /** what `codecell image build` answered with; null: it was ended */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ContainersContext {
+  readonly docker: TestEngine;
+  readonly podman: TestEngine;
+  /** undefined: there is no engine to build in */
+  readonly build: ImageBuild | undefined;
+}
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    containers: ContainersContext;
+  }
+}
+
+/** Starts the engines once for all test files of this folder, and brings the default image into each. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const engines = await startEngines();
+  try {
+    const { docker, podman } = engines;
+    const first = docker.available ? ("docker" as const) : ("podman" as const);
+    const build = docker.available || podman.available ? await buildImage(first, engines[first]) : undefined;
+    if (build?.code === 0 && docker.available && podman.available) await shareImage(docker.host, podman.host);
+    project.provide("containers", { docker, podman, build });
+  } catch (error) {
+    await engines[Symbol.asyncDispose]();
+    throw error;
+  }
+  return async () => await engines[Symbol.asyncDispose]();
+}
+
+/** By the command itself: this is its test of the long way, with a base that is made here. */
+function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
+  const host = engine.available ? engine.host : "";
+  const argv = [launcher, "image", "build", "--bootstrap", "debian", "--engine", kind, "--json"];
+  const env = { ...process.env, [kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST"]: host };
+  return new Promise((resolve) => {
+    const options = { env, timeout: buildMs, maxBuffer: 16 * 1024 * 1024 };
+    execFile(process.execPath, argv, options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : null, stdout, stderr });
+    });
+  });
+}
+
+/** What `docker save | podman load` does. */
+async function shareImage(dockerHost: string, podmanHost: string): Promise<void> {
+  const docker = await engineClient("docker", dockerHost);
+  const podman = await engineClient("podman", podmanHost);
+  const { defaultImage } = await import("../../src/runners/container/default-image.ts");
+  const there = await podman.json({ path: `/images/${defaultImage()}/json` }).catch(() => undefined);
+  if (there !== undefined) return;
+  const saved = await docker.stream({ path: `/images/${defaultImage()}/get`, timeoutMs: buildMs });
+  await podman.bytes({
+    ...{ method: "POST", path: "/images/load", timeoutMs: buildMs },
+    ...{ bodyStream: saved, bodyType: "application/x-tar" },
+  });
+}

@@ -1,0 +1,94 @@
+import { access, constants, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { Cleanup } from "../../src/lib/cleanup.ts";
+import { messageOf } from "../../src/lib/errors.ts";
+import { findEngine } from "../../src/runners/container/engine.ts";
+import { addressFacts, type EngineKind } from "../../src/runners/container/engine-address.ts";
+import type { EngineClient } from "../../src/runners/container/engine-client.ts";
+import { startDocker } from "./docker-daemon.ts";
+import { startPodman } from "./podman-service.ts";
+
+/** What tests know of an engine; it crosses to them as plain data. */
+export type TestEngine =
+  | { readonly available: true; readonly host: string; readonly runtimes: readonly string[] }
+  | { readonly available: false; readonly reason: string; readonly hint: string };
+
+export interface TestEngines extends AsyncDisposable {
+  readonly docker: TestEngine;
+  readonly podman: TestEngine;
+}
+
+/** Variables that name engines which run already, for a developer who does not want to wait for new ones. */
+const running = { docker: "CODECELL_TEST_DOCKER", podman: "CODECELL_TEST_PODMAN" } as const;
+
+/** Engines of this test run's own, below one temporary directory; nothing of them is left when they are disposed. */
+export async function startEngines(): Promise<TestEngines> {
+  await using cleanup = new Cleanup();
+  // short: the path of a Unix socket has 107 characters at most
+  const directory = await mkdtemp(join(tmpdir(), "cc-"));
+  cleanup.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
+  const runsc = await findProgram("runsc");
+  const docker = await startOne("docker", ["dockerd", "containerd", "runc"], cleanup, () =>
+    startDocker(join(directory, "d"), runsc),
+  );
+  const podman = await startOne("podman", ["podman", "runc", "conmon"], cleanup, () =>
+    startPodman(join(directory, "p")),
+  );
+  const owned = cleanup.move();
+  return { docker, podman, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+}
+
+/** A client of an engine that is there. */
+export async function engineClient(kind: EngineKind, host: string): Promise<EngineClient> {
+  const env = kind === "docker" ? { DOCKER_HOST: host } : { CONTAINER_HOST: host };
+  const asked = await findEngine(addressFacts(env), kind);
+  if (!asked.available) throw new Error(asked.reason);
+  return asked.engine.client;
+}
+
+async function startOne(
+  kind: EngineKind,
+  programs: readonly string[],
+  cleanup: Cleanup,
+  start: () => Promise<AsyncDisposable & { host: string }>,
+): Promise<TestEngine> {
+  const given = process.env[running[kind]];
+  if (given) return await describe(kind, given);
+  const hint = `as root: apt install docker.io podman runsc runc; or name one that runs in ${running[kind]}`;
+  if (process.getuid?.() !== 0) return { available: false, reason: "starting one needs root", hint };
+  for (const program of programs) {
+    if ((await findProgram(program)) === undefined) return { available: false, reason: `${program} is missing`, hint };
+  }
+  try {
+    const engine = await start();
+    cleanup.defer(() => engine[Symbol.asyncDispose]());
+    cleanup.defer(() => removeContainers(kind, engine.host));
+    return await describe(kind, engine.host);
+  } catch (error) {
+    return { available: false, reason: messageOf(error), hint };
+  }
+}
+
+async function describe(kind: EngineKind, host: string): Promise<TestEngine> {
+  const client = await engineClient(kind, host);
+  const { Runtimes } = await client.json<{ Runtimes?: object }>({ path: "/info" });
+  return { available: true, host, runtimes: Object.keys(Runtimes ?? {}) };
+}
+
+/** A container outlives its daemon's end; none does after this. */
+async function removeContainers(kind: EngineKind, host: string): Promise<void> {
+  const client = await engineClient(kind, host);
+  const containers = await client.json<{ Id: string }[]>({ path: "/containers/json", query: { all: true } });
+  const remove = ({ Id }: { Id: string }) =>
+    client.bytes({ method: "DELETE", path: `/containers/${Id}`, query: { force: true, v: true } }).catch(() => {});
+  await Promise.all(containers.map(remove));
+}
+
+async function findProgram(name: string): Promise<string | undefined> {
+  for (const directory of [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/sbin"]) {
+    const path = join(directory, name);
+    if (await access(path, constants.X_OK).then(() => true, () => false)) return path; // biome-ignore format: one question
+  }
+  return undefined;
+}

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { deadline } from "../../src/lib/deadline.ts";
+import { messageOf } from "../../src/lib/errors.ts";
+
+const startMs = 60_000;
+const stopMs = 20_000;
+const knockEveryMs = 20;
+
+/** A daemon that a test run started, and that it ends. */
+export interface EngineProcess extends AsyncDisposable {
+  readonly pid: number;
+}
+
+/**
+ * Starts a daemon and waits until its socket takes connections. Its mounts are in a namespace of their own and go with it;
+ * it is told to end when this process dies, however that happens.
+ */
+export async function startEngineProcess(
+  command: readonly string[],
+  { socket, env = {} }: { socket: string; env?: Record<string, string> },
+): Promise<EngineProcess> {
+  const argv = ["--pdeathsig", "TERM", "unshare", "--mount", "--propagation", "slave", ...command];
+  const child = spawn("setpriv", argv, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, HOME: "/nonexistent", ...env },
+    detached: true, // Ctrl-C in a terminal ends the tests, which then end this
+  });
+  const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const log = lastOutput(child);
+  try {
+    using limit = deadline(startMs);
+    const died = exited.then(() => Promise.reject(new Error(`${command[0]} ended: ${log()}`)));
+    await Promise.race([takesConnections(socket, limit.signal), died]);
+    died.catch(() => {}); // later it is meant to end
+  } catch (error) {
+    child.kill("SIGKILL");
+    await exited;
+    throw new Error(`${command[0]} did not start: ${messageOf(error)}; ${log()}`, { cause: error });
+  }
+  return { pid: child.pid ?? 0, [Symbol.asyncDispose]: () => stop(child, exited) };
+}
+
+async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  child.kill("SIGTERM");
+  using limit = deadline(stopMs);
+  limit.signal.addEventListener("abort", () => child.kill("SIGKILL"));
+  await exited;
+}
+
+/** A socket has no event for its other end: we knock until somebody opens. */
+async function takesConnections(socket: string, signal: AbortSignal): Promise<void> {
+  while (!(await isOpen(socket))) {
+    signal.throwIfAborted();
+    await setTimeout(knockEveryMs, undefined, { signal });
+  }
+}
+
+function isOpen(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const knock = connect(socket);
+    knock.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    knock.once("connect", () => knock.destroy());
+  });
+}
+
+/** The end of what it printed, for the error. */
+function lastOutput(child: ChildProcess): () => string {
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8");
+    stream?.on("data", (piece: string) => {
+      text = (text + piece).slice(-4000);
+    });
+  }
+  return () => text.trim();
+}

@@ -1,0 +1,47 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Cleanup } from "../../src/lib/cleanup.ts";
+import { cgroupsNamed, removeEmptyCgroups } from "./engine-cgroups.ts";
+import { type EngineProcess, startEngineProcess } from "./engine-process.ts";
+
+/** Podman's service below one directory, with runc, which knows every layout of control groups. */
+export async function startPodman(directory: string): Promise<EngineProcess & { host: string }> {
+  await using cleanup = new Cleanup();
+  await mkdir(join(directory, "networks"), { recursive: true });
+  const socket = join(directory, "podman.sock");
+  const config = join(directory, "containers.conf");
+  await writeFile(config, await containersConf(directory));
+  if (cgroupsNamed(parentGroup).length === 0) cleanup.defer(() => removeEmptyCgroups(parentGroup));
+  const at = (name: string) => join(directory, name);
+  const service = await startEngineProcess(
+    [
+      "podman",
+      ...["--root", at("root"), "--runroot", at("run"), "--tmpdir", at("tmp")],
+      ...["--runtime", "runc", "--cgroup-manager", "cgroupfs", "--log-level", "warn"],
+      ...["system", "service", "--time=0", `unix://${socket}`],
+    ],
+    { socket, env: { CONTAINERS_CONF: config } },
+  );
+  cleanup.defer(() => service[Symbol.asyncDispose]());
+  const owned = cleanup.move();
+  return { pid: service.pid, host: `unix://${socket}`, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+}
+
+/** the group that Podman puts containers below, when it is not told another */
+const parentGroup = "libpod_parent";
+
+/** Podman raises limits to a million unless it is told otherwise, and a root without CAP_SYS_RESOURCE may not. */
+async function containersConf(directory: string): Promise<string> {
+  const limits = await readFile("/proc/self/limits", "utf8");
+  const files = /^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1] ?? "1024";
+  return [
+    "[containers]",
+    `default_ulimits = ["nofile=${files}:${files}", "nproc=4096:4096"]`,
+    "[engine]",
+    'events_logger = "none"',
+    'lock_type = "file"', // the other kind is one for the whole machine, and stays
+    "[network]",
+    `network_config_dir = "${join(directory, "networks")}"`,
+    "",
+  ].join("\n");
+}

@@ -1,4 +1,4 @@
-"""The processes of this cell, seen by its pid 1."""
+"""The processes of this cell, seen by its supervisor."""
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import select
@@ -83,7 +83,7 @@ def freeze_copy(pid):
 def is_own_session(pid):
     """Whether it is our own child and leads a session of its own."""
     _, _, fields = read_proc(pid, "stat").rpartition(b") ")
-    return fields.split()[1:4] == [b"1", b"%d" % pid, b"%d" % pid]  # parent, group, session
+    return fields.split()[1:4] == [b"%d" % posix.getpid(), b"%d" % pid, b"%d" % pid]  # parent, group, session
 
 
 def session_of(pid):

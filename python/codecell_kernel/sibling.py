@@ -92,6 +92,7 @@ def is_only_thread():
 
 def fork_twice():
     """The one in the middle ends at once, and its child becomes the supervisor's."""
+    supervisor = posix.getppid()
     middle = quiet_fork()
     if middle != 0:
         _, status = posix.waitpid(middle, 0)
@@ -103,7 +104,7 @@ def fork_twice():
             posix._exit(0)
     except OSError:
         posix._exit(1)
-    while posix.getppid() != 1:
+    while posix.getppid() != supervisor:
         posix.sched_yield()
     return 0
 

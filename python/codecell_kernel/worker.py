@@ -197,7 +197,7 @@ class Worker:
         self.interpreter.interrupt_pending = True  # it came while the run was being compiled
 
     def park(self, run_id):
-        """Leaves a frozen copy behind. The copy returns from here only when pid 1 wakes it in the worker's place."""
+        """Leaves a frozen copy behind. The copy returns from here only when the supervisor wakes it in the worker's place."""
         self.interpreter.flush()
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGUSR2])
         try:
@@ -242,7 +242,7 @@ class Worker:
         set_dumpable(0)
         set_name(b"parked")
         self.send({"t": "parked", "pid": posix.getpid(), "run": run_id, "forks": forks})
-        while _signal.sigwaitinfo([_signal.SIGUSR2]).si_pid != 1:
+        while _signal.sigwaitinfo([_signal.SIGUSR2]).si_pid != posix.getppid():
             pass
         set_oom_score(1000)
         set_name(b"python3")

@@ -4,6 +4,7 @@ import type { Policy, PolicyInput } from "../policy/schema.ts";
 import { containerRunner, gvisorRunner, kataRunner } from "../runners/container/runner.ts";
 import { processRunner } from "../runners/process/runner.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
+import { srtRunner } from "../runners/srt/runner.ts";
 import { wasmRunner } from "../runners/wasm/runner.ts";
 import { Codecell } from "./codecell.ts";
 
@@ -22,6 +23,7 @@ export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
     kataRunner({ logger }),
     containerRunner({ logger }),
     processRunner({ logger }),
+    srtRunner({ logger }),
     wasmRunner({ logger }),
   ];
 }

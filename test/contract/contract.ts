@@ -13,8 +13,18 @@ const policy: PolicyInput = {
   env: { GREETING: "hello" },
 };
 
+/** What a runner may do otherwise than the rest. Each has to say so in its receipt. */
+export interface ContractDifferences {
+  /** a runner that maps no paths has no /workspace: the working directory is the one of the host, and so is HOME */
+  readonly workspaceAt?: "/workspace" | "its own path";
+}
+
 /** The same expectations of every runner; where tiers differ, the difference is named here. */
-export async function runnerContract(title: string, make: () => SandboxRunner): Promise<void> {
+export async function runnerContract(
+  title: string,
+  make: () => SandboxRunner,
+  { workspaceAt = "/workspace" }: ContractDifferences = {},
+): Promise<void> {
   const sample = make();
   const probe = await sample.probe();
   await sample[Symbol.asyncDispose]();
@@ -116,9 +126,11 @@ export async function runnerContract(title: string, make: () => SandboxRunner): 
 
       test("writes and reads files in its workspace", async () => {
         await run("open('table.csv', 'w').write('a,b\\n1,2\\n')");
-        expect(await run("import os\nos.getcwd(), open('/workspace/table.csv').read()")).toMatchObject({
-          result: "('/workspace', 'a,b\\n1,2\\n')",
-        });
+        const maps = workspaceAt === "/workspace";
+        const place = maps ? "'/workspace'" : "os.environ['HOME']";
+        const code = `import os\nos.getcwd() == ${place}, open(${place} + '/table.csv').read()`;
+        expect(await run(code)).toMatchObject({ result: "(True, 'a,b\\n1,2\\n')" });
+        if (!maps) expect(session.receipt.notes.join()).toContain("/workspace does not exist");
       });
 
       test("is refused while another one goes on", async () => {

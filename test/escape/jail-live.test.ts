@@ -3,7 +3,9 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findHostRoot } from "../../src/runners/linux/host-root.ts";
 import { privateUids } from "../../src/runners/linux/private-uid.ts";
+import { findPython } from "../../src/runners/linux/python.ts";
 import { seccompFilter } from "../../src/runners/linux/seccomp.ts";
 import type { JailPaths } from "../../src/runners/process/bubblewrap.ts";
 import {
@@ -12,11 +14,9 @@ import {
   stagePath,
   templateArguments,
 } from "../../src/runners/process/bubblewrap.ts";
-import { findHostRoot } from "../../src/runners/process/host-root.ts";
 import { identityFiles } from "../../src/runners/process/identity-files.ts";
 import { probeBubblewrap } from "../../src/runners/process/probe.ts";
 import { findProcMasks } from "../../src/runners/process/proc-masks.ts";
-import { findPython } from "../../src/runners/process/python.ts";
 
 const probe = await probeBubblewrap();
 const arch = process.arch === "arm64" ? "arm64" : "x64";

@@ -119,6 +119,18 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     expect(ask(filter, arch, "sched_setattr", [0])).toBe("allow");
   });
 
+  test("closes message queues where they would be the host's", () => {
+    expect(ask(seccompFilter({ ...whole, sharesIpc: true }), arch, "mq_open")).toBe("ENOSYS");
+    expect(ask(seccompFilter(whole), arch, "mq_open")).toBe("allow");
+  });
+
+  test("shields the supervisor by the number it has in the cell", () => {
+    const filter = seccompFilter({ ...whole, supervisorPid: 2 });
+    expect(ask(filter, arch, "sched_setscheduler", [2])).toBe("EPERM");
+    expect(ask(filter, arch, "setpriority", [0, 2, 19])).toBe("EPERM");
+    expect(ask(filter, arch, "setpriority", [0, 1, 19])).toBe("allow");
+  });
+
   test("lets the template pin a cell that may not change its affinity", () => {
     const filter = seccompFilter({ ...whole, phase: "template", allowAffinity: false });
     expect(ask(filter, arch, "sched_setaffinity", [0])).toBe("allow");

@@ -24,6 +24,10 @@ export interface SeccompOptions {
   readonly allowMemfd: boolean;
   /** false where the cpu limit is an affinity mask that user code must not widen; a template may always */
   readonly allowAffinity: boolean;
+  /** true where the cell has no IPC namespace of its own: message queues would be the host's */
+  readonly sharesIpc?: boolean;
+  /** the supervisor's number inside the cell; it is the first process unless somebody else's tool made the cell */
+  readonly supervisorPid?: number;
 }
 
 export const verdict = {
@@ -52,14 +56,13 @@ const signalsByDescriptor = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
   ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
 } as const;
-const supervisorPid = 1;
 
 const allow = answer(verdict.allow);
 const deny = (code: keyof typeof errno): Instruction[] => answer(verdict.errno(errno[code]));
 
 /** The system call filter of a cell, as an array of struct sock_filter. */
 export function seccompFilter(options: SeccompOptions): Buffer {
-  const { arch, phase } = options;
+  const { arch, phase, supervisorPid = 1 } = options;
   const inSetup = phase === "template";
   const on = (name: SyscallName, rule: readonly Instruction[]) => ifEqual(numbers([name], arch), rule);
   const denied = inSetup ? deniedCalls.filter((name) => !setupCalls.includes(name)) : deniedCalls;
@@ -76,15 +79,16 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...on("socketpair", [...load(argumentLow(0)), ...ifEqual([socketFamily.unix], allow), ...deny("EAFNOSUPPORT")]),
     ...on("personality", [...load(argumentLow(0)), ...ifEqual([0, 0xffffffff], allow), ...deny("EPERM")]),
     ...on("prlimit64", prlimitRule),
-    ...on("setpriority", priorityRule(0)), // PRIO_PROCESS
-    ...on("ioprio_set", priorityRule(1)), // IOPRIO_WHO_PROCESS
+    ...on("setpriority", priorityRule(0, supervisorPid)), // PRIO_PROCESS
+    ...on("ioprio_set", priorityRule(1, supervisorPid)), // IOPRIO_WHO_PROCESS
     // the set-up itself pins a cell to its processors
     ...(inSetup || options.allowAffinity ? [] : on("sched_setaffinity", deny("EPERM"))),
     ...ifEqual(
       numbers(["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"], arch),
-      schedulingRule,
+      schedulingRule(supervisorPid),
     ),
     ...(options.allowMemfd ? [] : on("memfd_create", deny("ENOSYS"))),
+    ...(options.sharesIpc ? on("mq_open", deny("ENOSYS")) : []),
     ...ifEqual(numbers(absentCalls, arch), deny("ENOSYS")),
     ...ifEqual(numbers(denied, arch), deny("EPERM")),
     ...allow,
@@ -154,10 +158,12 @@ const prlimitRule = [
 ];
 
 /** The supervisor has to answer while user code is stuck: nobody else slows it down. Who 0 is the caller itself. */
-const schedulingRule = [...load(argumentLow(0)), ...ifEqual([supervisorPid], deny("EPERM")), ...allow];
+function schedulingRule(supervisorPid: number): Instruction[] {
+  return [...load(argumentLow(0)), ...ifEqual([supervisorPid], deny("EPERM")), ...allow];
+}
 
 /** Groups and users would include the supervisor, so only single processes, and not that one. */
-function priorityRule(singleProcess: number): Instruction[] {
+function priorityRule(singleProcess: number, supervisorPid: number): Instruction[] {
   return [
     ...load(argumentLow(0)),
     ...ifEqual([singleProcess], [...load(argumentLow(1)), ...ifEqual([supervisorPid], deny("EPERM")), ...allow]),

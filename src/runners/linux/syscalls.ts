@@ -52,6 +52,7 @@ const table = {
   mount_setattr: [442, 442],
   move_mount: [429, 429],
   move_pages: [279, 239],
+  mq_open: [240, 180],
   msgget: [68, 186],
   name_to_handle_at: [303, 264],
   nfsservctl: [180, 42],

@@ -1,7 +1,7 @@
-import type { HostRoot } from "./host-root.ts";
+import type { HostRoot } from "../linux/host-root.ts";
+import type { PythonInstallation } from "../linux/python.ts";
 import { cellHostname, cellUid, identityFiles } from "./identity-files.ts";
 import type { ProcMasks } from "./proc-masks.ts";
-import type { PythonInstallation } from "./python.ts";
 
 /** Where Node hands the system call filter to bubblewrap. */
 export const filterDescriptor = 3;

@@ -1,10 +1,11 @@
 import type { Policy } from "../../policy/schema.ts";
 import type { CellMount } from "../linux/mounts.ts";
+import type { PythonInstallation } from "../linux/python.ts";
+import { interpreterBytes, someCores } from "../linux/rlimits.ts";
 import type { KernelSetup } from "../runner.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { ProcMasks } from "./proc-masks.ts";
 import type { ProcessFacts } from "./process-facts.ts";
-import type { PythonInstallation } from "./python.ts";
 
 const tmpBytes = 64 * 1024 * 1024;
 const shmBytes = 64 * 1024 * 1024;
@@ -71,16 +72,6 @@ export function privateFilesBytes(policy: Policy, hasSessionDirectory: boolean):
 
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
 const kernelProcesses = 3;
-
-/** A random run of cores, so that cells do not all sit on the first ones. */
-function someCores(asked: number, available: number): number[] {
-  const count = Math.min(Math.ceil(asked), available);
-  const first = Math.floor(Math.random() * available);
-  return Array.from({ length: count }, (_, index) => (first + index) % available);
-}
-
-/** The interpreter's own pages, which RLIMIT_DATA does not see but the watch does. */
-const interpreterBytes = 32 * 1024 * 1024;
 
 /** What the kernel is told before it runs code. */
 export function kernelSetup(policy: Policy, facts: ProcessFacts, python: PythonInstallation): KernelSetup {

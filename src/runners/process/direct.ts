@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Policy } from "../../policy/schema.ts";
+import { collectText } from "../linux/collect-text.ts";
 import type { CellMount } from "../linux/mounts.ts";
+import type { PythonInstallation } from "../linux/python.ts";
 import { seccompFilter } from "../linux/seccomp.ts";
 import type { FilterArch } from "../linux/syscalls.ts";
 import type { CellExit } from "../runner.ts";
@@ -10,9 +12,7 @@ import { directArguments, filterDescriptor, type JailMount } from "./bubblewrap.
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
-import { collectText } from "./collect-text.ts";
 import type { Host } from "./host.ts";
-import type { PythonInstallation } from "./python.ts";
 
 const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.direct import main; main()";
 /** The shell enters the cell's cgroups before bubblewrap exists; paths are arguments, never part of the script. */

@@ -19,7 +19,7 @@ const denied = "bwrap: No permissions to create new namespace, likely because th
 const uidMapDenied = "bwrap: setting up uid map: Permission denied\n";
 
 const cases: readonly (readonly [string, string, Partial<HostFacts>, RegExp, RegExp])[] = [
-  ["macOS", "", { platform: "darwin" }, /needs Linux, this is macOS/, /wasm or srt/],
+  ["macOS", "", { platform: "darwin" }, /needs Linux, this is macOS/, /the wasm runner/],
   ["Windows", "", { platform: "win32" }, /this is win32/, /wasm/],
   ["WSL 1", "", { isWsl1: true }, /WSL 1/, /wsl --set-version/],
   ["Debian without it", "", { bubblewrap: undefined }, /not installed/, /sudo apt install bubblewrap/],

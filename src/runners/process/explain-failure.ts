@@ -13,7 +13,7 @@ export function explainBubblewrapFailure(stderr: string, facts: HostFacts): Bubb
   if (facts.platform !== "linux") {
     return {
       reason: `the process runner needs Linux, this is ${facts.platform === "darwin" ? "macOS" : facts.platform}`,
-      hint: "use the wasm or srt runner here, or a Linux machine",
+      hint: "use the wasm runner here, or a Linux machine",
     };
   }
   if (facts.isWsl1) {

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { messageOf } from "../../lib/errors.ts";
+import { collectText } from "../linux/collect-text.ts";
+import { findHostRoot } from "../linux/host-root.ts";
 import { privateUids } from "../linux/private-uid.ts";
-import { collectText } from "./collect-text.ts";
 import { explainBubblewrapFailure } from "./explain-failure.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
-import { findHostRoot } from "./host-root.ts";
 
 export type BubblewrapProbe =
   | {

@@ -6,8 +6,10 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
+import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
+import { findPython, type PythonInstallation } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { FilterArch } from "../linux/syscalls.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
@@ -18,10 +20,8 @@ import { groupLimits, kernelSetup } from "./cell-config.ts";
 import { channelClosed } from "./channel-closed.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
-import { prepareKernelFiles } from "./kernel-files.ts";
 import { planProcess } from "./plan.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
-import { findPython, type PythonInstallation } from "./python.ts";
 import { Template } from "./template.ts";
 
 export interface ProcessRunnerOptions extends HostOptions {

@@ -105,7 +105,7 @@ async function compiled(): Promise<string> {
   const output = join(base, "dist");
   const flags = ["--module", "nodenext", "--target", "es2022", "--lib", "es2023,esnext.disposable", "--types", "node"];
   const tsc = join(root, "node_modules/.bin/tsc");
-  const source = join(root, "src/runners/process/janitor.ts");
+  const source = join(root, "src/runners/linux/janitor.ts");
   const settings = [
     "--ignoreConfig",
     "--rewriteRelativeImportExtensions",
@@ -115,7 +115,7 @@ async function compiled(): Promise<string> {
   ];
   await promisify(execFile)(tsc, [...flags, ...settings, "--outDir", output, source], { cwd: root });
   await writeFile(join(output, "package.json"), '{"type":"module"}');
-  return join(output, "runners/process/janitor.js");
+  return join(output, "runners/linux/janitor.js");
 }
 
 function exists(path: string): Promise<boolean> {

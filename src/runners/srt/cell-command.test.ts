@@ -1,0 +1,45 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import type { PythonInstallation } from "../linux/python.ts";
+import { cellCommand, pythonOnHost, type SrtCellConfig } from "./cell-command.ts";
+
+const config: SrtCellConfig = {
+  workspace: '/srv/it\'s $(here) `too`\n"quoted"',
+  identities: [],
+  files: 1,
+  diskBytes: 1,
+  nprocLimit: 1,
+  dataLimit: 1,
+  affinity: [0],
+  filter: "",
+  guard: "",
+};
+
+describe("cellCommand", () => {
+  test("hands paths through a shell as they are", () => {
+    const command = cellCommand("/bin/echo", "/kernel dir", config).replace("exec ", "printf '%s\\0' ");
+    const words = execFileSync("/bin/sh", ["-c", command], { encoding: "utf8" }).split("\0");
+    expect(words.slice(0, 4)).toEqual(["/bin/echo", "-I", "-S", "-B"]);
+    expect(words.at(-3)).toBe("/kernel dir");
+    expect(JSON.parse(words.at(-2) ?? "")).toEqual(config);
+  });
+});
+
+describe("pythonOnHost", () => {
+  const python: PythonInstallation = {
+    executable: "/home/me/py/bin/python3",
+    executableInside: "/opt/python/bin/python3",
+    version: [3, 12, 0],
+    mounts: [{ source: "/home/me/py", target: "/opt/python" }],
+    path: ["/opt/python/lib/python3.12", "/usr/lib/python3/dist-packages", "/opt/python-other"],
+    libraryPath: "/opt/python/lib",
+  };
+
+  test("names import directories where they are, since nothing is mounted elsewhere", () => {
+    expect(pythonOnHost(python)).toEqual({
+      path: ["/home/me/py/lib/python3.12", "/usr/lib/python3/dist-packages", "/opt/python-other"],
+      directories: ["/home/me/py"],
+      libraryPath: "/home/me/py/lib",
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
+import { findHostRoot } from "../linux/host-root.ts";
+import { startJanitor } from "../linux/janitor.ts";
+import { privateUids, type UidRange } from "../linux/private-uid.ts";
+import { findSrtPackage, type SrtPackage } from "./package.ts";
+import { WrapService } from "./wrap-service.ts";
+
+export interface SrtHostOptions {
+  readonly runtimeDir?: string;
+  /** directory of the installed package, where it is not found as a dependency */
+  readonly packagePath?: string;
+}
+
+/** What one host process sets up once for all its cells. */
+export interface SrtHost {
+  readonly srt: SrtPackage;
+  readonly runtimeDir: string;
+  /** removed with this process, however it ends */
+  readonly ownDir: string;
+  /** programs, libraries and single files of /etc without which they do not start */
+  readonly programs: readonly string[];
+  /** uids for cells, when we are root */
+  readonly uids: UidRange | undefined;
+  /** one per uid: srt looks at paths, and its command depends on whose they are */
+  service(uid: number | undefined): WrapService;
+}
+
+/** Finds the package and prepares directories. `cleanup` undoes all of it. */
+export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Promise<SrtHost> {
+  const srt = await findSrtPackage(options.packagePath);
+  if ("missing" in srt) throw new CodecellError("runner_unavailable", srt.missing, { hint: srt.hint });
+  const isRoot = process.getuid?.() === 0;
+  const uids = isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined;
+  if (isRoot && uids === undefined) {
+    // Under srt, root keeps every capability in the cell's user namespace.
+    const hint = "start codecell as an ordinary user, or use the wasm runner";
+    throw new CodecellError("runner_unavailable", "no cell runs as root, and root has no other uid here", { hint });
+  }
+  const tag = `cc${randomBytes(6).toString("hex")}`;
+  const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
+  const ownDir = join(runtimeDir, tag);
+  const janitor = startJanitor({ tag, cgroupDirs: [], directories: [ownDir] });
+  cleanup.defer(() => janitor[Symbol.asyncDispose]());
+  await mkdir(ownDir, { mode: 0o711 });
+  const directory = join(ownDir, "empty");
+  await mkdir(directory, { mode: 0o755 });
+  const { links, directories, etc } = await findHostRoot();
+  const services = new Map<number | undefined, WrapService>();
+  const service = (uid: number | undefined): WrapService => {
+    const known = services.get(uid);
+    if (known?.isAlive) return known;
+    const started = new WrapService({ srt, directory, uid });
+    services.set(uid, started);
+    cleanup.defer(() => started[Symbol.asyncDispose]());
+    return started;
+  };
+  const programs = ["/usr", ...links.map(({ path }) => path), ...directories, ...etc, srt.filterDirectory];
+  return { srt, runtimeDir, ownDir, programs, uids, service };
+}

@@ -1,0 +1,32 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { findSrtPackage, srtInstallHint, srtVersion } from "./package.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "codecell-srt-package-"));
+});
+afterEach(() => rm(directory, { recursive: true }));
+const install = (version: string) =>
+  writeFile(join(directory, "package.json"), JSON.stringify({ version, main: "./dist/index.js" }));
+
+describe("findSrtPackage", () => {
+  test("finds the version this runner is made for", async () => {
+    await install(srtVersion);
+    const entryUrl = `file://${directory}/dist/index.js`;
+    expect(await findSrtPackage(directory)).toMatchObject({ directory, entryUrl });
+  });
+
+  test("takes no other version, and says which command brings the right one", async () => {
+    await install("0.0.78");
+    const answer = { missing: expect.stringContaining("0.0.78"), hint: srtInstallHint };
+    expect(await findSrtPackage(directory)).toMatchObject(answer);
+  });
+
+  test("says how to install it where it is not", async () => {
+    const answer = { missing: expect.stringContaining("not installed"), hint: expect.stringContaining(srtVersion) };
+    expect(await findSrtPackage(join(directory, "nowhere"))).toMatchObject(answer);
+  });
+});

@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+
+export const srtPackageName = "@anthropic-ai/sandbox-runtime";
+/** The one version whose wrapping was examined: it calls itself a preview, and what it leaves open changes with each. */
+export const srtVersion = "0.0.83";
+export const srtInstallHint = `npm install ${srtPackageName}@${srtVersion}`;
+
+export interface SrtPackage {
+  readonly directory: string;
+  /** what the wrap service imports */
+  readonly entryUrl: string;
+  /** of the program that sets the system call filter; the cell has to see it */
+  readonly filterDirectory: string;
+}
+
+export type SrtPackageSearch = SrtPackage | { readonly missing: string; readonly hint: string };
+
+const manifest = z.object({ version: z.string(), main: z.string() });
+
+/** Looks for the optional peer, or in the directory that the caller names. Nothing of it is loaded here. */
+export async function findSrtPackage(packagePath?: string): Promise<SrtPackageSearch> {
+  const directory = packagePath ?? installedDirectory();
+  const text = directory && (await readFile(join(directory, "package.json"), "utf8").catch(() => undefined));
+  if (!directory || !text) return { missing: `${srtPackageName} is not installed`, hint: srtInstallHint };
+  const { version, main } = manifest.parse(JSON.parse(text));
+  if (version !== srtVersion) {
+    const missing = `${srtPackageName} is version ${version}, and this runner is made for ${srtVersion}`;
+    return { missing, hint: srtInstallHint };
+  }
+  return {
+    directory,
+    entryUrl: pathToFileURL(join(directory, main)).href,
+    filterDirectory: join(directory, "vendor", "seccomp"),
+  };
+}
+
+function installedDirectory(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${srtPackageName}/package.json`));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import { ruleNames } from "../../policy/rules.ts";
+import { type PolicyInput, policySchema } from "../../policy/schema.ts";
+import { planSrt } from "./plan.ts";
+
+const plan = (input: PolicyInput = {}) => planSrt(policySchema.parse(input));
+
+describe("planSrt", () => {
+  test("answers every rule once and refuses none of the empty policy", () => {
+    const { rules, refused } = plan();
+    expect(rules.map((one) => one.rule)).toEqual(ruleNames);
+    expect(refused).toEqual([]);
+  });
+
+  test.each<[string, PolicyInput]>([
+    ["isolation.minimum", { isolation: { minimum: "process" } }],
+    ["fs.deps", { fs: { deps: "/srv/deps" } }],
+    ["fs.mounts", { fs: { mounts: [{ source: "/srv/data", target: "/data" }] } }],
+    ["net.enabled", { net: { enabled: true } }],
+    ["proc.cpus", { proc: { cpus: 0.5 } }],
+    ["kernel.image", { kernel: { image: "python:3.12" } }],
+  ])("refuses %s by name, with a reason and a way out", (name, input) => {
+    const { rules, refused } = plan(input);
+    expect(refused.map((one) => one.rule)).toEqual([name]);
+    expect(refused[0]?.reason).not.toBe("");
+    expect(refused[0]?.hint).not.toBe("");
+    expect(rules.map((one) => one.rule)).not.toContain(name);
+  });
+
+  test("takes a directory that keeps its place", () => {
+    expect(plan({ fs: { mounts: [{ source: "/srv/data", target: "/srv/data" }] } }).refused).toEqual([]);
+  });
+
+  test("claims the kernel for no limit that a watchdog holds", () => {
+    const by = Object.fromEntries(plan().rules.map((one) => [one.rule, one.by]));
+    expect(by).toMatchObject({
+      "proc.memory": "supervisor watchdog",
+      "proc.disk": "host watchdog",
+      "proc.pids": "kernel",
+    });
+  });
+
+  test("says that there is no /workspace, and what of the host can be found out", () => {
+    const notes = plan().notes.join("\n");
+    for (const part of ["/workspace does not exist", "no UTS and cgroup namespaces", "paths of mounts"])
+      expect(notes).toContain(part);
+  });
+});

@@ -1,0 +1,45 @@
+import { deadline } from "../../lib/deadline.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { SrtHost } from "./host.ts";
+import { srtSettings } from "./settings.ts";
+import { spawnWrapped } from "./spawn-wrapped.ts";
+
+const trialMs = 1_900;
+const fix = "run `codecell doctor`: what the process runner needs, srt needs too; or use the wasm runner";
+
+/** Runs a command that does nothing in srt's sandbox: whether namespaces can be made here is known only by making them. */
+export async function trySrt(host: SrtHost): Promise<void> {
+  using limit = deadline(trialMs);
+  const passed = new Promise<never>((_, reject) => {
+    limit.signal.addEventListener("abort", () => reject(new Error(messageOf(limit.signal.reason))), { once: true });
+  });
+  const trial = runNothing(host);
+  trial.catch(() => {}); // the limit may have won
+  await Promise.race([trial, passed]).catch((error: unknown) => {
+    if (error instanceof CodecellError && error.code === "runner_unavailable") throw error;
+    throw new CodecellError("runner_unavailable", messageOf(error), { hint: fix, cause: error });
+  });
+}
+
+async function runNothing(host: SrtHost): Promise<void> {
+  const uid = host.uids?.first;
+  const service = host.service(uid);
+  // The proxy alone needs socat, and no cell has one.
+  const errors = (await service.errors).filter((error) => !error.includes("socat"));
+  if (errors.length > 0) {
+    const hint = "apt install bubblewrap ripgrep (Debian, Ubuntu), dnf install bubblewrap ripgrep (Fedora)";
+    throw new CodecellError("runner_unavailable", `sandbox-runtime lacks: ${errors.join("; ")}`, { hint });
+  }
+  const workspace = `${host.ownDir}/empty`;
+  const wrapped = await service.wrap("exit 0", srtSettings({ ...host, workspace, mounts: [], denied: [] }));
+  try {
+    const { exited } = spawnWrapped(wrapped, uid);
+    const { code, signal, diagnostics } = await exited;
+    if (code !== 0) {
+      const said = diagnostics.trim().split("\n").at(-1) || `it ended with ${code ?? signal}`;
+      throw new CodecellError("runner_unavailable", `sandbox-runtime runs no command here: ${said}`, { hint: fix });
+    }
+  } finally {
+    service.ended();
+  }
+}

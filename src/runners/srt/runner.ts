@@ -1,0 +1,178 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { type Logger, silentLogger } from "../../lib/logger.ts";
+import type { Policy } from "../../policy/schema.ts";
+import { ChannelCell, noUsage } from "../channel-cell.ts";
+import { chooseCellUid } from "../linux/cell-user.ts";
+import { watchDisk } from "../linux/disk-watch.ts";
+import { prepareKernelFiles } from "../linux/kernel-files.ts";
+import { type CellMount, resolveMounts } from "../linux/mounts.ts";
+import { prepareWorkspace } from "../linux/prepare-workspace.ts";
+import { findPython, type PythonInstallation } from "../linux/python.ts";
+import { killNotifyFilter } from "../linux/seccomp.ts";
+import type { FilterArch } from "../linux/syscalls.ts";
+import type { EnforcementPlan } from "../receipt.ts";
+import { policyRefused } from "../registry.ts";
+import type { Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import { cellCommand, hostPaths, pythonOnHost } from "./cell-command.ts";
+import { srtCellConfig, srtKernelSetup } from "./cell-setup.ts";
+import { openSrtHost, type SrtHost, type SrtHostOptions } from "./host.ts";
+import { srtVersion } from "./package.ts";
+import { planSrt } from "./plan.ts";
+import { trySrt } from "./probe.ts";
+import { srtSettings } from "./settings.ts";
+import { spawnWrapped } from "./spawn-wrapped.ts";
+
+export interface SrtRunnerOptions extends SrtHostOptions {
+  readonly logger?: Logger;
+}
+
+const guarantees: readonly Guarantee[] = [
+  "no-network",
+  "private-filesystem",
+  "private-processes",
+  "empty-environment",
+  "syscall-filter",
+  "crash-recovery",
+];
+
+/** Anthropic's sandbox-runtime, an optional peer: its namespaces and filter, our kernel and limits. Making it starts nothing. */
+export function srtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
+  return new SrtRunner(options);
+}
+
+class SrtRunner implements SandboxRunner {
+  readonly name = "srt";
+  readonly takesWorkspace = true;
+  readonly #options: SrtRunnerOptions;
+  readonly #logger: Logger;
+  readonly #cleanup = new Cleanup();
+  readonly #pythons = new Map<string, Promise<PythonInstallation>>();
+  #host: Promise<SrtHost> | undefined;
+  #trial: Promise<void> | undefined;
+  #cells = 0;
+
+  constructor(options: SrtRunnerOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  async probe(): Promise<Probe> {
+    if (process.platform !== "linux") {
+      const reason = "the kernel inside the cell needs Linux: /proc, inotify and packets between processes";
+      return { available: false, reason, hint: "use the wasm runner" };
+    }
+    if (process.arch !== "x64" && process.arch !== "arm64") {
+      const reason = `there is no system call filter for ${process.arch}`;
+      return { available: false, reason, hint: "use the wasm runner" };
+    }
+    try {
+      const host = await this.#openHost();
+      await this.#python(undefined);
+      this.#trial ??= trySrt(host);
+      await this.#trial;
+    } catch (error) {
+      this.#trial = undefined;
+      if (!(error instanceof CodecellError)) throw error;
+      return { available: false, reason: error.message, hint: error.hint ?? "" };
+    }
+    return { available: true, version: `sandbox-runtime ${srtVersion}`, guarantees };
+  }
+
+  async plan(policy: Policy): Promise<EnforcementPlan> {
+    return planSrt(policy);
+  }
+
+  async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
+    const plan = planSrt(spec.policy);
+    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
+    const host = await this.#openHost();
+    const python = await this.#python(spec.policy.kernel.python);
+    const mounts = await resolveMounts(spec.policy);
+    refuseMoved(mounts);
+    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
+    const guard = killNotifyFilter(arch());
+    const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, guard);
+    await using cleanup = new Cleanup();
+    const workspace = await this.#workspace(spec, host, mounts, uid, cleanup);
+    const onHost = pythonOnHost(python);
+    const programs = [...host.programs, ...onHost.directories, kernelDirectory];
+    const settings = srtSettings({ programs, workspace, ...hostPaths(mounts) });
+    const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: arch(), guard });
+    const service = host.service(uid);
+    const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings);
+    cleanup.defer(() => service.ended());
+    signal?.throwIfAborted();
+    const process = spawnWrapped(wrapped, uid);
+    cleanup.defer(process.kill);
+    const cell = new ChannelCell({
+      id: spec.id,
+      ...process,
+      usage: async () => noUsage,
+      setup: srtKernelSetup(spec.policy, onHost, workspace),
+      receipt: {
+        runner: this.name,
+        runnerVersion: `sandbox-runtime ${srtVersion}`,
+        policyHash: spec.policyHash,
+        rules: plan.rules,
+        notes: plan.notes,
+      },
+      cleanup: cleanup.move(),
+    });
+    watchDisk(cell, workspace, spec.policy.proc.diskBytes, this.#logger);
+    return cell;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#cleanup[Symbol.asyncDispose]();
+  }
+
+  /** Where the cell works: the policy's directory, the session's own, or one that ends with the cell. */
+  async #workspace(
+    spec: CellSpec,
+    host: SrtHost,
+    mounts: readonly CellMount[],
+    uid: number | undefined,
+    cleanup: Cleanup,
+  ): Promise<string> {
+    const asked = mounts.find(({ rule }) => rule === "fs.workspace");
+    if (asked) return asked.source;
+    const own = spec.workspace && join(spec.workspace.root, spec.workspace.name);
+    const directory = own ?? join(host.ownDir, `w${++this.#cells}`);
+    if (own === undefined) {
+      await mkdir(directory, { mode: 0o700 });
+      cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+    }
+    await prepareWorkspace(directory, uid);
+    return directory;
+  }
+
+  #openHost(): Promise<SrtHost> {
+    this.#host ??= openSrtHost(this.#options, this.#cleanup).catch((error: unknown) => {
+      this.#host = undefined; // a package that is installed later is found later
+      throw error;
+    });
+    return this.#host;
+  }
+
+  #python(requested: string | undefined): Promise<PythonInstallation> {
+    return findPython(requested, { forOtherUid: process.getuid?.() === 0, cache: this.#pythons });
+  }
+}
+
+/** A link on the way makes the real place another one than the policy names. */
+function refuseMoved(mounts: readonly CellMount[]): void {
+  const moved = mounts.find(({ rule, source, target }) => rule === "fs.mounts" && source !== target);
+  if (!moved) return;
+  const message = `fs.mounts: sandbox-runtime maps no paths, and ${moved.target} is in truth ${moved.source}`;
+  throw new CodecellError("policy_refused", message, {
+    hint: `write ${moved.source} as source and target, or use the process runner`,
+    details: { rule: "fs.mounts" },
+  });
+}
+
+function arch(): FilterArch {
+  return process.arch === "arm64" ? "arm64" : "x64";
+}

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import { skipOrFail } from "../contract/required.ts";
+import { eventually, hostProcesses, run, within } from "../support/process-cells.ts";
+import { testedSrtRunner } from "../support/srt.ts";
+
+const sample = testedSrtRunner();
+const skips = skipOrFail("srt", await sample.probe());
+await sample[Symbol.asyncDispose]();
+
+const children = (part: string) =>
+  hostProcesses().filter(({ command, status }) => Number(status.PPid) === process.pid && command.includes(part));
+
+describe.skipIf(skips)("a fault in the srt runner", () => {
+  let codecell: Codecell;
+  beforeAll(async () => {
+    codecell = await Codecell.open({ policy: parsePolicy({}), runners: [testedSrtRunner()] });
+  });
+  afterAll(() => codecell?.close());
+
+  test("that kills the process which asks sandbox-runtime harms no cell, and the next one starts", async () => {
+    await using session = await codecell.openSession();
+    const services = children("wrapWithSandbox");
+    expect(services).not.toEqual([]);
+    for (const { pid } of services) process.kill(pid, "SIGKILL");
+    await eventually(() => children("wrapWithSandbox").length === 0);
+    expect(await run(session, "6 * 7")).toMatchObject({ result: "42" });
+    await using next = await codecell.openSession();
+    expect(await run(next, "6 * 7")).toMatchObject({ result: "42" });
+  });
+
+  test("that kills the cell ends its run, and another session does not notice", async () => {
+    await using other = await codecell.openSession();
+    const before = new Set(children("--unshare-net").map(({ pid }) => pid));
+    await using session = await codecell.openSession();
+    const [cell] = children("--unshare-net").filter(({ pid }) => !before.has(pid));
+    const going = session.run("import time\nprint('on', flush=True)\ntime.sleep(30)");
+    for await (const _ of going) process.kill(cell?.pid ?? Number.NaN, "SIGKILL");
+    expect(await within(10_000, going.result)).toMatchObject({ status: "crashed", state: "lost" });
+    expect(await run(other, "6 * 7")).toMatchObject({ result: "42" });
+  });
+
+  test("that ends the runner leaves no process", async () => {
+    const own = await Codecell.open({ policy: parsePolicy({}), runners: [testedSrtRunner()] });
+    const session = await own.openSession();
+    await run(session, "1");
+    const services = children("wrapWithSandbox").length;
+    await own.close();
+    expect(await eventually(() => children("wrapWithSandbox").length < services)).toBe(true);
+    expect(await eventually(() => children("--unshare-net").length === 0)).toBe(true);
+  });
+});

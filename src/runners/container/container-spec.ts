@@ -1,5 +1,6 @@
 import type { Policy } from "../../policy/schema.ts";
 import type { CellMount } from "../linux/mounts.ts";
+import { type BindMount, mountFields } from "./bind-mounts.ts";
 import type { EngineKind } from "./engine-address.ts";
 
 /** Where a cell keeps its own files in memory, whatever the policy says. */
@@ -23,6 +24,9 @@ const hiddenPaths = [
   ...["/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats", "/sys"],
 ];
 const fixedPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+/** What a cell sees in /etc of users, names and name servers: one user, `localhost`, and nothing of the host's. */
+export const identityFiles = ["passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"] as const;
 
 export interface ContainerParts {
   readonly policy: Policy;
@@ -51,13 +55,6 @@ export interface ContainerParts {
   readonly processLimit: number | undefined;
   /** the user namespace of the engine's own choice is given up, because host directories have owners of the host's */
   readonly usesHostUsers: boolean;
-}
-
-interface Bind {
-  readonly Type: "bind";
-  readonly Source: string;
-  readonly Target: string;
-  readonly ReadOnly: boolean;
 }
 
 /** Pure: the container that a policy asks for, as the Engine API takes it. */
@@ -94,7 +91,7 @@ export function containerSpec(parts: ContainerParts) {
       IpcMode: "private",
       CgroupnsMode: "private",
       CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
+      SecurityOpt: ["no-new-privileges", ...(parts.engine === "podman" ? [`mask=${hiddenPaths.join(":")}`] : [])],
       PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
       Memory: containerMemoryBytes(parts),
       MemorySwap: containerMemoryBytes(parts),
@@ -106,8 +103,8 @@ export function containerSpec(parts: ContainerParts) {
       ],
       ShmSize: scratchBytes.shared,
       Tmpfs: memoryFiles(parts),
-      Mounts: binds(parts),
-      MaskedPaths: hiddenPaths,
+      ...mountFields(parts.engine, binds(parts)),
+      MaskedPaths: hiddenPaths, // Podman passes over this one, and takes the list as a security option
       ReadonlyPaths: fixedPaths,
       LogConfig: { Type: "none", Config: {} }, // what a cell says is for its session, not for the engine's disk
       Init: false, // our supervisor is pid 1, and reaps
@@ -153,18 +150,19 @@ function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Recor
   const own =
     engine === "podman" ? "mode=1777" : `mode=755,uid=${user.uid},gid=${user.gid},nr_inodes=${inodes.workspace}`;
   const open = engine === "podman" ? "mode=1777" : `mode=1777,nr_inodes=${inodes.tmp}`;
+  const closed = "ro,noexec,nosuid,nodev,size=4096,mode=555,notmpcopyup";
   return {
     "/tmp": `${common},size=${scratchBytes.tmp},${open}`,
+    // Podman makes these writable and without a limit when the root is read-only, unless something is there already
+    ...(engine === "podman" ? { "/run": closed, "/var/tmp": closed } : {}),
     ...(hasDirectory ? {} : { "/workspace": `${common},size=${policy.proc.diskBytes},${own}` }),
   };
 }
 
-function binds(parts: ContainerParts): Bind[] {
+function binds(parts: ContainerParts): BindMount[] {
   return [
     bind(parts.kernelDirectory, "/.kernel", true),
-    ...["passwd", "group", "nsswitch.conf"].map((name) =>
-      bind(`${parts.identityDirectory}/${name}`, `/etc/${name}`, true),
-    ),
+    ...identityFiles.map((name) => bind(`${parts.identityDirectory}/${name}`, `/etc/${name}`, true)),
     ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", false)]),
     ...parts.mounts.flatMap((mount) => [
       bind(mount.source, mount.target, mount.readOnly),
@@ -177,6 +175,6 @@ function binds(parts: ContainerParts): Bind[] {
   ];
 }
 
-function bind(source: string, target: string, readOnly: boolean): Bind {
-  return { Type: "bind", Source: source, Target: target, ReadOnly: readOnly };
+function bind(source: string, target: string, readOnly: boolean): BindMount {
+  return { source, target, readOnly };
 }

@@ -20,7 +20,7 @@ import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { usageReader } from "./cell-usage.ts";
 import { startContainer } from "./container.ts";
-import { containerSpec } from "./container-spec.ts";
+import { containerSpec, identityFiles } from "./container-spec.ts";
 import { defaultImage } from "./default-image.ts";
 import { askEngine, type Engine, type EngineProbe, findEngine } from "./engine.ts";
 import { type AddressFacts, addressFacts, type EngineKind, parseEngineAddress } from "./engine-address.ts";
@@ -183,7 +183,7 @@ class ContainerRunner implements SandboxRunner {
         emptyDirectory: home.emptyDirectory,
         labels: home.labels,
         checksIdentities: !hasOwnKernel && isLocal(engine),
-        filter: hasOwnKernel ? undefined : "cell.bpf",
+        filter: "cell.bpf",
         usesHostUsers: engine.remapsUsers,
         processLimit: home.processLimit,
       }),
@@ -351,8 +351,11 @@ async function identityDirectory(home: Home, { uid, gid }: { uid: number; gid: n
   const files = {
     passwd: `root:x:0:0:root:/:/usr/sbin/nologin\ncell:x:${uid}:${gid}:cell:/workspace:/bin/sh\n`,
     group: `root:x:0:\ncell:x:${gid}:\n`,
+    hosts: "127.0.0.1 localhost cell\n::1 localhost\n",
+    // empty: Podman would write the host's name servers, and its other names into /etc/hosts
+    "resolv.conf": "",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
-  };
+  } satisfies Record<(typeof identityFiles)[number], string>;
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o644 });
   return directory;
 }

@@ -8,7 +8,7 @@ export default defineConfig({
       {
         test: {
           name: "runtime",
-          include: ["test/{contract,escape,fault,e2e}/**/*.test.ts"],
+          include: ["test/{contract,parity,escape,fault,e2e}/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -3,6 +3,8 @@ from .pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import sys
 
+import _signal
+
 from .kill_guard import filter_pointer
 from .lean_json import loads
 from .limits import set_limits
@@ -27,6 +29,10 @@ def main():
     posix.chdir("/workspace")
     set_limits(cell)
     set_dumpable(0)
+    if not cell["guard"]:
+        # gVisor sends it to a stopped process when a child ends, as if its group had lost the terminal just then: the
+        # worker, which stands still while what it left behind is killed, would die of it
+        _signal.signal(_signal.SIGHUP, _signal.SIG_IGN)
     add_filter(cell["filter"])
     notify_filter = read_file("/.kernel/notify.bpf") if cell["guard"] else b""
     posix.dup2(null, 2)  # until here the engine's log says what went wrong

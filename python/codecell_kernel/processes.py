@@ -99,23 +99,39 @@ def alive(pid):
     return state != b"" and state != b"Z"
 
 
-def resident_bytes(left_out):
+def resident_bytes(left_out, limit):
     """Resident memory of the cell's processes, for hosts without a memory cgroup.
 
     Shared anonymous memory counts in each process that has it: it is in no file system, so nothing else bounds it.
+    A kernel that keeps no such figure (gVisor) tells the whole of a process. Pages that a child shares with its parent
+    count twice in that sum, so when it is over the limit the cell's own kernel is asked for all that it gave out.
     """
-    total = 0
+    total = whole = 0
     for pid in pids():
         if pid not in left_out:
-            for line in read_proc(pid, "status").split(b"\n"):
-                if line.startswith((b"RssAnon:", b"RssShmem:")):
-                    total += int(line.split()[1]) << 10
-    return total
+            found = memory_figures(read_proc(pid, "status"))
+            if b"RssAnon" in found:
+                total += found[b"RssAnon"] + found.get(b"RssShmem", 0)
+            else:
+                whole += found.get(b"VmRSS", 0)
+    if total + whole > limit and whole:
+        whole = min(whole, memory_figures(read_proc("", "meminfo")).get(b"AnonPages", whole))
+    return total + whole
+
+
+def memory_figures(text):
+    """What the lines that tell of resident memory say, in bytes."""
+    figures = {}
+    for line in text.split(b"\n"):
+        if line.startswith((b"RssAnon:", b"RssShmem:", b"VmRSS:", b"AnonPages:")):
+            name, value = line.split()[:2]
+            figures[name[:-1]] = int(value) << 10
+    return figures
 
 
 def read_proc(pid, name):
     try:
-        fd = posix.open("/proc/%d/%s" % (pid, name), posix.O_RDONLY | posix.O_CLOEXEC)
+        fd = posix.open("/proc/%s/%s" % (pid, name), posix.O_RDONLY | posix.O_CLOEXEC)
     except OSError:
         return b""
     try:

@@ -13,6 +13,7 @@ import _signal
 BASH = "/bin/bash"
 MAX_STATE = 4 << 20
 GRACE_SECONDS = 0.4
+ASK_AGAIN_MS = 5
 # fd 3: state in, fd 4: state out, fd 5: the code. All are closed before user code runs, except 4, which the trap needs.
 SCRIPT = r"""
 __codecell_save() {
@@ -86,21 +87,26 @@ class Shell:
     def exchange(self, pid, ours, state, code):
         """Feeds state and code, collects the new state, until bash has ended.
 
-        Its end is seen by a pidfd, not by the pipe's: a background process may hold the pipe for ever.
+        Its end is seen by a pidfd, not by the pipe's: a background process may hold the pipe for ever. A kernel that
+        has none (gVisor, for long) is asked again and again.
         """
         outgoing = {ours[0]: memoryview(state), ours[2]: memoryview(code)}
         saved = Saved(ours[1])
         poll = select.poll()
         for fd in ours:
             posix.set_blocking(fd, False)
-        pidfd = posix.pidfd_open(pid)
-        poll.register(pidfd, select.POLLIN)
+        pidfd = open_pidfd(pid)
+        if pidfd >= 0:
+            poll.register(pidfd, select.POLLIN)
         poll.register(ours[1], select.POLLIN)
         for fd in outgoing:
             poll.register(fd, select.POLLOUT)
         try:
             while True:
-                for fd, _ in poll.poll():
+                if pidfd < 0 and ended(pid):
+                    saved.drain()
+                    return saved.data
+                for fd, _ in poll.poll(None if pidfd >= 0 else ASK_AGAIN_MS):
                     if fd == pidfd:
                         saved.drain()
                         return saved.data
@@ -114,7 +120,8 @@ class Shell:
                         posix.close(fd)
                         ours[ours.index(fd)] = -1
         finally:
-            posix.close(pidfd)
+            if pidfd >= 0:
+                posix.close(pidfd)
 
     def stop(self, pid, ours):
         """Interrupts the whole foreground group; what ignores that is killed."""
@@ -162,6 +169,14 @@ def pipe_pair():
     for fd in pair:
         posix.close(fd)
     return moved
+
+
+def open_pidfd(pid):
+    """-1 where the kernel does not have such descriptors."""
+    try:
+        return posix.pidfd_open(pid)
+    except OSError:
+        return -1
 
 
 def feed(fd, data):

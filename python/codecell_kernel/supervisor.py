@@ -180,7 +180,8 @@ class Supervisor:
         self.watch_processes()
         active = [branch for branch in self.branches.values() if branch.active is not None]
         self.memory_due = now + (MEMORY_WATCH_SECONDS if active else IDLE_MEMORY_WATCH_SECONDS)
-        if resident_bytes(self.kept(workers=False)) <= self.config["watchMemoryBytes"]:
+        limit = self.config["watchMemoryBytes"]
+        if resident_bytes(self.kept(workers=False), limit) <= limit:
             return
         if active:
             active[-1].end("out_of_memory", kill=True)

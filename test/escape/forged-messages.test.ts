@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
-import { bothLayouts, forging, idle, openCells, run, skipsProcess, within } from "../support/process-cells.ts";
+import {
+  bothLayouts,
+  describeAttacks,
+  forging,
+  idle,
+  openCells,
+  run,
+  skipsProcess,
+  within,
+} from "../support/process-cells.ts";
 
 /** Code that speaks for the worker while run 2 goes on. */
 const forgeries: readonly (readonly [string, string])[] = [
@@ -45,7 +54,7 @@ const forgeries: readonly (readonly [string, string])[] = [
   ["packets without the token", "[os.write(_worker.replies, os.urandom(n)) for n in (1, 16, 19, 20, 21, 60000)]"],
 ];
 
-describe.skipIf(skipsProcess).each(bothLayouts)("a forged message in the $name", (layout) => {
+describeAttacks(bothLayouts, "a forged message in the $name", (layout) => {
   let codecell: Codecell;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "5s" } });

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
-import { everyLayout, look, openCells, run, skipsProcess } from "../support/process-cells.ts";
+import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 
 /** Never written whole into code that goes into the cell: finding it there would prove nothing. */
 const canary = `canary${randomBytes(12).toString("hex")}`;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await Promise.all(planted.map((directory) => rm(directory, { recursive: true, force: true })));
 });
 
-describe.skipIf(skipsProcess).each(everyLayout)("secrets of the host from the $name", (layout) => {
+describeAttacks(everyLayout, "secrets of the host from the $name", (layout) => {
   let codecell: Codecell;
   let session: Session;
   beforeAll(async () => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
-import { everyLayout, look, openCells, run, skipsProcess } from "../support/process-cells.ts";
+import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 
 const prelude = `
 import ctypes, os, json
@@ -13,7 +13,7 @@ def call(number, *args):
     return ctypes.get_errno() if result < 0 else 0
 `;
 
-describe.skipIf(skipsProcess || process.arch !== "x64").each(everyLayout)("the kernel from the $name", (layout) => {
+describeAttacks(everyLayout, "the kernel from the $name", (layout) => {
   let codecell: Codecell;
   let session: Session;
   beforeAll(async () => {

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import {
+  describeAttacks,
   eventually,
   everyLayout,
   idle,
   marked,
   openCells,
   run,
-  skipsProcess,
   within,
 } from "../support/process-cells.ts";
 
@@ -43,7 +43,7 @@ ${way}
 time.sleep(0.05)`;
 }
 
-describe.skipIf(skipsProcess).each(everyLayout)("what a program leaves behind in the $name", (layout) => {
+describeAttacks(everyLayout, "what a program leaves behind in the $name", (layout) => {
   let codecell: Codecell;
   let lasting: Codecell;
   let session: Session;

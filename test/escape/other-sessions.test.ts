@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
-import { everyLayout, look, openCells, run, skipsProcess } from "../support/process-cells.ts";
+import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 
 /** What one session leaves in every place that namespaces are meant to keep apart. */
 const leave = `
@@ -53,7 +53,7 @@ attempt("any of /run", lambda: bool(os.listdir("/run")))
 attempt("cgroup path", lambda: any(line.strip().split(":")[2] != "/" for line in open("/proc/self/cgroup")))
 print(json.dumps(found))`;
 
-describe.skipIf(skipsProcess).each(everyLayout)("another session in the $name", (layout) => {
+describeAttacks(everyLayout, "another session in the $name", (layout) => {
   let codecell: Codecell;
   let other: Codecell;
   let victim: Session;

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
-import { bothLayouts, forging, idle, openCells, run, skipsProcess, within } from "../support/process-cells.ts";
+import {
+  bothLayouts,
+  describeAttacks,
+  forging,
+  idle,
+  openCells,
+  run,
+  skipsProcess,
+  within,
+} from "../support/process-cells.ts";
 
 const others = "[int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, os.getpid())]";
 
@@ -33,7 +42,7 @@ const murders: readonly (readonly [string, string])[] = [
   ],
 ];
 
-describe.skipIf(skipsProcess).each(bothLayouts)("the parked copy in the $name", (layout) => {
+describeAttacks(bothLayouts, "the parked copy in the $name", (layout) => {
   let codecell: Codecell;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "10s" } });

@@ -3,6 +3,7 @@ import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import {
   bothLayouts,
+  describeAttacks,
   everyLayout,
   hasMemoryGroup,
   hostProcesses,
@@ -76,7 +77,7 @@ const bombs: readonly (readonly [string, string])[] = [
   ],
 ];
 
-describe.skipIf(skipsProcess).each(everyLayout)("a bomb in the $name", (layout) => {
+describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
   let codecell: Codecell;
   let session: Session;
   beforeAll(async () => {

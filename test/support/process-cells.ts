@@ -1,16 +1,22 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { describe } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { HostOptions } from "../../src/runners/process/host.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
+import type { SandboxRunner } from "../../src/runners/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { skipOrFail } from "../contract/required.ts";
+import { isMissing, tiers } from "./tiers.ts";
 
 export interface Layout {
   readonly name: string;
   readonly options: HostOptions;
+  /** another runner than the process runner */
+  readonly make?: () => SandboxRunner;
+  readonly isMissing?: boolean;
 }
 
 const sample = processRunner();
@@ -29,9 +35,32 @@ const withoutGroups: Layout = {
 export const bothLayouts: readonly Layout[] = [template, direct];
 export const everyLayout: readonly Layout[] = [template, direct, withoutGroups];
 
+const containerTiers: readonly Layout[] = await Promise.all(
+  tiers
+    .filter(({ name }) => name === "docker" || name === "podman" || name === "gvisor")
+    .map(async (tier) => ({ name: tier.name, options: {}, make: tier.make, isMissing: await isMissing(tier) })),
+);
+
+/** The same attacks on every layout of the process runner and on each container tier that this machine has. */
+export function describeAttacks(
+  layouts: readonly Layout[],
+  title: string,
+  attacks: (layout: Layout) => void,
+  containers: readonly Layout[] = containerTiers,
+): void {
+  for (const layout of layouts)
+    describe.skipIf(skipsProcess)(title.replace("$name", layout.name), () => attacks(layout));
+  for (const tier of containers)
+    describe.skipIf(tier.isMissing)(title.replace("$name", tier.name), () => attacks(tier));
+}
+
+/** The container tiers whose cells run on the host's kernel. */
+export const sharedKernelTiers = containerTiers.filter(({ name }) => name !== "gvisor");
+
 /** A policy's sessions in one layout. */
 export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<Codecell> {
-  return Codecell.open({ policy: parsePolicy(policy), runners: [processRunner(layout.options)] });
+  const runner = layout.make?.() ?? processRunner(layout.options);
+  return Codecell.open({ policy: parsePolicy(policy), runners: [runner] });
 }
 
 /** Runs code that is expected to get through, and gives back what its last expression printed as JSON. */

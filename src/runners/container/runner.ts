@@ -20,7 +20,7 @@ import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { usageReader } from "./cell-usage.ts";
 import { startContainer } from "./container.ts";
-import { containerSpec, identityFiles } from "./container-spec.ts";
+import { containerSpec, type identityFiles } from "./container-spec.ts";
 import { defaultImage } from "./default-image.ts";
 import { askEngine, type Engine, type EngineProbe, findEngine } from "./engine.ts";
 import { type AddressFacts, addressFacts, type EngineKind, parseEngineAddress } from "./engine-address.ts";
@@ -290,7 +290,8 @@ class ContainerRunner implements SandboxRunner {
     if (known) return await known;
     this.#logger.info("examining the image", { image });
     const arch = engine.arch ?? "x64";
-    const limits = { allowMemfd: true, allowAffinity: true };
+    const hasOwnKernel = this.#kind.runtime !== undefined;
+    const limits = { allowMemfd: true, allowAffinity: true, shieldsSupervisor: hasOwnKernel };
     const preparing = prepareImageKernel({
       ...{ engine, image, imageId: id, user, runtimeDir: home.runtimeDir, labels: home.labels },
       processLimit: home.processLimit,

@@ -28,6 +28,8 @@ export interface SeccompOptions {
   readonly sharesIpc?: boolean;
   /** the supervisor's number inside the cell; it is the first process unless somebody else's tool made the cell */
   readonly supervisorPid?: number;
+  /** true where the cell's kernel, unlike Linux, lets its first process be killed from inside; tells nothing of copies */
+  readonly shieldsSupervisor?: boolean;
 }
 
 export const verdict = {
@@ -56,6 +58,8 @@ const signalsByDescriptor = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
   ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
 } as const;
+/** Ways to send a signal whose first argument is the process that gets it, or to get a handle of that process. */
+const callsByPid = signalCalls.filter((name) => name !== "pidfd_send_signal");
 
 const allow = answer(verdict.allow);
 const deny = (code: keyof typeof errno): Instruction[] => answer(verdict.errno(errno[code]));
@@ -79,13 +83,14 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...on("socketpair", [...load(argumentLow(0)), ...ifEqual([socketFamily.unix], allow), ...deny("EAFNOSUPPORT")]),
     ...on("personality", [...load(argumentLow(0)), ...ifEqual([0, 0xffffffff], allow), ...deny("EPERM")]),
     ...on("prlimit64", prlimitRule),
+    ...(options.shieldsSupervisor ? ifEqual(numbers(callsByPid, arch), unlessSupervisor(supervisorPid)) : []),
     ...on("setpriority", priorityRule(0, supervisorPid)), // PRIO_PROCESS
     ...on("ioprio_set", priorityRule(1, supervisorPid)), // IOPRIO_WHO_PROCESS
     // the set-up itself pins a cell to its processors
     ...(inSetup || options.allowAffinity ? [] : on("sched_setaffinity", deny("EPERM"))),
     ...ifEqual(
       numbers(["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"], arch),
-      schedulingRule(supervisorPid),
+      unlessSupervisor(supervisorPid),
     ),
     ...(options.allowMemfd ? [] : on("memfd_create", deny("ENOSYS"))),
     ...(options.sharesIpc ? on("mq_open", deny("ENOSYS")) : []),
@@ -158,7 +163,7 @@ const prlimitRule = [
 ];
 
 /** The supervisor has to answer while user code is stuck: nobody else slows it down. Who 0 is the caller itself. */
-function schedulingRule(supervisorPid: number): Instruction[] {
+function unlessSupervisor(supervisorPid: number): Instruction[] {
   return [...load(argumentLow(0)), ...ifEqual([supervisorPid], deny("EPERM")), ...allow];
 }
 

@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { availableParallelism, homedir, hostname, networkInterfaces, tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CodecellError } from "../../src/lib/errors.ts";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { syscallNumber } from "../../src/runners/linux/syscalls.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { isMissing, type Tier, tiers } from "../support/tiers.ts";
+import { type Probe, prelude, type Verdict } from "./probe.ts";
+import { probes } from "./probes.ts";
+
+const calls = [
+  ...(["mount", "umount2", "open_by_handle_at", "ptrace", "process_vm_readv", "prctl", "unshare", "setns"] as const),
+  ...(["bpf", "perf_event_open", "add_key", "keyctl", "io_uring_setup", "userfaultfd", "personality"] as const),
+  ...(["finit_module", "syslog", "settimeofday", "reboot"] as const),
+];
+const arch = process.arch === "arm64" ? "arm64" : "x64";
+const secret = randomBytes(16).toString("hex");
+const variable = "CODECELL_PARITY_SECRET";
+const abstract = `codecell-parity-${process.pid}`;
+const servers: Server[] = [];
+let home: string;
+let facts: Record<string, unknown>;
+
+/** What a cell would have to reach: listeners, a file in the home directory, a variable. */
+beforeAll(async () => {
+  process.env[variable] = secret;
+  home = await mkdtemp(join(homedir(), "codecell-parity-")).catch(() => mkdtemp(join(tmpdir(), "codecell-parity-")));
+  await writeFile(join(home, "secret.txt"), secret, { mode: 0o644 });
+  const port = await listen({ host: "::", port: 0 });
+  await listen({ path: `\0${abstract}` });
+  await listen({ path: join(home, "listener.sock") });
+  const outer = Object.values(networkInterfaces()).flat();
+  facts = {
+    ...{ port, abstract, secret, variable },
+    address: outer.find((one) => one && !one.internal && one.family === "IPv4")?.address ?? "192.0.2.1",
+    file: join(home, "secret.txt"),
+    socket: join(home, "listener.sock"),
+    engine: /^unix:\/\/(.+)/.exec(process.env.DOCKER_HOST ?? "")?.[1] ?? "",
+    mark: "vitest",
+    names: [...new Set([hostname(), home, homedir(), userInfo().username, process.cwd()])].filter(isTelling),
+    processors: availableParallelism(),
+    calls: Object.fromEntries(calls.map((name) => [name, syscallNumber(name, arch)])),
+  };
+});
+afterAll(async () => {
+  delete process.env[variable];
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  await rm(home, { recursive: true, force: true });
+});
+
+/** A host that is called like a cell, or a user like every system's, tells nothing. */
+function isTelling(name: string): boolean {
+  return name.length > 2 && !["root", "cell", "localhost", "/root"].includes(name);
+}
+
+async function listen(options: { host?: string; port?: number; path?: string }): Promise<number> {
+  const server = createServer((socket) => socket.destroy());
+  servers.push(server);
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(options, resolve));
+  const address = server.address();
+  return typeof address === "object" && address ? address.port : 0;
+}
+
+const missing = await Promise.all(tiers.map(isMissing));
+
+for (const [index, tier] of tiers.entries()) {
+  describe.skipIf(missing[index])(`a program in ${tier.name}`, () => {
+    let codecell: Codecell;
+    let session: Session;
+    let deps: string;
+    beforeAll(async () => {
+      deps = await mkdtemp(join(tmpdir(), "codecell-deps-"));
+      codecell = await Codecell.open({ policy: parsePolicy(policyFor(tier, deps)), runners: [tier.make()] });
+      session = await codecell.openSession();
+    });
+    afterAll(async () => {
+      await codecell?.close();
+      await rm(deps, { recursive: true, force: true });
+    });
+
+    test.each(probes.map((probe) => [probe.name, probe] as const))("%s", async (_, probe) => {
+      if (probe.afterIdle) await new Promise((resolve) => setTimeout(resolve, 200));
+      const { verdict, because } = expected(probe, tier);
+      expect(await verdictOf(session, probe), because).toEqual(verdict);
+    });
+
+    test("answers after all of them", async () => {
+      expect(await session.run("40 + 2").result).toMatchObject({ status: "ok", result: "42" });
+    });
+  });
+}
+
+function policyFor({ name }: Tier, deps: string) {
+  return {
+    proc: { memory: "384MiB", disk: "16MiB", pids: 32, files: 128, output: "64KiB", timeout: "20s" },
+    env: { GREETING: "hello" },
+    ...(name === "wasm" ? {} : { fs: { deps } }),
+  };
+}
+
+function expected(probe: Probe, { name }: Tier): { verdict: Verdict; because: string } {
+  return probe.except?.[name] ?? { verdict: probe.expect, because: "the same on every tier" };
+}
+
+async function verdictOf(session: Session, { code, language = "python", name }: Probe): Promise<Verdict> {
+  try {
+    if (language === "python") await session.set("host", facts as never);
+    const program = language === "python" ? `${prelude}\n${code}\nprint(json.dumps(verdict))` : code;
+    const timeoutMs = name === "runs without end" ? 300 : 20_000;
+    const result = await session.run(program, { language, timeoutMs }).result;
+    if (result.status === "ok") return JSON.parse(result.stdout) as Verdict;
+    // a limit ends the run, or the allocation fails: both hold it
+    if (result.error?.name === "MemoryError") return "out_of_memory";
+    return result.status === "error" ? (result.error?.name ?? "error") : result.status;
+  } catch (error) {
+    if (error instanceof CodecellError) return error.code;
+    throw error;
+  }
+}

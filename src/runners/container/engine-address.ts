@@ -34,9 +34,14 @@ export function addressFacts(env: NodeJS.ProcessEnv = process.env): AddressFacts
   };
 }
 
-/** Where engines may listen, best first. A variable or a context that names one is the only candidate of its kind. */
+/** Where engines may listen, best first. Where variables name some, nobody else is asked. */
 export async function engineAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
-  return [...(await dockerAddresses(facts)), ...podmanAddresses(facts)];
+  const { DOCKER_HOST, CONTAINER_HOST } = facts.env;
+  const isNamed = DOCKER_HOST !== undefined || CONTAINER_HOST !== undefined;
+  return [
+    ...(isNamed && DOCKER_HOST === undefined ? [] : await dockerAddresses(facts)),
+    ...(isNamed && CONTAINER_HOST === undefined ? [] : podmanAddresses(facts)),
+  ];
 }
 
 async function dockerAddresses(facts: AddressFacts): Promise<EngineAddress[]> {

@@ -19,7 +19,8 @@ class NewProcesses:
 
     def any(self):
         latest = posix.pread(self.fd, 128, 0).rpartition(b" ")[2]
-        changed = latest != self.latest
+        # a kernel that does not count them (gVisor) says 0, and has to be looked at each time
+        changed = latest != self.latest or latest.strip() == b"0"
         self.latest = latest
         return changed
 

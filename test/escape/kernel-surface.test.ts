@@ -13,17 +13,24 @@ def call(number, *args):
     return ctypes.get_errno() if result < 0 else 0
 `;
 
-describeAttacks(everyLayout, "the kernel from the $name", (layout) => {
-  let codecell: Codecell;
-  let session: Session;
-  beforeAll(async () => {
-    codecell = await openCells(layout);
-    session = await codecell.openSession();
-  });
-  afterAll(() => codecell?.close());
+// the numbers of system calls below are of one architecture
+const layouts = process.arch === "x64" ? everyLayout : [];
+const containers = process.arch === "x64" ? undefined : [];
 
-  test("gives no new namespace, mount or root", async () => {
-    const code = `${prelude}
+describeAttacks(
+  layouts,
+  "the kernel from the $name",
+  (layout) => {
+    let codecell: Codecell;
+    let session: Session;
+    beforeAll(async () => {
+      codecell = await openCells(layout);
+      session = await codecell.openSession();
+    });
+    afterAll(() => codecell?.close());
+
+    test("gives no new namespace, mount or root", async () => {
+      const code = `${prelude}
 done = []
 for flag in (0x10000000, 0x20000000, 0x00020000, 0x40000000, 0x08000000, 0x04000000, 0x02000000, 0x80, 0x7e020000):
     if call(272, flag) == 0: done.append("unshare %x" % flag)
@@ -40,11 +47,11 @@ for name, number, args in (("mount", 165, (b"none", b"/tmp", b"tmpfs", 0, 0)), (
 for name in os.listdir("/proc/self/ns"):
     if call(308, os.open("/proc/self/ns/" + name, os.O_RDONLY), 0) == 0: done.append("setns " + name)
 print(json.dumps(done))`;
-    expect(await look(session, code)).toEqual([]);
-  });
+      expect(await look(session, code)).toEqual([]);
+    });
 
-  test("offers none of its wide interfaces", async () => {
-    const code = `${prelude}
+    test("offers none of its wide interfaces", async () => {
+      const code = `${prelude}
 import socket
 done = []
 for name, number, args in (("bpf", 321, (0, buffer, 64)), ("perf_event_open", 298, (buffer, 0, -1, -1, 0)), ("keyctl", 250, (0, -3, 1)),
@@ -65,11 +72,12 @@ for family in range(2, 48):
             except OSError: continue
             if (family, kind) not in ((2, 1), (2, 2), (10, 1), (10, 2)) or protocol not in (0, 6, 17): done.append((family, kind, protocol))
 print(json.dumps(done))`;
-    expect(await look(session, code)).toEqual([]);
-  });
+      // a node that gVisor lets a program make has no device behind it
+      expect(await look(session, code)).toEqual(layout.hasOwnKernel ? ["mknod"] : []);
+    });
 
-  test("lets nobody type into a terminal", async () => {
-    const code = `
+    test("lets nobody type into a terminal", async () => {
+      const code = `
 import fcntl, os, pty, struct
 master, slave = pty.openpty()
 done = []
@@ -79,11 +87,11 @@ for request in (0x5412, 0x100005412, 0x541c, 0x5423, 0xffffffff00005412):
 try: os.open("/dev/tty", os.O_RDWR); done.append("a controlling terminal")
 except OSError: pass
 print(json.dumps(done))`;
-    expect(await look(session, code)).toEqual([]);
-  });
+      expect(await look(session, code)).toEqual([]);
+    });
 
-  test("gives nothing to programs with a set-user bit, neither found nor made", async () => {
-    const code = `
+    test("gives nothing to programs with a set-user bit, neither found nor made", async () => {
+      const code = `
 import os, shutil, subprocess
 uids = set()
 for path in ("/usr/bin/su", "/usr/bin/passwd", "/usr/bin/mount", "/usr/bin/newgrp", "/usr/bin/sudo"):
@@ -91,29 +99,33 @@ for path in ("/usr/bin/su", "/usr/bin/passwd", "/usr/bin/mount", "/usr/bin/newgr
 shutil.copy("/usr/bin/id", "/tmp/id"); os.chmod("/tmp/id", 0o6755)
 uids.add(subprocess.run(["/tmp/id", "-u"], capture_output=True, text=True).stdout.strip())
 print(json.dumps([sorted(uids), os.getresuid(), os.getgroups()]))`;
-    const [uids, real] = (await look(session, code)) as [string[], number[]];
-    expect(uids).toEqual(["1000"]);
-    expect(real).toEqual([1000, 1000, 1000]);
-  });
+      const [uids, real] = (await look(session, code)) as [string[], number[]];
+      const [own = 0] = layout.make ? real : [1000];
+      expect(own).not.toBe(0);
+      expect(uids).toEqual([String(own)]);
+      expect(real).toEqual([own, own, own]);
+    });
 
-  test("writes no core file of what crashes", async () => {
-    const code = `
+    test("writes no core file of what crashes", async () => {
+      const code = `
 import glob, os, resource, subprocess
 subprocess.run(["sh", "-c", "ulimit -c unlimited; kill -SEGV $$"], cwd="/workspace", capture_output=True)
 print(json.dumps([glob.glob("/workspace/core*"), resource.getrlimit(resource.RLIMIT_CORE)[1] <= 1]))`;
-    expect(await look(session, code)).toEqual([[], true]);
-  });
+      expect(await look(session, code)).toEqual([[], true]);
+    });
 
-  test("ends a process that calls it through another system call table", async () => {
-    const code = `import ctypes, mmap
+    test.skipIf(layout.hasOwnKernel)("ends a process that calls it through another system call table", async () => {
+      const code = `import ctypes, mmap
 page = mmap.mmap(-1, 4096, prot=7); page.write(bytes.fromhex("b814000000cd80c3"))
 ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()`;
-    expect(await run(session, code)).toMatchObject({ status: "crashed" });
-    expect(
-      await look(
-        session,
-        "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nprint(json.dumps(libc.syscall(ctypes.c_long(0x40000000 + 39))))",
-      ),
-    ).toBe(-1);
-  });
-});
+      expect(await run(session, code)).toMatchObject({ status: "crashed" });
+      expect(
+        await look(
+          session,
+          "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nprint(json.dumps(libc.syscall(ctypes.c_long(0x40000000 + 39))))",
+        ),
+      ).toBe(-1);
+    });
+  },
+  containers,
+);

@@ -7,6 +7,7 @@ import {
   idle,
   openCells,
   run,
+  sharedKernelTiers,
   skipsProcess,
   within,
 } from "../support/process-cells.ts";
@@ -42,18 +43,21 @@ const murders: readonly (readonly [string, string])[] = [
   ],
 ];
 
-describeAttacks(bothLayouts, "the parked copy in the $name", (layout) => {
-  let codecell: Codecell;
-  beforeAll(async () => {
-    codecell = await openCells(layout, { proc: { timeout: "10s" } });
-  });
-  afterAll(() => codecell?.close());
+describeAttacks(
+  bothLayouts,
+  "the parked copy in the $name",
+  (layout) => {
+    let codecell: Codecell;
+    beforeAll(async () => {
+      codecell = await openCells(layout, { proc: { timeout: "10s" } });
+    });
+    afterAll(() => codecell?.close());
 
-  test.each(murders)("outlives %s", async (_, code) => {
-    await using session = await codecell.openSession();
-    await run(session, "before = 'kept'");
-    await idle();
-    const attack = `import os, signal, ctypes
+    test.each(murders)("outlives %s", async (_, code) => {
+      await using session = await codecell.openSession();
+      await run(session, "before = 'kept'");
+      await idle();
+      const attack = `import os, signal, ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 buffer = ctypes.create_string_buffer(128)
 def attempt(call, *args):
@@ -63,13 +67,13 @@ others = ${others}
 assert others, "there is no copy to attack"
 ${code}
 os._exit(7)`;
-    expect(await within(15_000, run(session, attack))).toMatchObject({ status: "crashed", state: "recovered" });
-    expect(await run(session, "before")).toMatchObject({ result: "'kept'" });
-  });
+      expect(await within(15_000, run(session, attack))).toMatchObject({ status: "crashed", state: "recovered" });
+      expect(await run(session, "before")).toMatchObject({ result: "'kept'" });
+    });
 
-  test("is not taken from a message: a daemon that claims to be one does not go on", async () => {
-    await using session = await codecell.openSession();
-    const claim = `${forging}
+    test("is not taken from a message: a daemon that claims to be one does not go on", async () => {
+      await using session = await codecell.openSession();
+      const claim = `${forging}
 def claim():
     time.sleep(0.0005)  # the run is over, and the supervisor asks for a copy
     if os.fork() == 0:
@@ -85,21 +89,21 @@ def claim():
                 time.sleep(0.0005)
         os._exit(0)
 threading.Thread(target=claim).start()`;
-    await within(10_000, run(session, claim));
-    await idle(200);
-    expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
-    const count = "open('/workspace/alive').read()";
-    const first = await within(10_000, run(session, count));
-    await idle(200);
-    expect((await within(10_000, run(session, count))).result).toBe(first.result);
-    expect(await within(15_000, run(session, "import os\nos._exit(1)"))).toMatchObject({ status: "crashed" });
-    expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
-  });
+      await within(10_000, run(session, claim));
+      await idle(200);
+      expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+      const count = "open('/workspace/alive').read()";
+      const first = await within(10_000, run(session, count));
+      await idle(200);
+      expect((await within(10_000, run(session, count))).result).toBe(first.result);
+      expect(await within(15_000, run(session, "import os\nos._exit(1)"))).toMatchObject({ status: "crashed" });
+      expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    });
 
-  test("runs nothing of the user while it waits", async () => {
-    await using session = await codecell.openSession();
-    // what the copy calls to fall asleep becomes a program that counts
-    const awake = `import _signal, time
+    test("runs nothing of the user while it waits", async () => {
+      await using session = await codecell.openSession();
+      // what the copy calls to fall asleep becomes a program that counts
+      const awake = `import _signal, time
 def count(*_):
     n = 0
     while True:
@@ -107,15 +111,17 @@ def count(*_):
         open('/workspace/awake', 'w').write(str(n))
         time.sleep(0.001)
 _signal.sigwaitinfo = count`;
-    await run(session, awake);
-    await idle(200);
-    const read = "open('/workspace/awake').read() if __import__('os').path.exists('/workspace/awake') else ''";
-    await run(session, read);
-    await idle(200);
-    // a few rounds until it is stopped; two hundred if it is not
-    expect(Number((await run(session, read)).result?.replaceAll("'", ""))).toBeLessThan(50);
-  });
-});
+      await run(session, awake);
+      await idle(200);
+      const read = "open('/workspace/awake').read() if __import__('os').path.exists('/workspace/awake') else ''";
+      await run(session, read);
+      await idle(200);
+      // a few rounds until it is stopped; two hundred if it is not
+      expect(Number((await run(session, read)).result?.replaceAll("'", ""))).toBeLessThan(50);
+    });
+  },
+  sharedKernelTiers,
+);
 
 describe.skipIf(skipsProcess)("making the copy", () => {
   let codecell: Codecell;

@@ -17,6 +17,8 @@ export interface Layout {
   /** another runner than the process runner */
   readonly make?: () => SandboxRunner;
   readonly isMissing?: boolean;
+  /** processes of the cell are none of the host's, and its supervisor has no kernel to guard it */
+  readonly hasOwnKernel?: boolean;
 }
 
 const sample = processRunner();
@@ -38,7 +40,13 @@ export const everyLayout: readonly Layout[] = [template, direct, withoutGroups];
 const containerTiers: readonly Layout[] = await Promise.all(
   tiers
     .filter(({ name }) => name === "docker" || name === "podman" || name === "gvisor")
-    .map(async (tier) => ({ name: tier.name, options: {}, make: tier.make, isMissing: await isMissing(tier) })),
+    .map(async (tier) => ({
+      name: tier.name,
+      options: {},
+      make: tier.make,
+      isMissing: await isMissing(tier),
+      hasOwnKernel: tier.name === "gvisor",
+    })),
 );
 
 /** The same attacks on every layout of the process runner and on each container tier that this machine has. */
@@ -55,7 +63,7 @@ export function describeAttacks(
 }
 
 /** The container tiers whose cells run on the host's kernel. */
-export const sharedKernelTiers = containerTiers.filter(({ name }) => name !== "gvisor");
+export const sharedKernelTiers = containerTiers.filter(({ hasOwnKernel }) => !hasOwnKernel);
 
 /** A policy's sessions in one layout. */
 export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<Codecell> {

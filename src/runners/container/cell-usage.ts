@@ -44,7 +44,8 @@ async function findGroups(client: EngineClient, id: string, root: string): Promi
 export function parseGroups(lines: readonly string[], root: string): Groups {
   const paths = new Map<string, string>();
   for (const line of lines) {
-    const [, controllers = "", path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    if (controllers === undefined || path === undefined) continue; // or the root group, the whole host's, would count
     for (const controller of controllers.split(",")) paths.set(controller, path);
   }
   const isUnified = !paths.has("memory");

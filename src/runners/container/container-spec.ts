@@ -49,7 +49,7 @@ export interface ContainerParts {
   readonly labels: Readonly<Record<string, string>>;
   /** device and inode of mounts mean the same inside */
   readonly checksIdentities: boolean;
-  /** name of our system call filter below /.kernel; undefined where the cell's kernel is not the host's */
+  /** name of our system call filter below /.kernel */
   readonly filter: string | undefined;
   /** how many processes a user of this host may have; undefined: as many as it likes */
   readonly processLimit: number | undefined;

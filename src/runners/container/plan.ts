@@ -126,7 +126,10 @@ export function planContainer(policy: Policy, facts: ContainerFacts): Enforcemen
 function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
   return [
     ...(hasOwnKernel
-      ? ["code in the cell can end the parked copies of its interpreter: recovery then starts from nothing"]
+      ? [
+          "code in the cell can end the parked copies of its interpreter: recovery then starts from nothing",
+          "code in the cell can speak to the host in its supervisor's place, and so lie about its own session",
+        ]
       : [
           "the cell shares the host's kernel: a kernel vulnerability reachable through the system call filters is not contained",
         ]),

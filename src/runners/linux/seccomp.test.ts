@@ -151,6 +151,17 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     }
   });
 
+  test("keeps signals from the supervisor where the kernel does not, and from nobody else", () => {
+    const filter = seccompFilter({ ...whole, shieldsSupervisor: true });
+    const calls = ["kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"] as const;
+    for (const call of calls) {
+      expect(ask(filter, arch, call, [1, 1, 9])).toBe("EPERM");
+      expect(ask(filter, arch, call, [2, 1, 9])).toBe("allow");
+      expect(ask(seccompFilter(whole), arch, call, [1, 1, 9])).toBe("allow");
+    }
+    expect(ask(filter, arch, "kill", [1n | above, 9])).toBe("EPERM");
+  });
+
   test("asks the supervisor about signals only", () => {
     const filter = killNotifyFilter(arch);
     for (const call of signalCalls) expect(ask(filter, arch, call)).toBe("notify");

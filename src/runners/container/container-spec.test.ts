@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import { parsePolicy } from "../../policy/parse-policy.ts";
+import type { PolicyInput } from "../../policy/schema.ts";
+import { type ContainerParts, containerMemoryBytes, containerSpec } from "./container-spec.ts";
+
+const mebibyte = 2 ** 20;
+
+function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): ContainerParts {
+  return {
+    policy: parsePolicy(policy),
+    engine: "docker",
+    image: "codecell-python:test",
+    python: "/usr/bin/python3",
+    runtime: undefined,
+    hasOwnKernel: false,
+    user: { uid: 70_001, gid: 70_002 },
+    mounts: [],
+    workspace: undefined,
+    kernelDirectory: "/run/codecell/kernel",
+    identityDirectory: "/run/codecell/etc",
+    emptyFile: "/run/codecell/empty-file",
+    emptyDirectory: "/run/codecell/empty",
+    labels: { "codecell.owner": "tag" },
+    checksIdentities: true,
+    filter: "cell.bpf",
+    processLimit: undefined,
+    usesHostUsers: false,
+    ...other,
+  };
+}
+
+const spec = (policy?: PolicyInput, other?: Partial<ContainerParts>) => containerSpec(parts(policy, other));
+const host = (policy?: PolicyInput, other?: Partial<ContainerParts>) => spec(policy, other).HostConfig;
+const settings = (policy?: PolicyInput, other?: Partial<ContainerParts>) =>
+  JSON.parse(spec(policy, other).Cmd[0] ?? "") as Record<string, unknown>;
+
+describe("a container", () => {
+  test("has no network", () => {
+    expect(spec()).toMatchObject({ NetworkDisabled: true, HostConfig: { NetworkMode: "none" } });
+  });
+
+  test("has no capability", () => {
+    expect(host().CapDrop).toEqual(["ALL"]);
+    expect(host()).not.toHaveProperty("CapAdd");
+  });
+
+  test("gets no privileges from a program that it starts", () => {
+    expect(host().SecurityOpt).toContain("no-new-privileges");
+  });
+
+  test("is never privileged, and shares no namespace of the host", () => {
+    expect(host()).not.toHaveProperty("Privileged");
+    expect(host()).not.toHaveProperty("PidMode");
+    expect(host()).not.toHaveProperty("Devices");
+    expect(host()).toMatchObject({ IpcMode: "private", CgroupnsMode: "private" });
+  });
+
+  test("runs as its own user", () => {
+    expect(spec().User).toBe("70001:70002");
+  });
+
+  test("cannot write to its image", () => {
+    expect(host().ReadonlyRootfs).toBe(true);
+  });
+
+  test("starts with no variable, and is called cell", () => {
+    expect(spec()).toMatchObject({ Env: [], Hostname: "cell", Domainname: "" });
+  });
+
+  test("learns neither name servers nor names of the host", () => {
+    expect(host()).toMatchObject({ Dns: ["127.0.0.1"], DnsSearch: ["."] });
+    const targets = host().Mounts.map(({ Target }) => Target);
+    expect(targets).toEqual(expect.arrayContaining(["/etc/hosts", "/etc/resolv.conf", "/etc/passwd", "/etc/group"]));
+    expect(
+      host()
+        .Mounts.filter(({ Target }) => Target.startsWith("/etc/"))
+        .every((one) => one.ReadOnly),
+    ).toBe(true);
+  });
+
+  test.each(["/sys", "/proc/kcore", "/proc/keys", "/proc/kallsyms", "/proc/cmdline", "/proc/partitions"])(
+    "does not see %s",
+    (path) => {
+      expect(host().MaskedPaths).toContain(path);
+      // Podman passes over MaskedPaths
+      const option = host({}, { engine: "podman" }).SecurityOpt.find((one) => one.startsWith("mask="));
+      expect(option?.slice("mask=".length).split(":")).toContain(path);
+    },
+  );
+
+  test.each(["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"])(
+    "cannot write to %s",
+    (path) => {
+      expect(host().ReadonlyPaths).toContain(path);
+    },
+  );
+
+  test("ends when its host is gone, and is removed", () => {
+    expect(spec()).toMatchObject({ OpenStdin: true, StdinOnce: true, HostConfig: { AutoRemove: true } });
+  });
+
+  test("writes nothing to the engine's logs, and runs no check of its image", () => {
+    expect(host().LogConfig.Type).toBe("none");
+    expect(spec().Healthcheck).toEqual({ Test: ["NONE"] });
+  });
+
+  test("has the policy's limits, and no swap", () => {
+    const limited = host({ proc: { memory: "100MiB", disk: "10MiB", pids: 20, cpus: 0.5, files: 99 } });
+    expect(limited.Memory).toBe((100 + 10 + 64 + 64) * mebibyte);
+    expect(limited.MemorySwap).toBe(limited.Memory);
+    expect(limited).toMatchObject({ PidsLimit: 23, NanoCpus: 5e8 });
+    expect(limited.Ulimits).toEqual([
+      { Name: "nofile", Soft: 99, Hard: 99 },
+      { Name: "core", Soft: 0, Hard: 0 },
+    ]);
+  });
+
+  test("asks for no more processes per user than the host gives", () => {
+    expect(host({}, { processLimit: 500 }).Ulimits).toContainEqual({ Name: "nproc", Soft: 500, Hard: 500 });
+  });
+
+  test("has files in memory that cannot hold devices or set-user programs", () => {
+    const { Tmpfs } = host({ proc: { disk: "10MiB" } });
+    expect(Object.keys(Tmpfs)).toEqual(["/tmp", "/workspace"]);
+    for (const written of Object.values(Tmpfs)) expect(written).toContain("nosuid,nodev");
+    expect(Tmpfs["/workspace"]).toContain(`size=${10 * mebibyte},mode=755,uid=70001,gid=70002,nr_inodes=`);
+  });
+
+  test("on Podman has no directory that Podman makes writable by itself", () => {
+    const { Tmpfs } = host({}, { engine: "podman" });
+    for (const path of ["/run", "/var/tmp"]) expect(Tmpfs[path]).toMatch(/^ro,.*size=4096/);
+    expect(host().Tmpfs).not.toHaveProperty("/run");
+  });
+
+  test("with a directory of the host as its workspace takes no memory for it", () => {
+    const other = { workspace: "/srv/session" };
+    expect(host({}, other).Tmpfs).not.toHaveProperty("/workspace");
+    expect(host({}, other).Mounts).toContainEqual({
+      ...{ Type: "bind", Source: "/srv/session", Target: "/workspace", ReadOnly: false },
+    });
+    expect(containerMemoryBytes(parts({}, other))).toBeLessThan(containerMemoryBytes(parts()));
+  });
+
+  test("covers what is denied after the mount that it is in, and pins directories", () => {
+    const found = {
+      ...{ rule: "fs.mounts", source: "/srv/project", stage: "0", target: "/data", readOnly: false },
+      deny: [
+        { path: ".env", kind: "file" },
+        { path: ".ssh", kind: "directory" },
+      ],
+      kind: "directory",
+      ...{ pins: [".git"], identity: "1:2", ownerUid: 70_001 },
+    } as const;
+    const mounts = host({}, { mounts: [found] }).Mounts.filter(({ Target }) => Target.startsWith("/data"));
+    expect(mounts.map(({ Source, Target, ReadOnly }) => [Source, Target, ReadOnly])).toEqual([
+      ["/srv/project", "/data", false],
+      ["/srv/project/.git", "/data/.git", false],
+      ["/run/codecell/empty-file", "/data/.env", true],
+      ["/run/codecell/empty", "/data/.ssh", true],
+    ]);
+    expect(settings({}, { mounts: [found] })).toMatchObject({
+      targets: ["/data"],
+      identities: [{ target: "/data", identity: "1:2" }],
+    });
+    expect(settings({}, { mounts: [found], checksIdentities: false })).toMatchObject({ identities: [] });
+  });
+
+  test("gives up a user namespace only where the engine has one", () => {
+    expect(host()).not.toHaveProperty("UsernsMode");
+    expect(host({}, { usesHostUsers: true })).toMatchObject({ UsernsMode: "host" });
+  });
+
+  test("is guarded by its supervisor, and under our filter", () => {
+    expect(settings()).toMatchObject({ guard: true, filter: "cell.bpf" });
+    expect(settings()).not.toHaveProperty("dataLimit");
+  });
+
+  test("with a kernel of its own has that runtime, room for it, and limits inside", () => {
+    const own = { runtime: "runsc", hasOwnKernel: true };
+    expect(host({}, own).Runtime).toBe("runsc");
+    expect(host()).not.toHaveProperty("Runtime");
+    expect(host({}, own).Memory - host().Memory).toBe(256 * mebibyte);
+    expect(host({}, own).PidsLimit).toBe(host().PidsLimit + 1024);
+    expect(settings({ proc: { memory: "100MiB" } }, own)).toMatchObject({
+      ...{ guard: false, filter: "cell.bpf", dataLimit: 100 * mebibyte },
+    });
+  });
+});

@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { type AddressFacts, engineAddresses, parseEngineAddress } from "./engine-address.ts";
+
+function facts(env: Record<string, string> = {}, files: Record<string, string> = {}, uid = 1000): AddressFacts {
+  return { env, home: "/home/ada", uid, readText: async (path) => files[path] };
+}
+
+async function shown(given: AddressFacts, kind: "docker" | "podman") {
+  const found = await engineAddresses(given);
+  return found.filter((one) => one.kind === kind).map((one) => [one.shown, one.from]);
+}
+
+describe("where engines listen", () => {
+  test("is the user's own Docker first, then the machine's, then Docker Desktop's", async () => {
+    expect(await shown(facts({ XDG_RUNTIME_DIR: "/run/user/7" }), "docker")).toEqual([
+      ["unix:///run/user/7/docker.sock", "rootless"],
+      ["unix:///var/run/docker.sock", "the usual place"],
+      ["unix:///home/ada/.docker/run/docker.sock", "Docker Desktop"],
+    ]);
+    const [first] = await shown(facts(), "docker");
+    expect(first?.[0]).toBe("unix:///run/user/1000/docker.sock");
+  });
+
+  test("is no rootless place for root", async () => {
+    const found = await shown(facts({}, {}, 0), "docker");
+    expect(found.map(([, from]) => from)).not.toContain("rootless");
+    expect(await shown(facts({}, {}, 0), "podman")).toEqual([["unix:///run/podman/podman.sock", "the usual place"]]);
+  });
+
+  test("is what DOCKER_HOST says, and nowhere else", async () => {
+    expect(await shown(facts({ DOCKER_HOST: "unix:///srv/d.sock" }), "docker")).toEqual([
+      ["unix:///srv/d.sock", "DOCKER_HOST"],
+    ]);
+  });
+
+  test.each(["ssh://ada@build.example", "npipe:////./pipe/docker_engine", "unix://relative", "tcp://no-port", ""])(
+    "is nowhere when DOCKER_HOST is %j, which we cannot speak: another engine is not taken instead",
+    async (written) => {
+      const found = await shown(facts({ DOCKER_HOST: written }), "docker");
+      if (written === "") expect(found.length).toBeGreaterThan(1);
+      else expect(found).toEqual([]);
+    },
+  );
+
+  const meta = (name: string) => {
+    const id = createHash("sha256").update(name).digest("hex");
+    return `/home/ada/.docker/contexts/meta/${id}/meta.json`;
+  };
+  const endpoint = JSON.stringify({ Endpoints: { docker: { Host: "unix:///srv/context.sock" } } });
+
+  test("is the context that was chosen", async () => {
+    const files = { "/home/ada/.docker/config.json": '{"currentContext":"build"}', [meta("build")]: endpoint };
+    expect(await shown(facts({}, files), "docker")).toEqual([["unix:///srv/context.sock", "context build"]]);
+  });
+
+  test("is the context of DOCKER_CONTEXT before the chosen one, and DOCKER_HOST before both", async () => {
+    const files = { "/home/ada/.docker/config.json": '{"currentContext":"other"}', [meta("build")]: endpoint };
+    const env = { DOCKER_CONTEXT: "build" };
+    expect(await shown(facts(env, files), "docker")).toEqual([["unix:///srv/context.sock", "context build"]]);
+    const both = { ...env, DOCKER_HOST: "unix:///srv/d.sock" };
+    expect(await shown(facts(both, files), "docker")).toEqual([["unix:///srv/d.sock", "DOCKER_HOST"]]);
+  });
+
+  test.each(["{", "[]", '"text"', '{"currentContext":7}', '{"currentContext":"default"}'])(
+    "is the usual place when the configuration is %s",
+    async (config) => {
+      const found = await shown(facts({}, { "/home/ada/.docker/config.json": config }), "docker");
+      expect(found).toContainEqual(["unix:///var/run/docker.sock", "the usual place"]);
+    },
+  );
+
+  test("is CONTAINER_HOST for Podman, which leaves Docker's places alone", async () => {
+    const given = facts({ CONTAINER_HOST: "unix:///srv/p.sock" });
+    expect(await shown(given, "podman")).toEqual([["unix:///srv/p.sock", "CONTAINER_HOST"]]);
+    expect((await shown(given, "docker")).length).toBe(3);
+  });
+});
+
+describe("an address", () => {
+  test("is a socket, or a host and a port", () => {
+    expect(parseEngineAddress("docker", "tcp://127.0.0.1:2375", "x")?.connect).toEqual({
+      ...{ host: "127.0.0.1", port: 2375 },
+    });
+    expect(parseEngineAddress("podman", "http://[::1]:8080/", "x")?.connect).toEqual({ host: "::1", port: 8080 });
+    expect(parseEngineAddress("docker", "unix:///a b/c.sock", "x")?.connect).toEqual({ socketPath: "/a b/c.sock" });
+  });
+
+  test("with a path, a name or a secret in it is none", () => {
+    for (const written of ["tcp://a:1/path", "tcp://user:pass@a:1", "https://a:1", "tcp://a:123456"])
+      expect(parseEngineAddress("docker", written, "x")).toBeUndefined();
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { parsePolicy } from "../../policy/parse-policy.ts";
+import { ruleNames } from "../../policy/rules.ts";
+import type { PolicyInput } from "../../policy/schema.ts";
+import { type ContainerFacts, planContainer } from "./plan.ts";
+
+type EngineFacts = ContainerFacts["engine"];
+
+function facts(other: Partial<ContainerFacts> = {}, engine: Partial<EngineFacts> = {}): ContainerFacts {
+  return {
+    engine: {
+      ...{ name: "Docker", version: "28.0", cgroupVersion: "2", seccomp: true, isRootless: false },
+      limits: { memory: true, pids: true, cpus: true },
+      ...engine,
+    },
+    ...{ runtime: undefined, hasOwnKernel: false, image: "codecell-python:1", imageId: "sha256:1" },
+    hasSessionDirectory: false,
+    ...other,
+  };
+}
+
+const plan = (policy: PolicyInput, given = facts()) => planContainer(parsePolicy(policy), given);
+const refused = (policy: PolicyInput, given?: ContainerFacts) => plan(policy, given).refused.map(({ rule }) => rule);
+const answer = (rule: string, policy: PolicyInput = {}, given = facts()) =>
+  plan(policy, given).rules.find((one) => one.rule === rule);
+
+describe("the plan of a container", () => {
+  test("answers every rule once, and refuses nothing of the empty policy", () => {
+    const { rules, refused } = plan({});
+    expect(rules.map(({ rule }) => rule).sort()).toEqual([...ruleNames].sort());
+    expect(refused).toEqual([]);
+  });
+
+  test("refuses a network by name", () => {
+    expect(refused({ net: { enabled: true } })).toEqual(["net.enabled"]);
+  });
+
+  test.each([
+    ["memory", "proc.memory"],
+    ["pids", "proc.pids"],
+    ["cpus", "proc.cpus"],
+  ] as const)("refuses what an engine without a limit of %s cannot hold", (limit, rule) => {
+    const limits = { memory: true, pids: true, cpus: true, [limit]: false };
+    expect(refused({}, facts({}, { limits }))).toEqual([rule]);
+  });
+
+  test("refuses an interpreter of the host, and an image that is not there", () => {
+    expect(refused({ kernel: { python: "/usr/bin/python3" } })).toEqual(["kernel.python"]);
+    const missing = plan({}, facts({ imageId: undefined })).refused;
+    expect(missing).toEqual([
+      expect.objectContaining({ rule: "kernel.image", hint: expect.stringContaining("codecell image build") }),
+    ]);
+  });
+
+  test("says who counts memory and processes: the host's kernel, or the supervisor in a kernel of its own", () => {
+    expect(answer("proc.memory")).toMatchObject({ by: "kernel", how: expect.stringContaining("without swap") });
+    expect(answer("proc.pids")).toMatchObject({ by: "kernel" });
+    const own = facts({ hasOwnKernel: true, runtime: "runsc" });
+    expect(answer("proc.memory", {}, own)).toMatchObject({ by: "supervisor watchdog" });
+    expect(answer("proc.pids", {}, own)).toMatchObject({ by: "supervisor watchdog" });
+    expect(answer("isolation.minimum", {}, own)?.how).toBe(
+      "a kernel of its own, by Docker 28.0 with the runtime runsc",
+    );
+  });
+
+  test("says where the disk limit is held", () => {
+    expect(answer("proc.disk")).toMatchObject({ by: "kernel" });
+    expect(answer("proc.disk", {}, facts({ hasSessionDirectory: true }))).toMatchObject({ by: "host watchdog" });
+    expect(answer("proc.disk", { fs: { workspace: "/srv/project" } })).toMatchObject({ by: "host watchdog" });
+  });
+
+  test("tells in its notes what is not contained", () => {
+    expect(plan({}).notes.join()).toContain("shares the host's kernel");
+    expect(plan({}, facts({}, { seccomp: false })).notes.join()).toContain("no system call filter of its own");
+    expect(plan({}, facts({}, { isRootless: true })).notes.join()).toContain("root of the container is the user");
+    const own = plan({}, facts({ hasOwnKernel: true, runtime: "runsc" })).notes.join();
+    expect(own).not.toContain("shares the host's kernel");
+    expect(own).toContain("parked copies");
+    expect(own).toContain("in its supervisor's place");
+  });
+});

@@ -92,6 +92,8 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
   test.each(fitting)("of %s is over in time, and the next answer is right", async (_, code) => {
     const result = await within(20_000, run(session, code, { timeoutMs: 1_500 }));
     expect(result.durationMs).toBeLessThan(10_000);
+    // a kernel of its own may end with what it holds: the host sees a session that is over, and opens another
+    if (layout.hasOwnKernel && result.notes.includes("the session is over")) session = await codecell.openSession();
     const next = await within(15_000, run(session, "print('fine')\n40 + 2"));
     expect(next).toMatchObject({ status: "ok", result: "42", stdout: "fine\n" });
     // variables may still hold threads and descriptors; a reset gives all of it back

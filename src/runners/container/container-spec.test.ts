@@ -181,6 +181,8 @@ describe("a container", () => {
     expect(host()).not.toHaveProperty("Runtime");
     expect(host({}, own).Memory - host().Memory).toBe(256 * mebibyte);
     expect(host({}, own).PidsLimit).toBe(host().PidsLimit + 1024);
+    const inside = host({ proc: { pids: 20 } }, { ...own, processLimit: 500 });
+    expect(inside.Ulimits).toContainEqual({ Name: "nproc", Soft: 23, Hard: 23 });
     expect(settings({ proc: { memory: "100MiB" } }, own)).toMatchObject({
       ...{ guard: false, filter: "cell.bpf", dataLimit: 100 * mebibyte },
     });

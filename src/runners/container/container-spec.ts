@@ -99,7 +99,8 @@ export function containerSpec(parts: ContainerParts) {
       Ulimits: [
         { Name: "nofile", Soft: proc.files, Hard: proc.files },
         { Name: "core", Soft: 0, Hard: 0 },
-        ...inheritedLimits(parts.processLimit),
+        // gVisor counts a user's processes by itself; the supervisor's count comes too late for a fork bomb
+        ...inheritedLimits(parts.hasOwnKernel ? proc.pids + kernelProcesses : parts.processLimit),
       ],
       ShmSize: scratchBytes.shared,
       Tmpfs: memoryFiles(parts),

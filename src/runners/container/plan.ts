@@ -77,9 +77,7 @@ const table: Table = {
     if (!engine.limits.pids)
       return { refused: "the engine cannot limit processes here", hint: "give its user the pids controller" };
     return hasOwnKernel
-      ? supervisor(
-          "counted every 20 ms, and all that a run started end when there are too many; a limit of the container",
-        )
+      ? kernel("RLIMIT_NPROC in the cell's own kernel, a count by the supervisor, and a limit of the container")
       : kernel(`pids limit of the container, cgroup v${engine.cgroupVersion}`);
   },
   "proc.files": () => kernel("RLIMIT_NOFILE for each process"),

@@ -9,7 +9,7 @@ import { Codecell } from "../../src/sessions/codecell.ts";
 import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { skipOrFail } from "../contract/required.ts";
-import { isMissing, tiers } from "./tiers.ts";
+import { containerTiers, isMissing, testsContainersOnly } from "./tiers.ts";
 
 export interface Layout {
   readonly name: string;
@@ -25,7 +25,7 @@ const sample = processRunner();
 const probe = await sample.probe();
 await sample[Symbol.asyncDispose]();
 
-export const skipsProcess = skipOrFail("process", probe);
+export const skipsProcess = testsContainersOnly || skipOrFail("process", probe);
 export const hasMemoryGroup = probe.available && probe.guarantees.includes("kernel-memory-limit");
 
 const template: Layout = { name: "template layout", options: { layout: "template" } };
@@ -37,16 +37,14 @@ const withoutGroups: Layout = {
 export const bothLayouts: readonly Layout[] = [template, direct];
 export const everyLayout: readonly Layout[] = [template, direct, withoutGroups];
 
-const containerTiers: readonly Layout[] = await Promise.all(
-  tiers
-    .filter(({ name }) => name === "docker" || name === "podman" || name === "gvisor")
-    .map(async (tier) => ({
-      name: tier.name,
-      options: {},
-      make: tier.make,
-      isMissing: await isMissing(tier),
-      hasOwnKernel: tier.name === "gvisor",
-    })),
+const containerLayouts: readonly Layout[] = await Promise.all(
+  containerTiers.map(async (tier) => ({
+    name: tier.name,
+    options: {},
+    make: tier.make,
+    isMissing: await isMissing(tier),
+    hasOwnKernel: tier.name === "gvisor",
+  })),
 );
 
 /** The same attacks on every layout of the process runner and on each container tier that this machine has. */
@@ -54,7 +52,7 @@ export function describeAttacks(
   layouts: readonly Layout[],
   title: string,
   attacks: (layout: Layout) => void,
-  containers: readonly Layout[] = containerTiers,
+  containers: readonly Layout[] = containerLayouts,
 ): void {
   for (const layout of layouts)
     describe.skipIf(skipsProcess)(title.replace("$name", layout.name), () => attacks(layout));
@@ -63,7 +61,7 @@ export function describeAttacks(
 }
 
 /** The container tiers whose cells run on the host's kernel. */
-export const sharedKernelTiers = containerTiers.filter(({ hasOwnKernel }) => !hasOwnKernel);
+export const sharedKernelTiers = containerLayouts.filter(({ hasOwnKernel }) => !hasOwnKernel);
 
 /** A policy's sessions in one layout. */
 export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<Codecell> {

@@ -1,9 +1,13 @@
+import { inject } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { addressFacts } from "../../src/runners/container/engine-address.ts";
 import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import type { Probe, SandboxRunner } from "../../src/runners/runner.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
+import type { ContainersContext } from "../containers/setup.ts";
 import { skipOrFail } from "../contract/required.ts";
+import type { TestEngine } from "./container-engines.ts";
 
 export type TierName = "process template" | "process direct" | "wasm" | "docker" | "podman" | "gvisor";
 
@@ -13,11 +17,25 @@ export interface Tier {
   readonly make: () => SandboxRunner;
 }
 
-/** `DOCKER_HOST` and `CONTAINER_HOST` say where engines listen; the image needs Python, ctypes and bash. */
-const image = process.env.CODECELL_TEST_IMAGE;
-const options = image === undefined ? {} : { image };
+/** Engines that the containers project started; undefined in other projects. */
+const started = inject("containers") as ContainersContext | undefined;
+/** In the containers project only container tiers are tested: the others have their own. */
+export const testsContainersOnly = started !== undefined;
 
-export const tiers: readonly Tier[] = [
+/** Else `DOCKER_HOST` and `CONTAINER_HOST` say where engines listen. An image needs Python, ctypes and bash. */
+const image = started ? undefined : process.env.CODECELL_TEST_IMAGE;
+const options = {
+  ...(image === undefined ? {} : { image }),
+  ...(started
+    ? { addresses: addressFacts({ DOCKER_HOST: hostOf(started.docker), CONTAINER_HOST: hostOf(started.podman) }) }
+    : {}),
+};
+
+function hostOf(engine: TestEngine): string {
+  return engine.available ? engine.host : "unix:///nowhere";
+}
+
+const every: readonly Tier[] = [
   { name: "process template", make: () => processRunner({ layout: "template" }) },
   { name: "process direct", make: () => processRunner({ layout: "direct" }) },
   { name: "wasm", make: () => wasmRunner() },
@@ -26,11 +44,17 @@ export const tiers: readonly Tier[] = [
   { name: "gvisor", make: () => gvisorRunner({ engine: "docker", ...options }) },
 ];
 
+const containerNames: readonly TierName[] = ["docker", "podman", "gvisor"];
+export const containerTiers = every.filter(({ name }) => containerNames.includes(name));
+export const tiers = testsContainersOnly ? containerTiers : every;
+
 /** True where the tier is not there and may be missing; `REQUIRE_RUNNERS` takes the names of runners and of engines. */
 export async function isMissing({ name, make }: Tier): Promise<boolean> {
+  // they have a project of their own; elsewhere they are asked for by naming an image
+  if (containerNames.includes(name) && !testsContainersOnly && image === undefined) return true;
   await using runner = make();
-  const isEngine = name === "docker" || name === "podman";
-  return skipOrFail(isEngine ? name : runner.name, await probeWithImage(runner));
+  // as elsewhere: `container` is Docker, and Podman has its own name
+  return skipOrFail(name === "podman" ? name : runner.name, await probeWithImage(runner));
 }
 
 /** An engine without an image to run is of no use here. */

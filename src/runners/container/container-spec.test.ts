@@ -130,6 +130,8 @@ describe("a container", () => {
     const { Tmpfs } = host({}, { engine: "podman" });
     for (const path of ["/run", "/var/tmp"]) expect(Tmpfs[path]).toMatch(/^ro,.*size=4096/);
     expect(host().Tmpfs).not.toHaveProperty("/run");
+    // or the owner of the image's /workspace would be the only one who can write there
+    for (const path of ["/tmp", "/workspace"]) expect(Tmpfs[path]).toMatch(/mode=1777,notmpcopyup$/);
   });
 
   test("with a directory of the host as its workspace takes no memory for it", () => {

@@ -148,9 +148,12 @@ function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Recor
   const hasDirectory = policy.fs.workspace !== undefined || workspace !== undefined;
   const common = "rw,exec,nosuid,nodev";
   // Podman takes neither owners nor a number of inodes; those count as memory of the cell, and the cell has one user.
+  // What an image has in such a place, owner and rights first of all, would be copied up over ours.
   const own =
-    engine === "podman" ? "mode=1777" : `mode=755,uid=${user.uid},gid=${user.gid},nr_inodes=${inodes.workspace}`;
-  const open = engine === "podman" ? "mode=1777" : `mode=1777,nr_inodes=${inodes.tmp}`;
+    engine === "podman"
+      ? "mode=1777,notmpcopyup"
+      : `mode=755,uid=${user.uid},gid=${user.gid},nr_inodes=${inodes.workspace}`;
+  const open = engine === "podman" ? "mode=1777,notmpcopyup" : `mode=1777,nr_inodes=${inodes.tmp}`;
   const closed = "ro,noexec,nosuid,nodev,size=4096,mode=555,notmpcopyup";
   return {
     "/tmp": `${common},size=${scratchBytes.tmp},${open}`,

@@ -1,0 +1,2 @@
+import "../escape/resource-bombs.test.ts";
+import "../escape/leftovers.test.ts";

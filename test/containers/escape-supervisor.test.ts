@@ -1,0 +1,3 @@
+import "../escape/supervisor-attacks.test.ts";
+import "../escape/parked-copy.test.ts";
+import "../escape/forged-messages.test.ts";

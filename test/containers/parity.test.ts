@@ -1,0 +1,1 @@
+import "../parity/tiers.test.ts";

@@ -27,6 +27,9 @@ def main():
     check_targets(cell["targets"])
     check_identities(cell["identities"])
     posix.chdir("/workspace")
+    if not posix.access("/workspace", posix.W_OK):
+        posix.write(2, b"/workspace cannot be written: under Podman the image's own has to have mode 1777\n")
+        posix._exit(7)
     set_limits(cell)
     set_dumpable(0)
     if not cell["guard"]:

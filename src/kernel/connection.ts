@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { deadline } from "../lib/deadline.ts";
+import { DeadlinePassed, deadline } from "../lib/deadline.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
 import { type CellMessage, cellMessage, type HostMessage } from "./messages.ts";
@@ -50,7 +50,9 @@ export class KernelConnection {
     await new Promise<void>((resolve, reject) => {
       connection.#ready = { resolve, reject };
       limit.signal.addEventListener("abort", () => {
-        reject(new CodecellError("aborted", `the start was given up: ${messageOf(limit.signal.reason)}`));
+        const { reason } = limit.signal;
+        const code = reason instanceof DeadlinePassed ? "cell_start_failed" : "aborted";
+        reject(new CodecellError(code, `the start was given up: ${messageOf(reason)}`));
       });
       connection.send(0, { t: "start", ...config });
     });

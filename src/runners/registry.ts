@@ -80,7 +80,14 @@ async function consider(
     });
     return { passedOver: { runner: runner.name, reason, hint }, error };
   }
-  const plan = await runner.plan(policy);
+  const plan = await runner.plan(policy).catch((error: unknown) => {
+    if (error instanceof CodecellError && error.code === "runner_unavailable") return error;
+    throw error;
+  });
+  // An engine that answered the first question may not answer the second.
+  if (plan instanceof CodecellError) {
+    return { passedOver: { runner: runner.name, reason: plan.message, hint: plan.hint ?? "" }, error: plan };
+  }
   if (plan.refused.length === 0) return { probe, plan };
   const error = policyRefused(runner.name, plan);
   return { passedOver: { runner: runner.name, reason: error.message, hint: error.hint ?? "" }, error };

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { CodecellError } from "../lib/errors.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
 
@@ -42,6 +43,8 @@ export interface CellExit {
   readonly signal: string | null;
   /** what the isolation printed about its own failure, cut; never shown to the program inside */
   readonly diagnostics: string;
+  /** what the runner knows about an ending that was not the cell's own: killed from outside, the engine is gone */
+  readonly reason?: CodecellError;
 }
 
 export interface CellUsage {

@@ -1,14 +1,15 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
-import { KernelClient } from "../kernel/client.ts";
+import { KernelClient, type OnLost } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
-import { CodecellError } from "../lib/errors.ts";
+import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 import { denyMatcher } from "../policy/deny.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "../runners/registry.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
+import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./kernel-files.ts";
 import { Session } from "./session.ts";
 import { newSessionId } from "./session-id.ts";
@@ -26,6 +27,16 @@ export interface OpenSessionOptions {
   readonly workspace?: SessionWorkspace;
   readonly signal?: AbortSignal;
 }
+
+/** A cell whose interpreter is ready for code. */
+interface ReadyCell {
+  readonly cell: Cell;
+  readonly kernel: KernelClient;
+  readonly runner: SandboxRunner;
+}
+
+/** Failures that say that a runner is not what it was when it was chosen. */
+const replaceable: ReadonlySet<CodecellErrorCode> = new Set(["runner_unavailable", "policy_refused"]);
 
 /** Opens sessions under one policy, in the runner that was chosen for it. */
 export class Codecell implements AsyncDisposable {
@@ -63,23 +74,19 @@ export class Codecell implements AsyncDisposable {
     if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
     const id = options.id ?? newSessionId();
     const { policy } = this;
-    const signal = options.signal ? { signal: options.signal } : {};
     await using cleanup = new Cleanup();
-    const cell = await this.#startCell(id, options);
-    cleanup.defer(() => cell[Symbol.asyncDispose]());
     const lostNotes: string[] = [];
     let session: Session | undefined;
-    const kernel = await KernelClient.connect(cell.channel, cell.setup, {
-      ...signal,
-      // the latest only: user code decides how often its interpreter dies
-      onLost: (message) => {
-        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
-        if (message.state === "lost") session?.interpreterLost();
-      },
-    });
+    // the latest only: user code decides how often its interpreter dies
+    const onLost: OnLost = (message) => {
+      lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+      if (message.state === "lost") session?.interpreterLost();
+    };
+    const { cell, kernel, runner } = await this.#startCell(id, options, onLost);
+    cleanup.defer(() => cell[Symbol.asyncDispose]());
     const files = kernel.info.features.includes("files")
       ? kernelFiles(kernel.files)
-      : await this.#openFiles(options.workspace);
+      : await this.#openFiles(runner, options.workspace);
     cleanup.move();
     const onClose = (closed: Session) => {
       this.#sessions.delete(closed);
@@ -94,31 +101,47 @@ export class Codecell implements AsyncDisposable {
     return session;
   }
 
-  /** An engine may stop answering while we live: where the policy leaves the choice, the next best one is taken. */
-  async #startCell(id: string, options: OpenSessionOptions): Promise<Cell> {
+  /** An engine may stop answering, or lose its image, while we live: where the policy leaves the choice, we choose anew. */
+  async #startCell(id: string, options: OpenSessionOptions, onLost: OnLost): Promise<ReadyCell> {
+    const { runner } = this.#choice;
     try {
-      return await this.#startIn(this.#choice.runner, id, options);
+      return await this.#startIn(runner, id, options, onLost);
     } catch (error) {
-      if (!(error instanceof CodecellError) || error.code !== "runner_unavailable") throw error;
-      if (this.policy.isolation.runner !== "auto") throw error;
+      const isRunners = error instanceof CodecellError && replaceable.has(error.code);
+      if (!isRunners || this.policy.isolation.runner !== "auto") throw error;
       const next = await chooseRunner(this.#runners, this.policy);
-      if (next.runner === this.#choice.runner) throw error;
+      if (next.runner === runner) throw error;
       this.#choice = next;
-      return await this.#startIn(next.runner, id, options);
+      return await this.#startIn(next.runner, id, options, onLost);
     }
   }
 
-  #startIn(runner: SandboxRunner, id: string, { workspace, signal }: OpenSessionOptions): Promise<Cell> {
+  async #startIn(
+    runner: SandboxRunner,
+    id: string,
+    { workspace, signal }: OpenSessionOptions,
+    onLost: OnLost,
+  ): Promise<ReadyCell> {
     const { policy } = this;
     const directory = workspace && runner.takesWorkspace ? { workspace } : {};
-    return runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signal ? { signal } : {});
+    const signals = signal ? { signal } : {};
+    await using cleanup = new Cleanup();
+    const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
+    cleanup.defer(() => cell[Symbol.asyncDispose]());
+    const kernel = await KernelClient.connect(cell.channel, cell.setup, { ...signals, onLost }).catch(
+      async (error: unknown) => {
+        throw await endedEarly(error, cell);
+      },
+    );
+    cleanup.move();
+    return { cell, kernel, runner };
   }
 
   /** The workspace as the host reaches it, where it has one. */
-  async #openFiles(own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
+  async #openFiles(runner: SandboxRunner, own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
     const { fs } = this.policy;
     if (fs.workspace) return openWorkspaceFiles(await realpath(fs.workspace), { deny: denyMatcher(fs.deny) });
-    if (!own || !this.choice.runner.takesWorkspace) return undefined;
+    if (!own || !runner.takesWorkspace) return undefined;
     return openWorkspaceFiles(await realpath(join(own.root, own.name)), { deny: denyNothing });
   }
 

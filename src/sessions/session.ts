@@ -450,7 +450,7 @@ export class Session implements AsyncDisposable {
       void this[Symbol.asyncDispose]().catch(() => {});
     }, context.timeoutMs + supervisorGraceMs);
     try {
-      const done = await reply.catch((error: unknown) => this.#cellEnded(run.id, error, overdue));
+      const done = await reply.catch((error: unknown) => this.#cellEnded(run.id, error, () => overdue));
       clearTimeout(watchdog);
       return await this.#result(run, await this.#recovered(done), context);
     } finally {
@@ -461,11 +461,14 @@ export class Session implements AsyncDisposable {
   }
 
   /** The cell died under the run: that is an ending, not an exception, unless the session was closed on purpose. */
-  #cellEnded(id: number, error: unknown, overdue: boolean): DoneMessage {
+  async #cellEnded(id: number, error: unknown, isOverdue: () => boolean): Promise<DoneMessage> {
     if (!(error instanceof CodecellError) || error.code !== "cell_lost") throw error;
+    const overdue = isOverdue();
     const closed = this.#closing !== undefined && !overdue;
     const status: RunStatus = overdue ? "timeout" : closed ? "cancelled" : "crashed";
-    const why = overdue ? "the cell did not answer and was ended" : closed ? "the session was closed" : error.message;
+    const reason = overdue || closed ? undefined : await this.#cell.whyEnded();
+    const ended = reason === undefined ? error.message : `${error.message}: ${reason}`;
+    const why = overdue ? "the cell did not answer and was ended" : closed ? "the session was closed" : ended;
     if (!closed) void this[Symbol.asyncDispose]().catch(() => {});
     return {
       t: "done",

@@ -1,5 +1,9 @@
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { Cell, CellUsage } from "../runners/runner.ts";
+import { exitWithin } from "./ended-early.ts";
+
+/** How long a result waits for the reason of an ending. */
+const reasonMs = 1_000;
 
 /** A cell that one session or several forks of it live in. It ends with the last of them. */
 export class SharedCell {
@@ -27,6 +31,11 @@ export class SharedCell {
 
   usage(): Promise<CellUsage> {
     return this.#cell.usage();
+  }
+
+  /** What the runner knows about an ending that was not the cell's own. */
+  async whyEnded(): Promise<string | undefined> {
+    return (await exitWithin(this.#cell, reasonMs))?.reason?.message;
   }
 
   acquire(): this {

@@ -4,7 +4,7 @@ import type { CellMessage, DoneMessage, HostMessage } from "../../src/kernel/mes
 import { policyRules } from "../../src/policy/rules.ts";
 import type { Policy, RunnerName } from "../../src/policy/schema.ts";
 import type { EnforcementPlan, RefusedRule } from "../../src/runners/receipt.ts";
-import type { Cell, CellSpec, Probe, SandboxRunner } from "../../src/runners/runner.ts";
+import type { Cell, CellExit, CellSpec, Probe, SandboxRunner } from "../../src/runners/runner.ts";
 
 /** What a fake program does: prints through `cell` and says how it ended. */
 export type FakeProgram = (cell: FakeRun) => Partial<DoneMessage> | Promise<Partial<DoneMessage>>;
@@ -22,6 +22,10 @@ export interface FakeOptions {
   readonly probe?: Probe;
   readonly refused?: readonly RefusedRule[];
   readonly program?: FakeProgram;
+  /** called before a cell starts; what it throws is why none does */
+  readonly beforeStart?: () => void;
+  /** the cell ends like this before it is ready */
+  readonly endsEarly?: Partial<CellExit>;
 }
 
 /** A runner in memory that speaks the kernel's frames: for logic above the runners, without any isolation. */
@@ -51,11 +55,14 @@ export class FakeRunner implements SandboxRunner {
   }
 
   async start(spec: CellSpec): Promise<Cell> {
+    this.#options.beforeStart?.();
     this.started.push(spec);
     this.openCells++;
     const { rules, notes } = await this.plan(spec.policy);
     const [host, guest] = duplexPair();
-    speak(guest, this.#options.program ?? (() => ({})));
+    const { endsEarly } = this.#options;
+    if (endsEarly) guest.end();
+    else speak(guest, this.#options.program ?? (() => ({})));
     let isOpen = true;
     let exit = () => {};
     const exited = new Promise<void>((resolve) => {
@@ -67,7 +74,10 @@ export class FakeRunner implements SandboxRunner {
       channel: host,
       setup: { env: {}, path: [], preload: [], background: false, recovery: false },
       receipt,
-      exited: exited.then(() => ({ code: 0, signal: null, diagnostics: "" })),
+      exited: (endsEarly ? Promise.resolve() : exited).then(() => ({
+        ...{ code: 0, signal: null, diagnostics: "" },
+        ...endsEarly,
+      })),
       usage: async () => ({ memoryBytes: undefined, peakMemoryBytes: undefined, cpuMs: undefined, oomKills: 0 }),
       [Symbol.asyncDispose]: async () => {
         if (isOpen) this.openCells--;

@@ -77,6 +77,7 @@ export function containerSpec(parts: ContainerParts) {
     AttachStdout: true,
     AttachStderr: true,
     Tty: false,
+    StopSignal: "SIGKILL", // an engine that shuts down or restarts does not wait for a cell to end by itself
     NetworkDisabled: true,
     Healthcheck: { Test: ["NONE"] },
     HostConfig: {

@@ -1,30 +1,33 @@
 import { CodecellError } from "../../lib/errors.ts";
 import type { CellExit } from "../runner.ts";
 import { AttachedStream } from "./attached-stream.ts";
+import { containerExit } from "./container-exit.ts";
 import { type EngineClient, EngineRefusal } from "./engine-client.ts";
+import type { Removals } from "./removals.ts";
 
 const createMs = 60_000;
-const removeMs = 15_000;
-const foreverMs = 2 ** 31 - 1;
 
 /** A container that runs, and the stream to its first process. */
 export interface StartedContainer {
   readonly id: string;
   readonly stream: AttachedStream;
   readonly exited: Promise<CellExit>;
-  /** Ends it, whatever state it is in; safe to call twice. */
-  remove(): Promise<void>;
+}
+
+export interface ContainerOrder {
+  readonly client: EngineClient;
+  /** as the Engine API takes it */
+  readonly spec: unknown;
+  readonly name: string;
+  readonly removals: Removals;
+  readonly signal?: AbortSignal;
 }
 
 /** Creates, attaches, starts. What was made is removed again when a later step fails. */
-export async function startContainer(
-  client: EngineClient,
-  spec: unknown,
-  name: string,
-  signal?: AbortSignal,
-): Promise<StartedContainer> {
-  const limits = { timeoutMs: createMs, ...(signal ? { signal } : {}) };
-  const { Id: id } = await created(client, spec, name, limits);
+export async function startContainer(order: ContainerOrder): Promise<StartedContainer> {
+  const { client, removals } = order;
+  const limits = { timeoutMs: createMs, ...(order.signal ? { signal: order.signal } : {}) };
+  const { Id: id } = await created(order, limits);
   try {
     const query = { stream: true, stdin: true, stdout: true, stderr: true };
     const { socket, head } = await client.hijack({
@@ -40,60 +43,32 @@ export async function startContainer(
       stream.destroy();
       throw error;
     }
-    return { id, stream, exited: exitOf(client, id, stream), remove: () => removeContainer(client, id) };
+    return { id, stream, exited: containerExit(client, id, stream) };
   } catch (error) {
-    await removeContainer(client, id).catch(() => {});
+    if (isSilence(error)) removals.later(client, id);
+    else await removals.remove(client, id);
     throw startFailed(error);
   }
 }
 
 async function created(
-  client: EngineClient,
-  json: unknown,
-  name: string,
+  { client, spec, name, removals }: ContainerOrder,
   limits: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<{ Id: string }> {
   try {
     return await client.json<{ Id: string }>({
-      ...{ method: "POST", path: "/containers/create", query: { name }, json },
+      ...{ method: "POST", path: "/containers/create", query: { name }, json: spec },
       ...limits,
     });
   } catch (error) {
-    // A request that was given up may have been carried out all the same.
-    if (!(error instanceof EngineRefusal)) await removeContainer(client, name).catch(() => {});
+    if (!(error instanceof EngineRefusal)) removals.doubtful(client, name);
     throw startFailed(error);
   }
 }
 
-/** Ends and removes a container. One that is gone, or on its way out, is what we want. */
-export async function removeContainer(client: EngineClient, id: string): Promise<void> {
-  try {
-    const query = { force: true, v: true };
-    await client.bytes({ method: "DELETE", path: `/containers/${id}`, query, timeoutMs: removeMs });
-  } catch (error) {
-    const isGoing = error instanceof EngineRefusal && (error.status === 404 || error.status === 409);
-    if (!isGoing) throw error;
-  }
-}
-
-/** Settles when the engine says that it is gone, or when nothing can be heard of it any more. */
-async function exitOf(client: EngineClient, id: string, stream: AttachedStream): Promise<CellExit> {
-  const closed = new Promise<void>((resolve) => stream.once("close", resolve));
-  const waiting = client
-    .json<{ StatusCode?: number }>({
-      ...{ method: "POST", path: `/containers/${id}/wait`, query: { condition: "removed" }, timeoutMs: foreverMs },
-    })
-    .catch(() => undefined);
-  const first = await Promise.race([waiting, closed.then(() => "closed" as const)]);
-  // The stream closes an instant before the engine has noticed.
-  const answer = first === "closed" ? await Promise.race([waiting, after(goneMs)]) : first;
-  return { code: answer?.StatusCode ?? null, signal: null, diagnostics: stream.log };
-}
-
-const goneMs = 3_000;
-
-function after(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms).unref());
+/** The engine did not answer; asking it for anything else now would take as long again. */
+function isSilence(error: unknown): boolean {
+  return error instanceof CodecellError && error.code === "runner_unavailable";
 }
 
 function startFailed(error: unknown): unknown {

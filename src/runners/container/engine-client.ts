@@ -60,13 +60,21 @@ export class EngineClient {
   async bytes(request: EngineRequest): Promise<Buffer> {
     const limitMs = request.timeoutMs ?? defaultTimeoutMs;
     return await new Promise<Buffer>((resolve, reject) => {
-      const timer = setTimeout(() => outgoing.destroy(this.#tooSlow(request, limitMs)), limitMs);
+      let tooSlow: Error | undefined;
+      const timer = setTimeout(() => {
+        tooSlow = this.#tooSlow(request, limitMs);
+        outgoing.destroy(tooSlow);
+      }, limitMs);
       const outgoing = this.#send(request, (answer) => {
-        collect(answer).then((body) => {
-          const status = answer.statusCode ?? 0;
-          if (status < 400) resolve(body);
-          else reject(new EngineRefusal(status, refusalText(body)));
-        }, reject);
+        collect(answer).then(
+          (body) => {
+            const status = answer.statusCode ?? 0;
+            if (status < 400) resolve(body);
+            else reject(new EngineRefusal(status, refusalText(body)));
+          },
+          // an answer that stops in the middle: out of time, given up, or the daemon died
+          (error: Error) => reject(this.#unreachable(tooSlow ?? (request.signal?.aborted ? givenUp() : error))),
+        );
       });
       outgoing.on("error", (error) => reject(this.#unreachable(error)));
       outgoing.on("close", () => clearTimeout(timer));
@@ -147,12 +155,19 @@ export class EngineClient {
   }
 
   #unreachable(error: Error): Error {
-    if (error instanceof CodecellError || error.name === "AbortError") return error;
+    if (error instanceof CodecellError) return error;
+    if (error.name === "AbortError") {
+      return new CodecellError("aborted", `what ${this.address.name} was asked for was given up`, { cause: error });
+    }
     return new CodecellError("runner_unavailable", `${this.address.name} cannot be reached: ${error.message}`, {
       hint: `start the engine, or set DOCKER_HOST to where it listens (tried ${this.address.shown})`,
       cause: error,
     });
   }
+}
+
+function givenUp(): Error {
+  return Object.assign(new Error("given up"), { name: "AbortError" });
 }
 
 /** A source that fails destroys the request, so that the engine does not take a part for the whole. */

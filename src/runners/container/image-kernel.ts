@@ -7,6 +7,7 @@ import { kernelSources } from "../kernel-sources.ts";
 import { startContainer } from "./container.ts";
 import { inheritedLimits } from "./container-spec.ts";
 import type { Engine } from "./engine.ts";
+import type { Removals } from "./removals.ts";
 
 const oldestMinor = 9;
 const compileMs = 60_000;
@@ -49,6 +50,7 @@ export interface ImageKernelRequest {
   readonly labels: Readonly<Record<string, string>>;
   readonly name: string;
   readonly processLimit: number | undefined;
+  readonly removals: Removals;
 }
 
 /** Examines an image once. Any image will do that has Python 3.9 or newer. */
@@ -110,24 +112,35 @@ async function ask(request: ImageKernelRequest, files: string, compiled: string)
       ],
     },
   };
-  const container = await startContainer(engine.client, spec, request.name);
-  const timer = setTimeout(() => void container.remove().catch(() => {}), compileMs);
+  const { client } = engine;
+  const { name, removals } = request;
+  const container = await startContainer({ client, spec, name, removals });
+  const remove = () => removals.remove(client, container.id);
+  const timer = setTimeout(() => {
+    container.stream.destroy();
+    void removals.end(client, container.id);
+  }, compileMs);
   let text = "";
   try {
     for await (const piece of container.stream) {
       text += String(piece);
       if (text.length > 64 * 1024) break;
     }
+  } catch {
+    // the stream broke: how the container ended says why
   } finally {
     clearTimeout(timer);
     container.stream.destroy();
-    await container.remove().catch(() => {});
+    await remove();
   }
-  const { diagnostics, code } = await container.exited;
+  const { diagnostics, code, reason } = await container.exited;
   if (text.trim() === "") {
-    throw new CodecellError("cell_start_failed", `the image ${image} has no Python that starts (exit ${code})`, {
+    if (reason?.code === "runner_unavailable") throw reason;
+    const said = diagnostics.trim().split("\n").at(-1)?.slice(0, 300) || reason?.message || `exit code ${code}`;
+    throw new CodecellError("cell_start_failed", `the image ${image} has no Python that starts: ${said}`, {
       hint: "name an image with Python 3.9 or newer in kernel.image",
-      cause: diagnostics,
+      cause: reason,
+      details: { diagnostics },
     });
   }
   return text;

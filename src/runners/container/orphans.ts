@@ -1,7 +1,7 @@
 import { isHeld } from "../../lib/liveness-lock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { removeContainer } from "./container.ts";
 import type { EngineClient } from "./engine-client.ts";
+import { endContainer } from "./removals.ts";
 
 const listMs = 5_000;
 
@@ -21,7 +21,7 @@ export async function removeOrphanContainers(client: EngineClient, machine: stri
     const lock = Labels?.[lockLabel];
     if (lock === undefined || (await isHeld(lock))) continue;
     logger.info("removing the container of a process that is gone", { container: Id.slice(0, 12) });
-    await removeContainer(client, Id).catch((error: unknown) => {
+    await endContainer(client, Id).catch((error: unknown) => {
       logger.warn("a container could not be removed", { container: Id.slice(0, 12), error });
     });
   }

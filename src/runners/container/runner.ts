@@ -19,7 +19,7 @@ import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { usageReader } from "./cell-usage.ts";
-import { startContainer } from "./container.ts";
+import { type StartedContainer, startContainer } from "./container.ts";
 import { containerSpec, type identityFiles } from "./container-spec.ts";
 import { defaultImage } from "./default-image.ts";
 import { askEngine, type Engine, type EngineProbe, findEngine } from "./engine.ts";
@@ -29,6 +29,8 @@ import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
 import { lockLabel, machineLabel, ownerLabel, removeOrphanContainers } from "./orphans.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
 import { type PodmanService, startPodmanService } from "./podman-service.ts";
+import { Removals } from "./removals.ts";
+import { startFailure } from "./start-failure.ts";
 
 export interface ContainerRunnerOptions {
   /** default: whichever answers, Docker first */
@@ -107,6 +109,7 @@ class ContainerRunner implements SandboxRunner {
   readonly #options: ContainerRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
+  readonly #removals: Removals;
   readonly #kernels = new Map<string, Promise<ImageKernel>>();
   #home: Promise<Home> | undefined;
   /** the engine that answered last; forgotten when it fails us */
@@ -119,6 +122,7 @@ class ContainerRunner implements SandboxRunner {
     this.#kind = kind;
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
+    this.#removals = new Removals(this.#logger);
   }
 
   async probe(): Promise<Probe> {
@@ -137,7 +141,11 @@ class ContainerRunner implements SandboxRunner {
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
     const engine = await this.#needEngine();
-    return planContainer(policy, await this.#facts(engine, policy, false));
+    try {
+      return planContainer(policy, await this.#facts(engine, policy, false));
+    } catch (error) {
+      throw startFailure(error, engine.client.address.name);
+    }
   }
 
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
@@ -145,8 +153,9 @@ class ContainerRunner implements SandboxRunner {
     try {
       return await this.#startIn(engine, spec, options);
     } catch (error) {
-      if (error instanceof CodecellError && error.code === "runner_unavailable") this.#known = undefined;
-      throw error;
+      const failure = startFailure(error, engine.client.address.name);
+      if (failure.code === "runner_unavailable") this.#known = undefined;
+      throw failure;
     }
   }
 
@@ -163,9 +172,12 @@ class ContainerRunner implements SandboxRunner {
     const directory = workspace && join(workspace.root, workspace.name);
     await prepareWorkspace(directory, engine.isRootless ? undefined : user.uid);
     const { runtime, hasOwnKernel } = facts;
-    const container = await startContainer(
-      engine.client,
-      containerSpec({
+    const container = await startContainer({
+      client: engine.client,
+      removals: this.#removals,
+      name: `codecell-${home.tag}-${++this.#cells}`,
+      ...(options.signal ? { signal: options.signal } : {}),
+      spec: containerSpec({
         ...{
           policy,
           engine: engine.kind,
@@ -187,11 +199,9 @@ class ContainerRunner implements SandboxRunner {
         usesHostUsers: engine.remapsUsers,
         processLimit: home.processLimit,
       }),
-      `codecell-${home.tag}-${++this.#cells}`,
-      options.signal,
-    );
+    });
     await using cleanup = new Cleanup();
-    cleanup.defer(() => container.remove());
+    cleanup.defer(() => this.#remove(engine, container));
     const cell = new ChannelCell({
       id: spec.id,
       channel: container.stream,
@@ -201,7 +211,7 @@ class ContainerRunner implements SandboxRunner {
       usage: usageReader(engine.client, container.id),
       kill: () => {
         container.stream.destroy();
-        void container.remove().catch(() => {});
+        void this.#removals.end(engine.client, container.id);
       },
       cleanup: cleanup.move(),
     });
@@ -210,8 +220,17 @@ class ContainerRunner implements SandboxRunner {
     return cell;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#cleanup[Symbol.asyncDispose]();
+  /** A container that ended is removed by the engine; it is asked all the same, unless it answers nothing. */
+  async #remove({ client }: Engine, { id, exited }: StartedContainer): Promise<void> {
+    const { reason } = await exited;
+    if (reason?.code !== "runner_unavailable") return this.#removals.remove(client, id);
+    this.#known = undefined;
+    this.#removals.later(client, id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#removals[Symbol.asyncDispose]();
+    await this.#cleanup[Symbol.asyncDispose]();
   }
 
   /** Asked each time: an engine comes and goes while we live. */
@@ -295,6 +314,7 @@ class ContainerRunner implements SandboxRunner {
     const preparing = prepareImageKernel({
       ...{ engine, image, imageId: id, user, runtimeDir: home.runtimeDir, labels: home.labels },
       processLimit: home.processLimit,
+      removals: this.#removals,
       name: `codecell-${home.tag}-${++this.#cells}`,
       filters: {
         "notify.bpf": killNotifyFilter(arch),

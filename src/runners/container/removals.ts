@@ -1,0 +1,116 @@
+import type { Logger } from "../../lib/logger.ts";
+import { type EngineClient, EngineRefusal } from "./engine-client.ts";
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+const removeMs = 15_000;
+const farewellMs = 2_000;
+/** How often an engine has to say that it has no such container before one that it may still be making is forgotten. */
+const doubtfulLooks = 3;
+
+interface Due {
+  readonly client: EngineClient;
+  /** answers that are still needed */
+  looks: number;
+}
+
+/** Removes containers, and goes on trying as long as the engine cannot be reached: nothing of ours is to stay there. */
+export class Removals implements AsyncDisposable {
+  readonly #logger: Logger;
+  readonly #due = new Map<string, Due>();
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = firstPauseMs;
+  #isDisposed = false;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** How many containers are still to be removed. */
+  get due(): number {
+    return this.#due.size;
+  }
+
+  /** Does not fail: what cannot be removed now is removed later. */
+  remove(client: EngineClient, id: string): Promise<void> {
+    return this.#attempt(client, id, removeContainer);
+  }
+
+  /** The same for one that did not end by itself. */
+  end(client: EngineClient, id: string): Promise<void> {
+    return this.#attempt(client, id, endContainer);
+  }
+
+  async #attempt(client: EngineClient, id: string, attempt: typeof removeContainer): Promise<void> {
+    try {
+      await attempt(client, id);
+    } catch (error) {
+      this.#logger.warn("a container could not be removed yet", { container: id.slice(0, 32), error });
+      this.later(client, id);
+    }
+  }
+
+  /** For an engine that is known not to answer now. */
+  later(client: EngineClient, id: string): void {
+    this.#note(id, { client, looks: 1 });
+  }
+
+  /** For a request to make one that was given up, and may be carried out all the same, even after it was removed. */
+  doubtful(client: EngineClient, name: string): void {
+    this.#note(name, { client, looks: doubtfulLooks });
+  }
+
+  #note(id: string, due: Due): void {
+    this.#due.set(id, due);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#timer || this.#isDisposed || this.#due.size === 0) return;
+    this.#timer = setTimeout(async () => {
+      await this.#tryAll();
+      this.#timer = undefined;
+      if (this.#due.size === 0) this.#pauseMs = firstPauseMs;
+      this.#schedule();
+    }, this.#pauseMs).unref();
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+  }
+
+  async #tryAll(timeoutMs?: number): Promise<void> {
+    const attempts = [...this.#due].map(async ([id, due]) => {
+      await endContainer(due.client, id, timeoutMs);
+      if (--due.looks <= 0) this.#due.delete(id);
+    });
+    await Promise.allSettled(attempts);
+  }
+
+  /** One last try; what is left then goes when the next runner on this machine finds that its maker is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    clearTimeout(this.#timer);
+    await this.#tryAll(farewellMs);
+    this.#due.clear();
+  }
+}
+
+/**
+ * The same for one that did not end by itself. Somebody may have paused it: Docker then cannot end a container of gVisor,
+ * forgets it, and its processes stay.
+ */
+export async function endContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<void> {
+  await client.bytes({ method: "POST", path: `/containers/${id}/unpause`, timeoutMs }).catch((error: unknown) => {
+    if (!(error instanceof EngineRefusal)) throw error; // not paused, or gone
+  });
+  await removeContainer(client, id, timeoutMs);
+}
+
+/** Ends and removes a container. One that is gone, or on its way out, is what we want. */
+export async function removeContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<void> {
+  try {
+    const query = { force: true, v: true };
+    await client.bytes({ method: "DELETE", path: `/containers/${id}`, query, timeoutMs });
+  } catch (error) {
+    const isGoing = error instanceof EngineRefusal && (error.status === 404 || error.status === 409);
+    if (!isGoing) throw error;
+  }
+}

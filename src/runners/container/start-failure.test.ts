@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { CodecellError } from "../../lib/errors.ts";
+import { exitReason } from "./container-exit.ts";
+import { EngineRefusal } from "./engine-client.ts";
+import { startFailure } from "./start-failure.ts";
+
+describe("a start that failed", () => {
+  test("keeps an error that has a code already", () => {
+    const error = new CodecellError("runner_unavailable", "Docker cannot be reached");
+    expect(startFailure(error, "Docker")).toBe(error);
+  });
+
+  test("for want of space says whose disk is full", () => {
+    const refusal = new EngineRefusal(500, "mkdir /var/lib/docker/overlay2/x: no space left on device");
+    const refused = new CodecellError("cell_start_failed", `refused: ${refusal.message}`, { cause: refusal });
+    for (const error of [refusal, refused]) {
+      expect(startFailure(error, "Docker")).toMatchObject({
+        code: "cell_start_failed",
+        message: expect.stringContaining("no space left where Docker keeps its containers"),
+      });
+    }
+    const own = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    expect(startFailure(own, "Docker").message).toContain("no space left where codecell keeps its files");
+  });
+
+  test("with anything else has a code, and the cause", () => {
+    const refusal = new EngineRefusal(500, "database is locked");
+    expect(startFailure(refusal, "Podman")).toMatchObject({
+      ...{ code: "cell_start_failed", message: "Podman refused: database is locked", cause: refusal },
+    });
+    expect(startFailure("odd", "Docker")).toMatchObject({ code: "cell_start_failed", cause: "odd" });
+  });
+});
+
+describe("how a container ended", () => {
+  const address = { name: "Docker", shown: "unix:///docker.sock" };
+
+  test("is nothing to tell when it ended by itself", () => {
+    expect(exitReason(address, { code: 0 })).toBeUndefined();
+  });
+
+  test.each([
+    [{ code: 137 }, "cell_lost", "the container was killed"],
+    [{ code: 6 }, "cell_lost", "exit code 6"],
+    [{ error: new EngineRefusal(404, "No such container") }, "cell_lost", "the container is gone"],
+    [{ error: new CodecellError("runner_unavailable", "Docker cannot be reached") }, "runner_unavailable", "reached"],
+    [undefined, "runner_unavailable", "Docker does not say what became of the container"],
+  ])("is told: %j", (outcome, code, text) => {
+    expect(exitReason(address, outcome)).toMatchObject({ code, message: expect.stringContaining(text) });
+  });
+});

@@ -1,0 +1,267 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import { type ContainerRunnerOptions, containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import type { Run } from "../../src/sessions/run.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { skipOrFail } from "../contract/required.ts";
+import { image, type ListedContainer, PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
+import { idle, run, skipsProcess, within } from "../support/process-cells.ts";
+
+const probe = privateDockerProbe();
+const skips = skipOrFail("container", probe);
+const script = fileURLToPath(new URL("host.mjs", import.meta.url));
+const built = fileURLToPath(new URL("../../dist/sessions/codecell.js", import.meta.url));
+const kinds = [
+  { name: "container", make: containerRunner },
+  { name: "gvisor", make: gvisorRunner },
+] as const;
+
+describe.skipIf(skips)("a container engine that fails", () => {
+  let docker: PrivateDocker;
+  let runtimeDir: string;
+  const opened: Codecell[] = [];
+  beforeAll(async () => {
+    if (!existsSync(built)) throw new Error("this test runs the built package: npm run build");
+    runtimeDir = await mkdtemp(join(tmpdir(), "cc-fault-"));
+    await chmod(runtimeDir, 0o711);
+    docker = await PrivateDocker.start();
+  });
+  afterAll(async () => {
+    for (const codecell of opened) await codecell.close();
+    await docker?.[Symbol.asyncDispose]();
+    await rm(runtimeDir, { recursive: true, force: true });
+  });
+
+  const options = (): ContainerRunnerOptions => ({ engine: "docker", addresses: docker.addresses, image, runtimeDir });
+  const open = async (policy: PolicyInput = {}, make: typeof containerRunner = containerRunner) => {
+    const runners = policy.isolation?.runner === "auto" ? [make(options()), processRunner()] : [make(options())];
+    const codecell = await Codecell.open({ policy: parsePolicy(policy), runners });
+    opened.push(codecell);
+    return codecell;
+  };
+  /** A run that goes on, once its first word has come out. */
+  const going = async (session: Session, limits = {}): Promise<Run> => {
+    const run = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)", limits);
+    for await (const { type } of run) if (type === "stdout") return run;
+    throw new Error(`it ended: ${(await run.result).notes.join()}`);
+  };
+  const only = async (): Promise<ListedContainer> => {
+    const [found, ...others] = await docker.containers();
+    if (!found || others.length > 0) throw new Error(`not one container, but ${found ? others.length + 1 : 0}`);
+    return found;
+  };
+  /** Nothing is left of any container: not in the daemon's list, and no process of it. */
+  const isEmpty = async (ms = 15_000): Promise<boolean> => {
+    const end = performance.now() + ms;
+    while ((await docker.containers()).length > 0 || docker.shims().length > 0) {
+      if (performance.now() > end) return false;
+      await idle(50);
+    }
+    return true;
+  };
+  const works = async (codecell: Codecell) => {
+    await using session = await within(20_000, codecell.openSession());
+    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+  };
+
+  describe.each(kinds)("for a session of the $name runner", ({ name, make }) => {
+    const lacks = name === "gvisor" && !skips && !PrivateDocker.hasGvisor;
+
+    test.skipIf(lacks)("that loses its container to somebody else tells so, and the next one works", async () => {
+      const codecell = await open({}, make);
+      const session = await codecell.openSession();
+      const ongoing = await going(session);
+      await docker.request("DELETE", `/containers/${(await only()).Id}?force=1`);
+      const result = await within(10_000, ongoing.result);
+      expect(result).toMatchObject({ status: "crashed", state: "lost", stdout: "on\n" });
+      expect(result.notes.join("; ")).toMatch(/the container was killed.*the session is over/);
+      expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_closed" }));
+      await within(10_000, session.close());
+      expect(await isEmpty()).toBe(true);
+      await works(codecell);
+    });
+
+    test.skipIf(lacks)("whose container is paused ends at its limit, and leaves nothing", async () => {
+      const codecell = await open({}, make);
+      const session = await codecell.openSession();
+      const ongoing = await going(session, { timeoutMs: 300 });
+      await docker.request("POST", `/containers/${(await only()).Id}/pause`);
+      expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state: "lost" });
+      await within(25_000, session.close());
+      expect(await isEmpty()).toBe(true);
+      await works(codecell);
+    });
+
+    test.skipIf(lacks)("whose host is killed, nothing is left of the container", async () => {
+      const host = spawn(process.execPath, [script, name, docker.host, image, runtimeDir], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const exited = once(host, "exit");
+      await Promise.race([once(host.stdout, "data"), exited]);
+      expect(await docker.containers()).toHaveLength(1);
+      host.kill("SIGKILL");
+      await exited;
+      expect(await isEmpty()).toBe(true);
+    });
+  });
+
+  test("by being killed ends the run with the reason, and when it is back nothing is left and sessions work", async () => {
+    const codecell = await open();
+    const session = await codecell.openSession();
+    const ongoing = await going(session);
+    await docker.kill();
+    try {
+      const result = await within(10_000, ongoing.result);
+      expect(result).toMatchObject({ status: "crashed", state: "lost" });
+      expect(result.notes.join("; ")).toMatch(/Docker cannot be reached.*the session is over/);
+      await within(10_000, session.close());
+      await expect(within(10_000, codecell.openSession())).rejects.toMatchObject({
+        code: "runner_unavailable",
+        hint: expect.stringContaining("DOCKER_HOST"),
+      });
+    } finally {
+      await docker.up();
+    }
+    expect(await isEmpty()).toBe(true);
+    await works(codecell);
+  });
+
+  test("by hanging holds nobody longer than the limits say, and when it goes on nothing is left", async () => {
+    const codecell = await open();
+    const session = await codecell.openSession();
+    const ongoing = await going(session, { timeoutMs: 300 });
+    docker.signal("SIGSTOP");
+    try {
+      expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state: "lost" });
+      await within(25_000, session.close());
+      await expect(within(15_000, codecell.openSession())).rejects.toMatchObject({
+        code: "runner_unavailable",
+        message: expect.stringContaining("Docker did not answer"),
+      });
+    } finally {
+      docker.signal("SIGCONT");
+    }
+    expect(await isEmpty()).toBe(true);
+    await works(codecell);
+  });
+
+  test("while a cell is being made leaves no container, although the request is carried out later", async () => {
+    const codecell = await open();
+    await works(codecell);
+    for (const delayMs of [0, 10, 30, 80, 150]) {
+      const opening = codecell.openSession({ signal: AbortSignal.timeout(delayMs + 100) });
+      const settled = opening.then(
+        (session) => session.close(),
+        (error: unknown) => expect(error).toMatchObject({ code: expect.stringMatching(/aborted|runner_unavailable/) }),
+      );
+      await idle(delayMs);
+      docker.signal("SIGSTOP");
+      await idle(200);
+      docker.signal("SIGCONT");
+      await within(20_000, settled);
+    }
+    expect(await isEmpty()).toBe(true);
+    await works(codecell);
+  });
+
+  test.skipIf(skipsProcess)("is passed over by `auto` from then on, for a runner that works", async () => {
+    const codecell = await open({ isolation: { runner: "auto" } });
+    await using first = await codecell.openSession();
+    expect(first.receipt.runner).toBe("container");
+    docker.signal("SIGSTOP");
+    try {
+      await using second = await within(30_000, codecell.openSession());
+      expect(second.receipt.runner).toBe("process");
+      expect(await run(second, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+      expect(codecell.choice.passedOver).toMatchObject([{ runner: "container" }]);
+    } finally {
+      docker.signal("SIGCONT");
+    }
+  });
+
+  test("to keep its image is refused by name, and works with the next session once the image is back", async () => {
+    await docker.request("POST", `/images/${image}/tag?repo=fleeting&tag=latest`);
+    const kernel = { image: "fleeting:latest" };
+    const named = await open({ kernel, isolation: { runner: "container" } });
+    await works(named);
+    await docker.request("DELETE", "/images/fleeting:latest?force=1");
+    await expect(named.openSession()).rejects.toMatchObject({
+      code: "policy_refused",
+      message: expect.stringContaining("Docker has no image fleeting:latest"),
+      hint: expect.stringContaining("codecell image build"),
+    });
+    await docker.request("POST", `/images/${image}/tag?repo=fleeting&tag=latest`);
+    await works(named);
+  });
+
+  test("to free memory ends what asks for too much, and the session goes on", async () => {
+    const codecell = await open({ proc: { memory: "128MiB", timeout: "20s" } });
+    await using session = await codecell.openSession();
+    const hungry =
+      "import os\nfor _ in range(4):\n    if os.fork() == 0: break\nx = [bytearray(1 << 20) for _ in range(1000)]";
+    const result = await within(40_000, run(session, hungry));
+    expect(result.status).toBe("out_of_memory");
+    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+  });
+
+  test("leaves what a dead host had made, and the next runner removes that and nothing else", async () => {
+    const living = await open();
+    await using session = await living.openSession();
+    const mine = await only();
+    const host = spawn(process.execPath, [script, "container", docker.host, image, runtimeDir], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const exited = once(host, "exit");
+    await Promise.race([once(host.stdout, "data"), exited]);
+    const its = (await docker.containers()).find(({ Id }) => Id !== mine.Id);
+    const create = (name: string, Labels = {}) =>
+      docker.request("POST", `/containers/create?name=${name}`, { Image: image, Cmd: ["/bin/sleep", "1"], Labels });
+    await create("of-the-dead", its?.Labels);
+    await create("of-the-living", mine.Labels);
+    await create("of-another-machine", { ...its?.Labels, "codecell.machine": "another" });
+    await create("of-somebody-else");
+    host.kill("SIGKILL");
+    await exited;
+    await works(await open());
+    const names = (await docker.containers()).map(({ Names }) => Names[0]).sort();
+    expect(names).toEqual(expect.arrayContaining(["/of-another-machine", "/of-somebody-else", "/of-the-living"]));
+    expect(names).not.toContain("/of-the-dead");
+    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok" });
+    for (const name of ["of-the-living", "of-another-machine", "of-somebody-else"])
+      await docker.request("DELETE", `/containers/${name}?force=1`);
+  });
+});
+
+describe.skipIf(skips)("an engine whose disk is full", () => {
+  test("refuses a session and says where space is lacking; when there is some again, sessions work", async () => {
+    const runtimeDir = await mkdtemp(join(tmpdir(), "cc-fault-"));
+    await chmod(runtimeDir, 0o711);
+    const docker = await PrivateDocker.start({ dataBytes: 256 << 20 });
+    try {
+      const runner = containerRunner({ engine: "docker", addresses: docker.addresses, image, runtimeDir });
+      await using codecell = await Codecell.open({ policy: parsePolicy({}), runners: [runner] });
+      await (await codecell.openSession()).close();
+      const free = await docker.fill();
+      await expect(within(60_000, codecell.openSession())).rejects.toMatchObject({
+        code: "cell_start_failed",
+        message: expect.stringContaining("no space left where Docker keeps its containers"),
+      });
+      await free();
+      await using session = await codecell.openSession();
+      expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+    } finally {
+      await docker[Symbol.asyncDispose]();
+      await rm(runtimeDir, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,32 @@
+import { execFile, spawn } from "node:child_process";
+import { realpath } from "node:fs/promises";
+import { promisify } from "node:util";
+import type { EngineClient } from "../../src/runners/container/engine-client.ts";
+
+const python = "/usr/bin/python3";
+const importMs = 120_000;
+
+/** Gives an engine a small image: this machine's own Python, its library and what they load. Nothing is downloaded. */
+export async function importHostPython(client: EngineClient, name: string): Promise<void> {
+  const run = promisify(execFile);
+  const library = (await run(python, ["-I", "-c", "import os; print(os.path.dirname(os.__file__))"])).stdout.trim();
+  const modules = (await run("find", [`${library}/lib-dynload`, "-name", "*.so"])).stdout.trim().split("\n");
+  const { stdout } = await run("ldd", [await realpath(python), "/bin/sh", "/bin/sleep", ...modules]);
+  const libraries = new Set([...stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].map((match) => match[1] as string));
+  const unused = ["test", "__pycache__", "dist-packages", "idlelib", "ensurepip", "config-3*"];
+  const tar = spawn(
+    "tar",
+    [
+      ...["--create", "--dereference", "--ignore-failed-read", "--directory", "/"],
+      ...unused.map((part) => `--exclude=${part}`),
+      ...[python, "/bin/sh", "/bin/sleep", library, ...libraries].map((path) => path.slice(1)),
+      ...["dev/null"], // an empty directory to mount on is made by the engine
+    ],
+    { stdio: ["ignore", "pipe", "ignore"] },
+  );
+  const [repo, tag] = name.split(":");
+  await client.bytes({
+    ...{ method: "POST", path: "/images/create", query: { fromSrc: "-", repo, tag } },
+    ...{ bodyStream: tar.stdout, bodyType: "application/x-tar", timeoutMs: importMs },
+  });
+}

@@ -1,6 +1,7 @@
 // npm run bench [-- --json] [-- NAME…]: prints every figure as a ratio with its bound; exit 1 when one is missed.
 import { bulk, output } from "./bulk.js";
 import { coldStart } from "./cold-start.js";
+import { containers } from "./containers.js";
 import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
 import { checkpoints, manyLives, pool } from "./sessions.js";
@@ -18,6 +19,7 @@ const suites = {
   checkpoints,
   "many-lives": manyLives,
   mcp,
+  containers,
 };
 const words = process.argv.slice(2);
 const asJson = words.includes("--json");

@@ -1,0 +1,39 @@
+import { AttachedStream } from "../dist/runners/container/attached-stream.js";
+import { findEngine } from "../dist/runners/container/engine.js";
+import { addressFacts } from "../dist/runners/container/engine-address.js";
+
+export const image = process.env.CODECELL_BENCH_IMAGE ?? "codecell-python:latest";
+
+/** The Docker that DOCKER_HOST or the usual place names, if it has the image; otherwise why not. */
+export async function benchEngine() {
+  const found = await findEngine(addressFacts(), "docker");
+  if (!found.available) return { lacking: `${found.reason}; ${found.hint}` };
+  const { client } = found.engine;
+  try {
+    await client.json({ path: `/images/${encodeURIComponent(image)}/json` });
+  } catch {
+    return { lacking: `Docker has no image ${image}: codecell image build, or name one in CODECELL_BENCH_IMAGE` };
+  }
+  return { client };
+}
+
+/** Create, attach, start, and nothing else: what anybody pays who talks to the engine directly. */
+export async function bareContainer(client, { command, hostConfig = {} }) {
+  const { Id: id } = await client.json({
+    ...{ method: "POST", path: "/containers/create" },
+    json: {
+      ...{ Image: image, Entrypoint: command, OpenStdin: true, StdinOnce: true },
+      ...{ AttachStdin: true, AttachStdout: true, AttachStderr: true, NetworkDisabled: true },
+      HostConfig: { AutoRemove: true, NetworkMode: "none", LogConfig: { Type: "none", Config: {} }, ...hostConfig },
+    },
+  });
+  const query = { stream: true, stdin: true, stdout: true, stderr: true };
+  const { socket, head } = await client.hijack({ method: "POST", path: `/containers/${id}/attach`, query });
+  const stream = new AttachedStream(socket, head);
+  await client.bytes({ method: "POST", path: `/containers/${id}/start` });
+  const remove = async () => {
+    stream.destroy();
+    await client.bytes({ method: "DELETE", path: `/containers/${id}`, query: { force: true } }).catch(() => {});
+  };
+  return { id, stream, remove };
+}

@@ -1,0 +1,154 @@
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
+import type { SessionManager } from "../../src/sessions/manager.ts";
+import { skipOrFail } from "../contract/required.ts";
+import { codecell } from "../e2e/codecell-process.ts";
+import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
+import { image, PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
+import { eventually, within } from "../support/process-cells.ts";
+
+const skips = skipOrFail("container", privateDockerProbe());
+const crash = "import os\nos._exit(9)";
+const kinds = [
+  { name: "container", make: containerRunner, lacks: false },
+  { name: "gvisor", make: gvisorRunner, lacks: !skips && !PrivateDocker.hasGvisor },
+] as const;
+
+describe.skipIf(skips)("sessions in containers", () => {
+  let docker: PrivateDocker;
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "cc-sessions-"));
+    await chmod(directory, 0o711);
+    docker = await PrivateDocker.start();
+  });
+  afterAll(async () => {
+    await docker?.[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  describe.each(kinds.filter(({ lacks }) => !lacks))("of the $name runner", ({ name, make }) => {
+    let stateDir: string;
+    const opened: SessionManager[] = [];
+    beforeAll(async () => {
+      stateDir = await newStateDir();
+    });
+    afterAll(async () => {
+      for (const manager of opened) await manager[Symbol.asyncDispose]();
+      expect(await docker.containers()).toEqual([]);
+      await removeStateDir(stateDir);
+    });
+    const open = async (session: PolicyInput["session"] = {}) => {
+      const runners = [make({ engine: "docker", addresses: docker.addresses, image, runtimeDir: directory })];
+      const manager = await openManager(stateDir, { session, proc: { timeout: "10s" } }, { runners });
+      opened.push(manager);
+      return manager;
+    };
+
+    test("go back to checkpoints in any order, also after a crash and a run that had to be killed", async () => {
+      const session = await (await open()).getOrCreate("checkpoints");
+      for (const one of ["a", "b"]) {
+        await runIn(session, `x = ["${one}"]`);
+        await session.checkpoint(one);
+      }
+      const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass";
+      for (const [back, then] of [
+        ["a", "x.append('changed')"],
+        ["b", crash],
+        ["a", stubborn],
+        ["b", "x.append('changed')"],
+      ] as const) {
+        await session.rollback(back);
+        expect(await runIn(session, "x")).toMatchObject({ result: `['${back}']` });
+        await runIn(session, then, { timeoutMs: 500 });
+      }
+      await session.rollback("a");
+      expect(await runIn(session, "x")).toMatchObject({ result: "['a']" });
+    });
+
+    test("fork, and neither the fork nor its parent is hurt by the other's crash", async () => {
+      const manager = await open();
+      const before = (await docker.containers()).length;
+      const parent = await manager.getOrCreate("parent");
+      await runIn(parent, "x = ['both']\nopen('shared.txt', 'w').write('shared')");
+      const fork = await manager.fork("parent", "fork");
+      for (const [one, other] of [
+        [fork, parent],
+        [parent, fork],
+      ] as const) {
+        expect(await runIn(one, crash)).toMatchObject({ status: "crashed", state: "recovered" });
+        expect(await runIn(other, "x")).toMatchObject({ result: "['both']", notes: [] });
+      }
+      await runIn(fork, "x.append('fork')");
+      await runIn(parent, "x.append('parent')");
+      expect(await runIn(parent, "x")).toMatchObject({ result: "['both', 'parent']" });
+      expect(await runIn(fork, "open('shared.txt').read()")).toMatchObject({ result: "'shared'" });
+      expect(await docker.containers()).toHaveLength(before + 1);
+      await manager.close("parent");
+      expect(await runIn(fork, "x")).toMatchObject({ result: "['both', 'fork']" });
+    });
+
+    test("come back in another process with variables and files, and say what did not come back", async () => {
+      const first = await open({ persist: true });
+      const code = "import threading\nx = [1, 2]\nlock = threading.Lock()\nopen('file.txt', 'w').write('file')";
+      await runIn(await first.getOrCreate("kept"), code);
+      await first[Symbol.asyncDispose]();
+      const next = await open({ persist: true });
+      const result = await runIn(await next.get("kept"), "x, open('file.txt').read()");
+      expect(result).toMatchObject({ status: "ok", result: "([1, 2], 'file')" });
+      expect(result.notes.join("; ")).toMatch(/did not come back: lock/);
+    });
+
+    test("say what became of their variables when their container is removed between two runs", async () => {
+      const others = new Set((await docker.containers()).map(({ Id }) => Id));
+      const session = await (await open()).getOrCreate("victim");
+      await runIn(session, "x = 1\nopen('kept.txt', 'w').write('file')");
+      for (const { Id } of await docker.containers())
+        if (!others.has(Id)) await docker.request("DELETE", `/containers/${Id}?force=1`);
+      expect(await eventually(() => session.state !== "live")).toBe(true);
+      const next = await runIn(session, "'x' in globals(), open('kept.txt').read()");
+      expect(next).toMatchObject({ status: "ok", result: "(False, 'file')" });
+      expect(next.notes.join()).toMatch(/variables/);
+    });
+
+    test("take files from the host, and give out those that a run made", async () => {
+      const session = await (await open()).getOrCreate("files");
+      await session.upload("given.txt", Buffer.from("given"));
+      expect(await runIn(session, "open('given.txt').read()")).toMatchObject({ result: "'given'", artifacts: [] });
+      const made = await runIn(
+        session,
+        "open('made.csv', 'w').write('x,y')\nimport os\nos.symlink('/etc/passwd', 'l')",
+      );
+      expect(made.artifacts).toMatchObject([{ name: "made.csv", size: 3 }]);
+      const files = await session.files();
+      expect(Buffer.from((await files.read("made.csv")).data).toString()).toBe("x,y");
+      await expect(files.read("l")).rejects.toMatchObject({ code: "file_refused" });
+      const bash = await runIn(session, "echo hi > shell.txt", { language: "bash" });
+      expect(bash).toMatchObject({ status: "ok", artifacts: [{ name: "shell.txt" }] });
+    });
+
+    test("are handed out of a pool as if they were new, and their containers go with it", async () => {
+      const manager = await open({ pool: 1 });
+      await within(30_000, manager.poolFilled());
+      const session = await manager.getOrCreate();
+      expect(manager.poolStatistics).toMatchObject({ hits: 1 });
+      expect(await session.variables()).toEqual([]);
+      expect(await runIn(session, "import os\nos.listdir()")).toMatchObject({ result: "[]" });
+    });
+
+    test("keep variables and files from one call of `codecell run --session` to the next", async () => {
+      const cwd = await mkdtemp(join(directory, "cli-"));
+      await chmod(cwd, 0o711);
+      await writeFile(join(cwd, "sandbox.policy.yaml"), `isolation:\n  runner: ${name}\nkernel:\n  image: ${image}\n`);
+      const env = { XDG_STATE_HOME: join(cwd, "state"), DOCKER_HOST: docker.host };
+      const call = (code: string) => codecell(["run", "--session", "keep", "-c", code], { cwd, env });
+      expect(await call("x = 20\nopen('notes.txt', 'w').write('hi'); x")).toMatchObject({ code: 0, stdout: "20\n" });
+      expect(await call("x * 2, open('notes.txt').read()")).toMatchObject({ code: 0, stdout: "(40, 'hi')\n" });
+      expect(await readdir(join(cwd, "state"))).not.toEqual([]);
+    });
+  });
+});

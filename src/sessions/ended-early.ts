@@ -9,7 +9,7 @@ const lineLength = 300;
 export async function endedEarly(error: unknown, cell: Cell): Promise<unknown> {
   if (!(error instanceof CodecellError) || error.code !== "cell_lost") return error;
   const exit = await exitWithin(cell, exitMs);
-  if (exit?.reason?.code === "runner_unavailable") return exit.reason;
+  if (exit?.reason && exit.reason.code !== "cell_lost") return exit.reason;
   const diagnostics = exit?.diagnostics.trim() ?? "";
   const said = diagnostics.split("\n").at(-1)?.slice(0, lineLength) || exit?.reason?.message || error.message;
   const hint = "run `codecell doctor`; what the isolation printed is in the error's details";

@@ -11,14 +11,21 @@ const killedCode = 137;
 type Outcome = { readonly code: number | null } | { readonly error: unknown };
 
 /** Settles when the engine says that a container is gone, or when nothing can be heard of it any more. */
-export async function containerExit(client: EngineClient, id: string, stream: AttachedStream): Promise<CellExit> {
+export async function containerExit(
+  client: EngineClient,
+  id: string,
+  stream: AttachedStream,
+  starting: Promise<unknown>,
+): Promise<CellExit> {
   const asking = new AbortController();
   const closed = new Promise<"closed">((resolve) => stream.once("close", () => resolve("closed")));
-  const waiting = client
-    .json<{ StatusCode?: number } | undefined>({
-      ...{ method: "POST", path: `/containers/${id}/wait`, query: { condition: "removed" }, timeoutMs: foreverMs },
-      signal: asking.signal,
-    })
+  const waiting = starting
+    .then(() =>
+      client.json<{ StatusCode?: number } | undefined>({
+        ...{ method: "POST", path: `/containers/${id}/wait`, query: { condition: "removed" }, timeoutMs: foreverMs },
+        signal: asking.signal,
+      }),
+    )
     .then(
       (answer): Outcome => ({ code: answer?.StatusCode ?? null }),
       (error: unknown): Outcome => ({ error }),

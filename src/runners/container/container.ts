@@ -1,13 +1,13 @@
-import { CodecellError } from "../../lib/errors.ts";
 import type { CellExit } from "../runner.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { containerExit } from "./container-exit.ts";
 import { type EngineClient, EngineRefusal } from "./engine-client.ts";
 import type { Removals } from "./removals.ts";
+import { startFailure } from "./start-failure.ts";
 
 const createMs = 60_000;
 
-/** A container that runs, and the stream to its first process. */
+/** A container that runs or is about to, and the stream to its first process. */
 export interface StartedContainer {
   readonly id: string;
   readonly stream: AttachedStream;
@@ -23,31 +23,30 @@ export interface ContainerOrder {
   readonly signal?: AbortSignal;
 }
 
-/** Creates, attaches, starts. What was made is removed again when a later step fails. */
+/**
+ * Creates, attaches, starts. Comes back while the engine still starts it, for the first process runs before the engine
+ * says so: a start that fails is how the container ended. What was made is removed when a later step fails.
+ */
 export async function startContainer(order: ContainerOrder): Promise<StartedContainer> {
   const { client, removals } = order;
   const limits = { timeoutMs: createMs, ...(order.signal ? { signal: order.signal } : {}) };
   const { Id: id } = await created(order, limits);
   try {
     const query = { stream: true, stdin: true, stdout: true, stderr: true };
-    const { socket, head } = await client.hijack({
-      method: "POST",
-      path: `/containers/${id}/attach`,
-      query,
-      ...limits,
-    });
+    const path = `/containers/${id}/attach`;
+    const { socket, head } = await client.hijack({ method: "POST", path, query, ...limits });
     const stream = new AttachedStream(socket, head);
-    try {
-      await client.bytes({ method: "POST", path: `/containers/${id}/start`, ...limits });
-    } catch (error) {
+    const starting = client.bytes({ method: "POST", path: `/containers/${id}/start`, ...limits }).catch((error) => {
       stream.destroy();
-      throw error;
-    }
-    return { id, stream, exited: containerExit(client, id, stream) };
+      throw startFailure(error, client.address.name);
+    });
+    return { id, stream, exited: containerExit(client, id, stream, starting) };
   } catch (error) {
-    if (isSilence(error)) removals.later(client, id);
+    const failure = startFailure(error, client.address.name);
+    // One that does not answer is not asked for anything else now: that would take as long again.
+    if (failure.code === "runner_unavailable") removals.later(client, id);
     else await removals.remove(client, id);
-    throw startFailed(error);
+    throw failure;
   }
 }
 
@@ -62,20 +61,6 @@ async function created(
     });
   } catch (error) {
     if (!(error instanceof EngineRefusal)) removals.doubtful(client, name);
-    throw startFailed(error);
+    throw startFailure(error, client.address.name);
   }
-}
-
-/** The engine did not answer; asking it for anything else now would take as long again. */
-function isSilence(error: unknown): boolean {
-  return error instanceof CodecellError && error.code === "runner_unavailable";
-}
-
-function startFailed(error: unknown): unknown {
-  if (!(error instanceof EngineRefusal)) return error;
-  const isMissingImage = error.status === 404 && /image/i.test(error.message);
-  return new CodecellError("cell_start_failed", `the container engine refused: ${error.message}`, {
-    hint: isMissingImage ? "codecell image build, or pull the image that kernel.image names" : "run `codecell doctor`",
-    cause: error,
-  });
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
@@ -8,6 +8,8 @@ import { startContainer } from "./container.ts";
 import { inheritedLimits } from "./container-spec.ts";
 import type { Engine } from "./engine.ts";
 import type { Removals } from "./removals.ts";
+
+type Sources = Awaited<ReturnType<typeof kernelSources>>;
 
 const oldestMinor = 9;
 const compileMs = 60_000;
@@ -53,11 +55,28 @@ export interface ImageKernelRequest {
   readonly removals: Removals;
 }
 
-/** Examines an image once. Any image will do that has Python 3.9 or newer. */
+const answerFile = "image.json";
+
+/** Examines an image once, for every process of this user. Any image will do that has Python 3.9 or newer. */
 export async function prepareImageKernel(request: ImageKernelRequest): Promise<ImageKernel> {
-  const { runtimeDir, user } = request;
+  const { runtimeDir, imageId } = request;
   const sources = await kernelSources();
-  const draft = await mkdtemp(join(runtimeDir, "draft-"));
+  const directory = join(runtimeDir, `kernel-${kernelHash(request, sources)}`);
+  const known = answerSchema.safeParse(parsed(await readFile(join(directory, answerFile), "utf8").catch(() => "")));
+  const { executable: python, version, path } = known.success ? known.data : await examine(request, sources, directory);
+  return { imageId, python, version, path, directory };
+}
+
+/** Everything that the directory's content follows from: an image that is changed has another id. */
+function kernelHash({ imageId, user, filters }: ImageKernelRequest, sources: Sources): string {
+  const hash = createHash("sha256").update(JSON.stringify([imageId, user.uid, question]));
+  for (const { name, data } of sources) hash.update(`\0${name}\0`).update(data);
+  for (const [name, data] of Object.entries(filters)) hash.update(`\0${name}\0`).update(data);
+  return hash.digest("hex").slice(0, 16);
+}
+
+async function examine(request: ImageKernelRequest, sources: Sources, directory: string) {
+  const draft = await mkdtemp(join(request.runtimeDir, "draft-"));
   try {
     await chmod(draft, 0o711);
     const files = join(draft, "files");
@@ -70,16 +89,11 @@ export async function prepareImageKernel(request: ImageKernelRequest): Promise<I
     await chmod(compiled, 0o777); // the only place that the image's own program may write, and only now
     const found = checked(await ask(request, files, compiled), request.image);
     await chmod(compiled, 0o755);
-    const hash = createHash("sha256").update(JSON.stringify([request.imageId, found, user.uid]));
-    for (const { name, data } of sources) hash.update(`\0${name}\0`).update(data);
-    for (const data of Object.values(request.filters)) hash.update(data);
-    const directory = join(runtimeDir, `kernel-${hash.digest("hex").slice(0, 16)}`);
+    await writeFile(join(files, answerFile), JSON.stringify(found), { mode: 0o644 });
     await rename(files, directory).catch(async (error: unknown) => {
       if (!(await stat(directory).catch(() => undefined))) throw error;
     });
-    return {
-      ...{ imageId: request.imageId, python: found.executable, version: found.version, path: found.path, directory },
-    };
+    return found;
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -135,7 +149,7 @@ async function ask(request: ImageKernelRequest, files: string, compiled: string)
   }
   const { diagnostics, code, reason } = await container.exited;
   if (text.trim() === "") {
-    if (reason?.code === "runner_unavailable") throw reason;
+    if (reason !== undefined && reason.code !== "cell_lost") throw reason; // the engine's doing, not the image's
     const said = diagnostics.trim().split("\n").at(-1)?.slice(0, 300) || reason?.message || `exit code ${code}`;
     throw new CodecellError("cell_start_failed", `the image ${image} has no Python that starts: ${said}`, {
       hint: "name an image with Python 3.9 or newer in kernel.image",

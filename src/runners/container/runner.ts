@@ -90,6 +90,11 @@ const shared: readonly Guarantee[] = [
   "crash-recovery",
 ];
 
+interface CellUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /** What one runner sets up once for all its cells. */
 interface Home {
   readonly tag: string;
@@ -111,6 +116,7 @@ class ContainerRunner implements SandboxRunner {
   readonly #cleanup = new Cleanup();
   readonly #removals: Removals;
   readonly #kernels = new Map<string, Promise<ImageKernel>>();
+  readonly #identities = new Map<number, Promise<string>>();
   #home: Promise<Home> | undefined;
   /** the engine that answered last; forgotten when it fails us */
   #known: Engine | undefined;
@@ -162,11 +168,13 @@ class ContainerRunner implements SandboxRunner {
   async #startIn(engine: Engine, spec: CellSpec, options: StartOptions): Promise<Cell> {
     const { policy } = spec;
     const workspace = spec.workspace && policy.fs.workspace === undefined ? spec.workspace : undefined;
-    const facts = await this.#facts(engine, policy, workspace !== undefined);
+    const [facts, home, mounts] = await Promise.all([
+      this.#facts(engine, policy, workspace !== undefined),
+      this.#openHome(engine),
+      resolveMounts(policy),
+    ]);
     const plan = planContainer(policy, facts);
     if (plan.refused.length > 0) throw policyRefused(this.name, plan);
-    const home = await this.#openHome(engine);
-    const mounts = await resolveMounts(policy);
     const user = cellUser(engine, home.uids, mounts, spec.policyHash);
     const kernel = await this.#kernel(engine, facts, user, home);
     const directory = workspace && join(workspace.root, workspace.name);
@@ -190,7 +198,7 @@ class ContainerRunner implements SandboxRunner {
         },
         workspace: directory,
         kernelDirectory: kernel.directory,
-        identityDirectory: await identityDirectory(home, user),
+        identityDirectory: await this.#identity(home, user),
         emptyFile: home.emptyFile,
         emptyDirectory: home.emptyDirectory,
         labels: home.labels,
@@ -301,7 +309,7 @@ class ContainerRunner implements SandboxRunner {
   async #kernel(
     engine: Engine,
     { image, imageId: id = "" }: ContainerFacts,
-    user: { uid: number; gid: number },
+    user: CellUser,
     home: Home,
   ): Promise<ImageKernel> {
     const key = `${id} ${user.uid}`;
@@ -324,6 +332,14 @@ class ContainerRunner implements SandboxRunner {
     this.#kernels.set(key, preparing);
     preparing.catch(() => this.#kernels.delete(key));
     return await preparing;
+  }
+
+  /** Written once: the files of a user do not change, and every cell waits for them. */
+  #identity(home: Home, user: CellUser): Promise<string> {
+    const writing = this.#identities.get(user.uid) ?? identityDirectory(home, user);
+    this.#identities.set(user.uid, writing);
+    writing.catch(() => this.#identities.delete(user.uid));
+    return writing;
   }
 
   #openHome(engine: Engine): Promise<Home> {
@@ -366,7 +382,7 @@ function cellUser(engine: Engine, uids: UidRange | undefined, mounts: readonly C
 }
 
 /** One user, as the cell's programs look it up. */
-async function identityDirectory(home: Home, { uid, gid }: { uid: number; gid: number }): Promise<string> {
+async function identityDirectory(home: Home, { uid, gid }: CellUser): Promise<string> {
   const directory = join(home.directory, `etc-${uid}`);
   await mkdir(directory, { recursive: true, mode: 0o755 });
   const files = {

@@ -2,25 +2,27 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { EngineRefusal } from "./engine-client.ts";
 
 const noSpace = /no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i;
+const noProgram = /executable file not found|no such file or directory/i;
 
 /** Pure: whatever went wrong while a container was made, as an error with a code and something to do about it. */
 export function startFailure(error: unknown, engine: string): CodecellError {
-  if (error instanceof CodecellError && !(noSpace.test(error.message) && error.code === "cell_start_failed")) {
-    return error;
-  }
-  const isEngines =
-    error instanceof EngineRefusal || (error instanceof CodecellError && error.cause instanceof EngineRefusal);
+  if (error instanceof CodecellError) return error;
   const text = messageOf(error);
+  const isEngines = error instanceof EngineRefusal;
+  const failure = (message: string, hint: string) =>
+    new CodecellError("cell_start_failed", `${message}: ${text}`, { hint, cause: error });
   if (noSpace.test(text)) {
-    const where = isEngines ? `where ${engine} keeps its containers` : "where codecell keeps its files";
-    const hint = isEngines
-      ? "free some, for example with `docker system prune`"
-      : "free some, or name another directory";
-    return new CodecellError("cell_start_failed", `there is no space left ${where}: ${text}`, { hint, cause: error });
+    return isEngines
+      ? failure(`there is no space left where ${engine} keeps its containers`, "free some: docker system prune")
+      : failure("there is no space left where codecell keeps its files", "free some, or name another directory");
   }
-  if (error instanceof EngineRefusal) {
-    const hint = "run `codecell doctor`, and look into the engine's own log";
-    return new CodecellError("cell_start_failed", `${engine} refused: ${text}`, { hint, cause: error });
-  }
-  return new CodecellError("cell_start_failed", `the container could not be made: ${text}`, { cause: error });
+  if (!isEngines) return failure("the container could not be made", "run `codecell doctor`");
+  return failure(`${engine} refused`, refusalHint(error));
+}
+
+function refusalHint({ status, message }: EngineRefusal): string {
+  if (status === 404 && /image/i.test(message))
+    return "codecell image build, or pull the image that kernel.image names";
+  if (noProgram.test(message)) return "name an image with Python 3.9 or newer in kernel.image";
+  return "run `codecell doctor`, and look into the engine's own log";
 }

@@ -64,7 +64,10 @@ describe.skipIf(skips)("a container engine that fails", () => {
   const isEmpty = async (ms = 15_000): Promise<boolean> => {
     const end = performance.now() + ms;
     while ((await docker.containers()).length > 0 || docker.shims().length > 0) {
-      if (performance.now() > end) return false;
+      if (performance.now() > end) {
+        console.warn("left:", await docker.containers(), docker.shims());
+        return false;
+      }
       await idle(50);
     }
     return true;

@@ -31,6 +31,23 @@ describe.skipIf(skips)("sessions in containers", () => {
     await rm(directory, { recursive: true, force: true });
   });
 
+  test("have their image examined once, whatever number of processes opens them", async () => {
+    const runtimeDir = await mkdtemp(join(directory, "fresh-"));
+    await chmod(runtimeDir, 0o711);
+    const stateDir = await newStateDir();
+    const since = Date.now() / 1000;
+    for (const id of ["one", "two"]) {
+      const runners = [containerRunner({ engine: "docker", addresses: docker.addresses, image, runtimeDir })];
+      await using manager = await openManager(stateDir, {}, { runners });
+      expect(await runIn(await manager.getOrCreate(id), "40 + 2")).toMatchObject({ result: "42" });
+    }
+    await removeStateDir(stateDir);
+    const filters = JSON.stringify({ event: ["create"], type: ["container"] });
+    const query = { since, until: Date.now() / 1000, filters };
+    const events = (await docker.client.bytes({ path: "/events", query })).toString().trim().split("\n");
+    expect(events).toHaveLength(3);
+  });
+
   describe.each(kinds.filter(({ lacks }) => !lacks))("of the $name runner", ({ name, make }) => {
     let stateDir: string;
     const opened: SessionManager[] = [];

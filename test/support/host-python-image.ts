@@ -4,6 +4,8 @@ import { promisify } from "node:util";
 import type { EngineClient } from "../../src/runners/container/engine-client.ts";
 
 const python = "/usr/bin/python3";
+/** what runs in bash need, and something that goes on */
+const programs = ["/bin/bash", "/bin/cat", "/bin/sh", "/bin/sleep"];
 const importMs = 120_000;
 
 /** Gives an engine a small image: this machine's own Python, its library and what they load. Nothing is downloaded. */
@@ -11,7 +13,7 @@ export async function importHostPython(client: EngineClient, name: string): Prom
   const run = promisify(execFile);
   const library = (await run(python, ["-I", "-c", "import os; print(os.path.dirname(os.__file__))"])).stdout.trim();
   const modules = (await run("find", [`${library}/lib-dynload`, "-name", "*.so"])).stdout.trim().split("\n");
-  const { stdout } = await run("ldd", [await realpath(python), "/bin/sh", "/bin/sleep", ...modules]);
+  const { stdout } = await run("ldd", [await realpath(python), ...programs, ...modules]);
   const libraries = new Set([...stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].map((match) => match[1] as string));
   const unused = ["test", "__pycache__", "dist-packages", "idlelib", "ensurepip", "config-3*"];
   const tar = spawn(
@@ -19,8 +21,7 @@ export async function importHostPython(client: EngineClient, name: string): Prom
     [
       ...["--create", "--dereference", "--ignore-failed-read", "--directory", "/"],
       ...unused.map((part) => `--exclude=${part}`),
-      ...[python, "/bin/sh", "/bin/sleep", library, ...libraries].map((path) => path.slice(1)),
-      ...["dev/null"], // an empty directory to mount on is made by the engine
+      ...[python, ...programs, library, ...libraries].map((path) => path.slice(1)),
     ],
     { stdio: ["ignore", "pipe", "ignore"] },
   );

@@ -13,6 +13,8 @@ import { Removals } from "./removals.ts";
 class FakeEngine {
   readonly containers = new Set<string>();
   readonly paused = new Set<string>();
+  /** what the engine says that it is removing already */
+  readonly going = new Set<string>();
   readonly asked: string[] = [];
   readonly #server: Server;
   readonly client: EngineClient;
@@ -30,7 +32,8 @@ class FakeEngine {
       const isThere = this.containers.has(id);
       if (action === "unpause") answer.statusCode = this.paused.delete(id) ? 204 : 409;
       else answer.statusCode = isThere ? 204 : 404;
-      if (method === "DELETE") this.containers.delete(id);
+      if (method === "DELETE" && this.going.has(id)) answer.statusCode = 409;
+      else if (method === "DELETE") this.containers.delete(id);
       answer.end();
     });
   }
@@ -53,21 +56,15 @@ describe("containers that are to go", () => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cc-removals-"));
     engine = new FakeEngine(join(directory, "engine.sock"));
-    removals = new Removals(silentLogger);
-    // only the pauses between tries are ours to pass; the engine answers in its own time
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    removals = new Removals(silentLogger, 40);
   });
   afterEach(async () => {
-    vi.useRealTimers();
     await removals[Symbol.asyncDispose]();
     await engine.down().catch(() => {});
     await rm(directory, { recursive: true, force: true });
   });
-  /** Lets the next try come, and waits until its questions are answered. */
-  const nextTry = async (isOver: () => boolean) => {
-    vi.runOnlyPendingTimers();
-    await vi.waitFor(() => expect(isOver()).toBe(true), { interval: 2 });
-  };
+  const until = (holds: () => boolean) =>
+    vi.waitFor(() => expect(holds()).toBe(true), { interval: 2, timeout: 10_000 });
 
   test("are gone when the engine answers", async () => {
     await engine.up();
@@ -83,17 +80,27 @@ describe("containers that are to go", () => {
     removals.later(engine.client, "two");
     expect(removals.due).toBe(2);
     await engine.up();
-    await nextTry(() => removals.due === 0);
+    await until(() => removals.due === 0);
     expect(engine.containers.size).toBe(0);
   });
 
   test("are looked for again when the engine may only be about to make them", async () => {
     await engine.up();
     removals.doubtful(engine.client, "late");
-    await nextTry(() => engine.asked.length === 2);
+    await until(() => engine.asked.length === 2);
     expect(removals.due).toBe(1);
     engine.containers.add("late");
-    await nextTry(() => engine.asked.length === 4);
+    await until(() => engine.containers.size === 0);
+  });
+
+  test("are not forgotten when the engine only says that it is removing them", async () => {
+    await engine.up();
+    engine.containers.add("one");
+    engine.going.add("one");
+    await removals.remove(engine.client, "one");
+    expect(removals.due).toBe(1);
+    engine.going.clear();
+    await until(() => removals.due === 0);
     expect(engine.containers.size).toBe(0);
   });
 

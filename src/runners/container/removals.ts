@@ -1,12 +1,13 @@
 import type { Logger } from "../../lib/logger.ts";
 import { type EngineClient, EngineRefusal } from "./engine-client.ts";
 
-const firstPauseMs = 1_000;
 const longestPauseMs = 60_000;
 const removeMs = 15_000;
 const farewellMs = 2_000;
 /** How often an engine has to say that it has no such container before one that it may still be making is forgotten. */
 const doubtfulLooks = 3;
+
+type Removal = "gone" | "going";
 
 interface Due {
   readonly client: EngineClient;
@@ -19,11 +20,14 @@ export class Removals implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #due = new Map<string, Due>();
   #timer: NodeJS.Timeout | undefined;
-  #pauseMs = firstPauseMs;
+  readonly #firstPauseMs: number;
+  #pauseMs: number;
   #isDisposed = false;
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, firstPauseMs = 1_000) {
     this.#logger = logger;
+    this.#firstPauseMs = firstPauseMs;
+    this.#pauseMs = firstPauseMs;
   }
 
   /** How many containers are still to be removed. */
@@ -43,7 +47,7 @@ export class Removals implements AsyncDisposable {
 
   async #attempt(client: EngineClient, id: string, attempt: typeof removeContainer): Promise<void> {
     try {
-      await attempt(client, id);
+      if ((await attempt(client, id)) === "going") this.later(client, id); // to see that it went
     } catch (error) {
       this.#logger.warn("a container could not be removed yet", { container: id.slice(0, 32), error });
       this.later(client, id);
@@ -70,7 +74,7 @@ export class Removals implements AsyncDisposable {
     this.#timer = setTimeout(async () => {
       await this.#tryAll();
       this.#timer = undefined;
-      if (this.#due.size === 0) this.#pauseMs = firstPauseMs;
+      if (this.#due.size === 0) this.#pauseMs = this.#firstPauseMs;
       this.#schedule();
     }, this.#pauseMs).unref();
     this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
@@ -78,8 +82,7 @@ export class Removals implements AsyncDisposable {
 
   async #tryAll(timeoutMs?: number): Promise<void> {
     const attempts = [...this.#due].map(async ([id, due]) => {
-      await endContainer(due.client, id, timeoutMs);
-      if (--due.looks <= 0) this.#due.delete(id);
+      if ((await endContainer(due.client, id, timeoutMs)) === "gone" && --due.looks <= 0) this.#due.delete(id);
     });
     await Promise.allSettled(attempts);
   }
@@ -97,20 +100,23 @@ export class Removals implements AsyncDisposable {
  * The same for one that did not end by itself. Somebody may have paused it: Docker then cannot end a container of gVisor,
  * forgets it, and its processes stay.
  */
-export async function endContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<void> {
+export async function endContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<Removal> {
   await client.bytes({ method: "POST", path: `/containers/${id}/unpause`, timeoutMs }).catch((error: unknown) => {
     if (!(error instanceof EngineRefusal)) throw error; // not paused, or gone
   });
-  await removeContainer(client, id, timeoutMs);
+  return removeContainer(client, id, timeoutMs);
 }
 
-/** Ends and removes a container. One that is gone, or on its way out, is what we want. */
-export async function removeContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<void> {
+/** Ends and removes a container. "going": the engine says that it is about to, which may come to nothing. */
+export async function removeContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<Removal> {
   try {
     const query = { force: true, v: true };
     await client.bytes({ method: "DELETE", path: `/containers/${id}`, query, timeoutMs });
+    return "gone";
   } catch (error) {
-    const isGoing = error instanceof EngineRefusal && (error.status === 404 || error.status === 409);
-    if (!isGoing) throw error;
+    if (!(error instanceof EngineRefusal)) throw error;
+    if (error.status === 404) return "gone";
+    if (error.status === 409) return "going";
+    throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
-import { availableParallelism, homedir, hostname, networkInterfaces, tmpdir, userInfo } from "node:os";
+import { availableParallelism, homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
@@ -31,13 +31,13 @@ beforeAll(async () => {
   process.env[variable] = secret;
   home = await mkdtemp(join(homedir(), "codecell-parity-")).catch(() => mkdtemp(join(tmpdir(), "codecell-parity-")));
   await writeFile(join(home, "secret.txt"), secret, { mode: 0o644 });
-  const port = await listen({ host: "::", port: 0 });
+  const port = await listen({ host: "127.0.0.2", port: 0 });
+  await listen({ host: "127.0.0.1", port });
+  await listen({ host: "::1", port }).catch(() => 0); // a host without IPv6 has nothing to reach there
   await listen({ path: `\0${abstract}` });
   await listen({ path: join(home, "listener.sock") });
-  const outer = Object.values(networkInterfaces()).flat();
   facts = {
     ...{ port, abstract, secret, variable },
-    address: outer.find((one) => one && !one.internal && one.family === "IPv4")?.address ?? "192.0.2.1",
     file: join(home, "secret.txt"),
     socket: join(home, "listener.sock"),
     engine: /^unix:\/\/(.+)/.exec(process.env.DOCKER_HOST ?? "")?.[1] ?? "",

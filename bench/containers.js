@@ -100,7 +100,7 @@ async function warm(client) {
       row(
         "least HTTP kernel in a container / warm run",
         kernel / ours,
-        { atLeast: 0.5 },
+        { atLeast: 8 },
         `${ms(kernel)} / ${ms(ours)}`,
       ),
       row("engine's exec per call / warm run", exec / ours, { atLeast: 8 }, `${ms(exec)} / ${ms(ours)}`),

@@ -7,11 +7,12 @@ import { describe, expect, test } from "vitest";
 const mayImport: Record<string, readonly string[]> = {
   lib: [],
   policy: ["lib"],
+  audit: ["lib"],
   kernel: ["lib"],
   artifacts: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
-  sessions: ["lib", "policy", "kernel", "runners", "artifacts"],
-  surfaces: ["lib", "policy", "runners", "artifacts", "sessions"],
+  sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit"],
+  surfaces: ["lib", "policy", "audit", "runners", "artifacts", "sessions"],
 };
 
 const source = fileURLToPath(new URL("../src", import.meta.url));

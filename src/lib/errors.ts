@@ -40,6 +40,8 @@ export type CodecellErrorCode =
   | "file_refused"
   /** code, a value or a file is over its limit */
   | "too_large"
+  /** the policy wants everything written down for good before it counts, and that failed */
+  | "audit_failed"
   | "aborted"
   | "internal";
 

@@ -29,6 +29,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   not_supported: 4,
   run_gone: 1,
   output_gone: 1,
+  audit_failed: 74,
   internal: 70,
 };
 

@@ -32,6 +32,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   file_missing: "look at the files with list_artifacts",
   file_refused: "use another file: the policy does not give this one out, and asking again will not change that",
   too_large: "take it in parts",
+  audit_failed: "tell the user: the policy asks for a durable audit, and it cannot be written (is the disk full?)",
   aborted: "call again if it is still needed",
   internal: "this is a fault of codecell; call again once, then tell the user",
 };

@@ -1,0 +1,95 @@
+import { randomBytes } from "node:crypto";
+import { lstat, mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CodecellError } from "../lib/errors.ts";
+import type { ChainHead } from "./event.ts";
+
+/** More than the line of the longest code that a run takes. */
+export const maxLineBytes = 32 * 1024 * 1024;
+const chainName = /^c-[0-9a-f]{16}$/;
+const fileName = /^(\d{8})\.jsonl$/;
+
+/** Where the audit of a state directory lies. */
+export function auditDirectory(stateDir: string): string {
+  return join(stateDir, "audit");
+}
+
+export function newChainName(): string {
+  return `c-${randomBytes(8).toString("hex")}`;
+}
+
+/** Makes the directory for the first writer. Nobody else may read what code ran. */
+export async function makeAuditDirectory(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const stats = await lstat(dir);
+  // Stops another user of this machine who made the directory first, to read or to rewrite what happens.
+  if (!stats.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o077) !== 0) {
+    throw new CodecellError("audit_failed", `${dir} is not a directory that only this user can read`, {
+      hint: "chmod 700 it, or name another state directory",
+    });
+  }
+}
+
+/** Names of the chains, always in the same order. */
+export async function listChains(dir: string): Promise<string[]> {
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names.filter((name) => chainName.test(name)).sort();
+}
+
+/** Numbers of a chain's files, in order. */
+export async function listFiles(dir: string, chain: string): Promise<number[]> {
+  const names = await readdir(join(dir, chain)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names
+    .flatMap((name) => {
+      const number = fileName.exec(name)?.[1];
+      return number === undefined ? [] : [Number(number)];
+    })
+    .sort((a, b) => a - b);
+}
+
+export function filePath(dir: string, chain: string, number: number): string {
+  return join(dir, chain, nameOfFile(number));
+}
+
+export function nameOfFile(number: number): string {
+  return `${String(number).padStart(8, "0")}.jsonl`;
+}
+
+export function headPath(dir: string, chain: string): string {
+  return join(dir, chain, "head");
+}
+
+/** Of one length, so that it is written in place by one call: `<seq> <hash>`. */
+export function headText({ seq, hash }: Pick<ChainHead, "seq" | "hash">): string {
+  return `${String(seq).padStart(15, "0")} ${hash}\n`;
+}
+
+/** `empty` before anything is on disk for good; `damaged` when it is not what we write. */
+export async function readHead(dir: string, chain: string): Promise<ChainHead | "missing" | "empty" | "damaged"> {
+  const text = await readFile(headPath(dir, chain), "latin1").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (text === undefined) return "missing";
+  if (text === "") return "empty";
+  const match = /^(\d{15}) ([0-9a-f]{64})\n$/.exec(text);
+  if (match?.[1] === undefined || match[2] === undefined) return "damaged";
+  return { chain, seq: Number(match[1]), hash: match[2] };
+}
+
+/** The heads of all chains but one, as far as they can be read. */
+export async function headsOfOthers(dir: string, own: string): Promise<ChainHead[]> {
+  const heads: ChainHead[] = [];
+  for (const chain of await listChains(dir)) {
+    if (chain === own) continue;
+    const head = await readHead(dir, chain).catch(() => "damaged" as const);
+    if (typeof head === "object") heads.push(head);
+  }
+  return heads;
+}

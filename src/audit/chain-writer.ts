@@ -1,0 +1,206 @@
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Cleanup } from "../lib/cleanup.ts";
+import type { LivenessLock } from "../lib/liveness-lock.ts";
+import { sealLine } from "./chain.ts";
+import { type ChainEnd, findChainEnd } from "./chain-end.ts";
+import {
+  filePath,
+  headPath,
+  headsOfOthers,
+  headText,
+  listChains,
+  makeAuditDirectory,
+  newChainName,
+} from "./chain-files.ts";
+import { lockChain } from "./chain-lock.ts";
+import type { AuditEvent } from "./event.ts";
+import { findPrunable, type KeepLimits } from "./prune.ts";
+
+export interface ChainWriterOptions {
+  readonly dir: string;
+  readonly limits: KeepLimits;
+  /** a file is closed and the next one begun at this size */
+  readonly fileBytes: number;
+  readonly now: () => number;
+  readonly toJson: (event: AuditEvent) => string;
+}
+
+/** A file is not written longer than this, so that what is too old can be removed by whole files. */
+const fileMs = 24 * 3_600_000;
+
+/**
+ * Continues one chain, alone. Lines are sealed in memory and written later; what a full disk takes a part of is kept and
+ * finished when there is room again, so that a living writer never leaves half a line.
+ */
+export class ChainWriter implements AsyncDisposable {
+  readonly chain: string;
+  readonly #options: ChainWriterOptions;
+  readonly #lock: LivenessLock;
+  readonly #head: FileHandle;
+  #file: FileHandle;
+  #number: number;
+  #fileBytes: number;
+  #begunMs: number;
+  #seq: number;
+  #hash: string;
+  #unwritten: Buffer[] = [];
+  #needsSync = false;
+
+  private constructor(
+    options: ChainWriterOptions,
+    parts: { chain: string; lock: LivenessLock; file: FileHandle; head: FileHandle; end: ChainEnd },
+  ) {
+    this.#options = options;
+    this.chain = parts.chain;
+    this.#lock = parts.lock;
+    this.#file = parts.file;
+    this.#head = parts.head;
+    this.#number = parts.end.file;
+    this.#fileBytes = parts.end.fileBytes;
+    this.#begunMs = parts.end.begunMs;
+    this.#seq = parts.end.seq;
+    this.#hash = parts.end.hash;
+    if (parts.end.lacksLineFeed || parts.end.torn) this.#push(Buffer.from("\n"));
+    if (parts.end.torn) this.add({ type: "audit.torn", ...parts.end.torn });
+  }
+
+  /** Takes the first chain that nobody writes to and that ends as it should, or begins a new one. */
+  static async open(options: ChainWriterOptions): Promise<ChainWriter> {
+    await makeAuditDirectory(options.dir);
+    for (const chain of await listChains(options.dir)) {
+      const writer = await ChainWriter.#take(options, chain);
+      if (writer) return writer;
+    }
+    const chain = newChainName();
+    await mkdir(join(options.dir, chain), { mode: 0o700 });
+    const writer = await ChainWriter.#take(options, chain);
+    if (!writer) throw new Error("a new chain cannot be taken");
+    await syncDirectory(options.dir);
+    return writer;
+  }
+
+  static async #take(options: ChainWriterOptions, chain: string): Promise<ChainWriter | undefined> {
+    const { dir } = options;
+    await using cleanup = new Cleanup();
+    const lock = await lockChain(dir, chain);
+    if (!lock) return undefined;
+    cleanup.defer(() => lock[Symbol.asyncDispose]());
+    const found = await findChainEnd(dir, chain);
+    if (!found) return undefined;
+    const end = found.file > 0 ? found : { ...found, file: 1, begunMs: options.now() };
+    const file = await open(filePath(dir, chain, end.file), "a", 0o600);
+    cleanup.defer(() => file.close());
+    const head = await openHead(headPath(dir, chain));
+    cleanup.defer(() => head.close());
+    if (found.file === 0) await syncDirectory(join(dir, chain));
+    const others = await headsOfOthers(dir, chain);
+    cleanup.move();
+    const writer = new ChainWriter(options, { chain, lock, file, head, end });
+    writer.add({ type: "audit.opened", pid: process.pid, others });
+    return writer;
+  }
+
+  get hasUnwritten(): boolean {
+    return this.#unwritten.length > 0;
+  }
+
+  /** Whether something was written that a power cut could still take. */
+  get needsSync(): boolean {
+    return this.#needsSync;
+  }
+
+  get unwrittenBytes(): number {
+    return this.#unwritten.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  get isFileFull(): boolean {
+    return this.#fileBytes >= this.#options.fileBytes || this.#options.now() - this.#begunMs > fileMs;
+  }
+
+  /** Seals an event as the next line. */
+  add(event: AuditEvent, atMs = this.#options.now()): void {
+    const facts = { seq: this.#seq + 1, time: new Date(atMs).toISOString(), prev: this.#hash };
+    const { text, hash } = sealLine(facts, this.#options.toJson(event));
+    this.#seq = facts.seq;
+    this.#hash = hash;
+    this.#push(Buffer.from(`${text}\n`));
+  }
+
+  /** Writes what was added. After a failure the same call goes on where it stopped. */
+  async write(): Promise<void> {
+    while (this.#unwritten.length > 0) {
+      const batch =
+        this.#unwritten.length === 1 && this.#unwritten[0] ? this.#unwritten[0] : Buffer.concat(this.#unwritten);
+      this.#unwritten = [batch];
+      const { bytesWritten } = await this.#file.write(batch);
+      this.#needsSync = true;
+      // What was added meanwhile stands behind the batch.
+      this.#unwritten = [batch.subarray(bytesWritten), ...this.#unwritten.slice(1)].filter(({ length }) => length > 0);
+    }
+  }
+
+  /** Everything written so far stays whatever happens. Only then the head says that it is there. */
+  async sync(): Promise<void> {
+    await this.write();
+    const head = { seq: this.#seq, hash: this.#hash };
+    await this.#file.datasync();
+    this.#needsSync = false;
+    await this.#head.write(headText(head), 0, "latin1");
+  }
+
+  /** Begins the next file and removes what the policy does not keep. */
+  async rotate(): Promise<void> {
+    await this.sync();
+    const { dir } = this.#options;
+    const next = await open(filePath(dir, this.chain, this.#number + 1), "ax", 0o600);
+    const full = this.#file;
+    this.#file = next;
+    this.#number++;
+    this.#fileBytes = 0;
+    this.#begunMs = this.#options.now();
+    await full.close();
+    await syncDirectory(join(dir, this.chain));
+    await this.prune();
+  }
+
+  /** Says what goes, for good, before it goes. */
+  async prune(): Promise<void> {
+    const { dir, limits, now } = this.#options;
+    const current = { file: this.#number, bytes: this.#fileBytes };
+    const prunable = await findPrunable(dir, this.chain, current, limits, now());
+    if (!prunable) return;
+    this.add(prunable.event);
+    await this.sync();
+    for (const path of prunable.paths) await rm(path, { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await using cleanup = new Cleanup();
+    cleanup.defer(() => this.#lock[Symbol.asyncDispose]());
+    cleanup.defer(() => this.#head.close());
+    cleanup.defer(() => this.#file.close());
+  }
+
+  #push(bytes: Buffer): void {
+    this.#unwritten.push(bytes);
+    this.#fileBytes += bytes.length;
+  }
+}
+
+/** Written in place, so not for appending: on Linux that would ignore the position. */
+async function openHead(path: string): Promise<FileHandle> {
+  return open(path, "r+").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    return open(path, "wx", 0o600);
+  });
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+
+/** What a line says about itself, besides its event. */
+export interface LineFacts {
+  readonly seq: number;
+  /** ISO 8601 in UTC, with milliseconds */
+  readonly time: string;
+  /** hash of the line before, or of the chain's name for the first one */
+  readonly prev: string;
+  readonly hash: string;
+}
+
+export interface ChainLine extends LineFacts {
+  /** the event as JSON */
+  readonly event: string;
+}
+
+const sealBytes = `,"hash":"${"0".repeat(64)}"}`.length;
+/** No number with a second spelling, no white space: one text for one line. */
+const pattern =
+  /^\{"v":1,"seq":([1-9]\d{0,14}),"time":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)","prev":"([0-9a-f]{64})","event":(\{.*\})$/s;
+const sealPattern = /^,"hash":"([0-9a-f]{64})"\}$/;
+
+/** What the first line of a chain follows. It holds the chain's name, so that no file passes for one of another chain. */
+export function genesisHash(chain: string): string {
+  return sha256(`codecell audit 1 ${chain}`);
+}
+
+/**
+ * One line without its line feed. The hash covers every byte before it as it is written, so that whoever verifies needs
+ * no rule about how JSON is spelled.
+ */
+export function sealLine(facts: Omit<LineFacts, "hash">, event: string): { text: string; hash: string } {
+  const body = `{"v":1,"seq":${facts.seq},"time":"${facts.time}","prev":"${facts.prev}","event":${event}`;
+  const hash = sha256(body);
+  return { text: `${body},"hash":"${hash}"}`, hash };
+}
+
+/** Takes a line apart and recomputes its hash. What it follows is for the caller to check. */
+export function openLine(bytes: Uint8Array): ChainLine | { readonly problem: string; readonly claims?: LineFacts } {
+  const line = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const body = line.subarray(0, Math.max(0, line.length - sealBytes));
+  const stated = sealPattern.exec(line.subarray(body.length).toString("latin1"))?.[1];
+  const match = pattern.exec(body.toString("utf8"));
+  if (stated === undefined || match === null) return { problem: "is not a line of an audit" };
+  const [, seq = "", time = "", prev = "", event = ""] = match;
+  const facts: LineFacts = { seq: Number(seq), time, prev, hash: stated };
+  if (sha256(body) !== stated) return { problem: "was changed: its hash does not fit its content", claims: facts };
+  return { ...facts, event };
+}
+
+export function sha256(data: string | Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}

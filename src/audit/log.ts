@@ -1,0 +1,235 @@
+import { CodecellError, messageOf } from "../lib/errors.ts";
+import { type Logger, silentLogger } from "../lib/logger.ts";
+import type { Audit } from "./audit.ts";
+import { ChainWriter } from "./chain-writer.ts";
+import type { AuditEvent } from "./event.ts";
+import { eventWriter } from "./hide-values.ts";
+
+export interface AuditLogOptions {
+  /** directory of the audit; made when the first event is written */
+  readonly dir: string;
+  readonly durable: boolean;
+  readonly keepBytes: number;
+  readonly keepMs: number;
+  /** variables whose values appear in no event */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly logger?: Logger;
+  /** wall-clock milliseconds */
+  readonly now?: () => number;
+  /** what waits in memory while the disk takes nothing; default 8 MiB */
+  readonly maxQueuedBytes?: number;
+  /** default: a quarter of `keepBytes`, at most 16 MiB */
+  readonly fileBytes?: number;
+}
+
+interface Queued {
+  readonly event: AuditEvent;
+  readonly atMs: number;
+  readonly weight: number;
+}
+
+interface Waiter {
+  /** how many events have to be on disk */
+  readonly upTo: number;
+  readonly resolve: () => void;
+  readonly reject: (error: CodecellError) => void;
+}
+
+/** Events of one moment go to disk together. */
+const gatherMs = 10;
+/** How long a power cut may reach back where the policy does not ask for more. */
+const syncEveryMs = 1_000;
+const retryMs = 1_000;
+/** What an event takes in memory besides its code. */
+const eventWeight = 1_000;
+const batchEvents = 256;
+const largestFileBytes = 16 * 1024 * 1024;
+
+/** The audit of one process: events are queued at no cost to who records them, and sealed and written in the background. */
+export class AuditLog implements Audit {
+  readonly isDurable: boolean;
+  readonly #options: AuditLogOptions;
+  readonly #logger: Logger;
+  readonly #now: () => number;
+  readonly #maxQueuedBytes: number;
+  #queue: Queued[] = [];
+  #queuedBytes = 0;
+  /** counts events: taken from callers, made lines of, given to the system */
+  #recorded = 0;
+  #sealed = 0;
+  #written = 0;
+  #lost = 0;
+  #waiters: Waiter[] = [];
+  #writer: ChainWriter | undefined;
+  #draining: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #syncTimer: NodeJS.Timeout | undefined;
+  #isSyncDue = false;
+  #failure: { readonly error: unknown } | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: AuditLogOptions) {
+    this.#options = options;
+    this.isDurable = options.durable;
+    this.#logger = options.logger ?? silentLogger;
+    this.#now = options.now ?? Date.now;
+    this.#maxQueuedBytes = options.maxQueuedBytes ?? 8 * 1024 * 1024;
+  }
+
+  record(event: AuditEvent): void {
+    const weight = eventWeight + ("code" in event && event.code ? event.code.length : 0);
+    const held = this.#queuedBytes + (this.#failure ? (this.#writer?.unwrittenBytes ?? 0) : 0);
+    // A first event is taken whatever it weighs: the longest code is shorter than the room there is.
+    if (this.#closing || (held > 0 && held + weight > this.#maxQueuedBytes)) {
+      this.#lost++;
+      return;
+    }
+    this.#queue.push({ event, atMs: this.#now(), weight });
+    this.#queuedBytes += weight;
+    this.#recorded++;
+    // Not unref'd: a program that comes to its end before is to have its last events written.
+    if (!this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), gatherMs);
+  }
+
+  async settled(): Promise<void> {
+    if (this.#lost > 0) {
+      void this.#drain();
+      throw failed(this.#failure?.error ?? "events were lost", this.#options.dir);
+    }
+    if (!this.#writer && this.#recorded === 0) return;
+    await this.#untilSynced();
+  }
+
+  /** Writes what is left and gives the chain back. It throws only where the policy wants the audit durable. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#writer && this.#recorded === 0) return;
+    this.#queue.push({ event: { type: "audit.closed" }, atMs: this.#now(), weight: 0 });
+    this.#recorded++;
+    const problem = await this.#untilSynced().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await this.#draining;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#syncTimer);
+    const unwritten = this.#recorded - this.#written + this.#lost;
+    await this.#writer?.[Symbol.asyncDispose]().catch(() => {});
+    if (problem === undefined) return;
+    this.#logger.error("the audit ends without its last events", { events: unwritten, error: problem });
+    if (this.isDurable) throw problem;
+  }
+
+  #untilSynced(): Promise<void> {
+    const synced = new Promise<void>((resolve, reject) => {
+      this.#waiters.push({ upTo: this.#recorded, resolve, reject });
+    });
+    void this.#drain();
+    return synced;
+  }
+
+  /** One at a time; who calls while it goes on is served by it. */
+  #drain(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#draining ??= this.#write()
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        this.#draining = undefined;
+        this.#goOn();
+      });
+    return this.#draining;
+  }
+
+  async #write(): Promise<void> {
+    this.#writer ??= await this.#open();
+    const writer = this.#writer;
+    do {
+      const sealed = this.#seal(writer);
+      await writer.write();
+      this.#written = sealed;
+      this.#worksAgain();
+      if (writer.isFileFull) await writer.rotate();
+      if (this.#waiters.length > 0 || this.#isSyncDue) await this.#sync(writer, sealed);
+    } while (this.#queue.length > 0 || this.#lost > 0 || this.#waiters.length > 0);
+  }
+
+  /** Makes lines of what waits; answers how many events are lines now. */
+  #seal(writer: ChainWriter): number {
+    // What could not be written is to go first, and to take no more memory meanwhile.
+    let taken = 0;
+    while (!writer.hasUnwritten || taken > 0) {
+      const next = this.#queue[taken];
+      if (!next || taken === batchEvents || (taken > 0 && writer.isFileFull)) break;
+      writer.add(next.event, next.atMs);
+      this.#queuedBytes -= next.weight;
+      taken++;
+    }
+    this.#queue.splice(0, taken);
+    this.#sealed += taken;
+    if (this.#queue.length === 0 && this.#lost > 0 && (taken > 0 || !writer.hasUnwritten)) {
+      const why = this.#failure ? messageOf(this.#failure.error) : "they came faster than they could be written";
+      writer.add({ type: "audit.lost", events: this.#lost, why });
+      this.#lost = 0;
+    }
+    return this.#sealed;
+  }
+
+  async #sync(writer: ChainWriter, sealed: number): Promise<void> {
+    await writer.sync();
+    this.#isSyncDue = false;
+    const [served, waiting] = [this.#waiters.filter(({ upTo }) => upTo <= sealed), this.#waiters];
+    this.#waiters = waiting.filter((waiter) => !served.includes(waiter));
+    for (const { resolve } of served) resolve();
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#failure) this.#logger.error("the audit cannot be written", { error });
+    this.#failure = { error };
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const { reject } of waiters) reject(failed(error, this.#options.dir));
+  }
+
+  #worksAgain(): void {
+    if (!this.#failure) return;
+    this.#failure = undefined;
+    this.#logger.warn("the audit is written again");
+  }
+
+  #goOn(): void {
+    if (this.#waiters.length > 0) void this.#drain();
+    else if (this.#closing) return;
+    else if (this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), retryMs).unref();
+    else if (this.#writer?.needsSync) {
+      this.#syncTimer ??= setTimeout(() => {
+        this.#syncTimer = undefined;
+        this.#isSyncDue = true;
+        void this.#drain();
+      }, syncEveryMs).unref();
+    }
+  }
+
+  async #open(): Promise<ChainWriter> {
+    const { dir, keepBytes, keepMs } = this.#options;
+    const fileBytes = this.#options.fileBytes ?? Math.min(largestFileBytes, Math.ceil(keepBytes / 4));
+    const toJson = eventWriter(this.#options.env);
+    const writer = await ChainWriter.open({ dir, limits: { keepBytes, keepMs }, fileBytes, now: this.#now, toJson });
+    await writer.prune().catch((error: unknown) => this.#logger.warn("old audit files stay", { error }));
+    return writer;
+  }
+}
+
+function failed(cause: unknown, dir: string): CodecellError {
+  const { code } = cause as NodeJS.ErrnoException;
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  const why = isFull ? "there is no space left on the disk" : messageOf(cause);
+  return new CodecellError("audit_failed", `the audit in ${dir} cannot be written: ${why}`, {
+    hint: "make room there; the policy's audit.durable lets nothing run that is not written down",
+    cause,
+  });
+}

@@ -1,0 +1,51 @@
+import { stat } from "node:fs/promises";
+import { lastLineOf } from "./chain-end.ts";
+import { filePath, listFiles, nameOfFile } from "./chain-files.ts";
+import type { AuditEvent } from "./event.ts";
+
+export interface KeepLimits {
+  readonly keepBytes: number;
+  readonly keepMs: number;
+}
+
+export interface Prunable {
+  readonly event: Extract<AuditEvent, { type: "audit.pruned" }>;
+  readonly paths: readonly string[];
+}
+
+/** The oldest files of a chain that the policy does not keep; never the one that is written. */
+export async function findPrunable(
+  dir: string,
+  chain: string,
+  current: { readonly file: number; readonly bytes: number },
+  { keepBytes, keepMs }: KeepLimits,
+  nowMs: number,
+): Promise<Prunable | undefined> {
+  const older = (await listFiles(dir, chain)).filter((number) => number < current.file);
+  const facts = await Promise.all(older.map(async (number) => ({ number, ...(await sizeAndAge(dir, chain, number)) })));
+  let total = facts.reduce((sum, { size }) => sum + size, current.bytes);
+  const removed: number[] = [];
+  let why = "";
+  for (const { number, size, mtimeMs } of facts) {
+    const isOver = total > keepBytes;
+    if (!isOver && nowMs - mtimeMs <= keepMs) break;
+    why = isOver ? "audit.keep" : "audit.keepFor";
+    removed.push(number);
+    total -= size;
+  }
+  const newest = removed.at(-1);
+  if (newest === undefined) return undefined;
+  const last = await lastLineOf(filePath(dir, chain, newest));
+  // A file that does not end as we leave one is evidence.
+  if (last === undefined) return undefined;
+  const files = removed.map(nameOfFile);
+  return {
+    event: { type: "audit.pruned", files, throughSeq: last.seq, hash: last.hash, why },
+    paths: removed.map((number) => filePath(dir, chain, number)),
+  };
+}
+
+async function sizeAndAge(dir: string, chain: string, number: number): Promise<{ size: number; mtimeMs: number }> {
+  const { size, mtimeMs } = await stat(filePath(dir, chain, number));
+  return { size, mtimeMs };
+}

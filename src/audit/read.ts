@@ -1,0 +1,84 @@
+import { openLine } from "./chain.ts";
+import { filePath, listChains, listFiles } from "./chain-files.ts";
+import { readLines } from "./read-lines.ts";
+
+/** One event as it was written down. Kinds of a later version are kept as they are. */
+export interface AuditEntry {
+  readonly chain: string;
+  readonly seq: number;
+  readonly time: string;
+  readonly event: Readonly<Record<string, unknown>> & { readonly type: string };
+}
+
+export interface AuditFilter {
+  readonly session?: string | undefined;
+  readonly run?: number | undefined;
+  /** `run.ended`, or `run` for every kind that begins so */
+  readonly types?: readonly string[] | undefined;
+  /** milliseconds, both included */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+}
+
+/** Every entry that fits, in the order of time over all chains. What is damaged is left out: `verify` tells of it. */
+export async function* readAudit(dir: string, filter: AuditFilter = {}): AsyncGenerator<AuditEntry, void, void> {
+  const chains = (await listChains(dir)).map((chain) => entriesOf(dir, chain, filter));
+  const next = new Map<AsyncGenerator<AuditEntry>, AuditEntry>();
+  const advance = async (chain: AsyncGenerator<AuditEntry>) => {
+    const { value, done } = await chain.next();
+    if (done) next.delete(chain);
+    else next.set(chain, value);
+  };
+  try {
+    for (const chain of chains) await advance(chain);
+    while (next.size > 0) {
+      const [chain, entry] = [...next].reduce((first, one) => (one[1].time < first[1].time ? one : first));
+      yield entry;
+      await advance(chain);
+    }
+  } finally {
+    for (const chain of chains) await chain.return(undefined);
+  }
+}
+
+/** The last entries that fit. Reads the newest files only, as far back as it has to. */
+export async function lastEntries(dir: string, count: number, filter: AuditFilter = {}): Promise<AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  for (const chain of await listChains(dir)) {
+    let ofChain: AuditEntry[] = [];
+    for (const number of (await listFiles(dir, chain)).reverse()) {
+      const inFile: AuditEntry[] = [];
+      for await (const entry of entriesIn(dir, chain, number, filter)) {
+        inFile.push(entry);
+        if (inFile.length > 2 * count) inFile.splice(0, inFile.length - count);
+      }
+      ofChain = [...inFile, ...ofChain].slice(-count);
+      if (ofChain.length >= count) break;
+    }
+    found.push(...ofChain);
+  }
+  return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).slice(-count);
+}
+
+async function* entriesOf(dir: string, chain: string, filter: AuditFilter): AsyncGenerator<AuditEntry, void, void> {
+  for (const number of await listFiles(dir, chain)) yield* entriesIn(dir, chain, number, filter);
+}
+
+async function* entriesIn(dir: string, chain: string, number: number, filter: AuditFilter) {
+  for await (const { bytes, isTooLong } of readLines(filePath(dir, chain, number))) {
+    const line = isTooLong ? undefined : openLine(bytes);
+    if (!line || "problem" in line) continue;
+    const event = JSON.parse(line.event) as AuditEntry["event"];
+    const entry: AuditEntry = { chain, seq: line.seq, time: line.time, event };
+    if (fits(entry, filter)) yield entry;
+  }
+}
+
+function fits({ time, event }: AuditEntry, { session, run, types, sinceMs, untilMs }: AuditFilter): boolean {
+  if (session !== undefined && event.session !== session) return false;
+  if (run !== undefined && event.run !== run) return false;
+  if (types !== undefined && !types.some((type) => event.type === type || event.type.startsWith(`${type}.`)))
+    return false;
+  const atMs = Date.parse(time);
+  return !(sinceMs !== undefined && atMs < sinceMs) && !(untilMs !== undefined && atMs > untilMs);
+}

@@ -1,0 +1,227 @@
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { checkpoint, lastFile, newAuditDir, onlyChain, openLog, writeEvents } from "../../test/support/audit-logs.ts";
+import { filePath, headPath, listChains, listFiles, readHead } from "./chain-files.ts";
+import type { ChainHead } from "./event.ts";
+import { splitLines } from "./read-lines.ts";
+import { verifyAudit } from "./verify.ts";
+import { verifyFiles } from "./verify-chain.ts";
+
+let place: Awaited<ReturnType<typeof newAuditDir>>;
+let dir: string;
+beforeEach(async () => {
+  place = await newAuditDir();
+  dir = place.path;
+});
+afterEach(() => place[Symbol.asyncDispose]());
+
+async function isSound(): Promise<boolean> {
+  return (await verifyAudit(dir)).isSound;
+}
+
+async function messages(heads: ChainHead[] = []): Promise<string> {
+  const { problems } = await verifyAudit(dir, { heads });
+  return problems.map(({ file, line, message }) => `${file}:${line} ${message}`).join("\n");
+}
+
+describe("a log of one file", () => {
+  let file: string;
+  let chain: string;
+  let bytes: Buffer;
+  let lines: string[];
+  let head: Awaited<ReturnType<typeof readHead>>;
+  beforeEach(async () => {
+    await writeEvents(dir, ["one", "zwei ü", "three"]);
+    file = await lastFile(dir);
+    bytes = await readFile(file);
+    chain = await onlyChain(dir);
+    head = await readHead(dir, chain);
+    lines = bytes.toString("utf8").split("\n").slice(0, -1);
+  });
+
+  test("is sound as it was written", async () => {
+    const { isSound, chains } = await verifyAudit(dir);
+    expect(isSound).toBe(true);
+    expect(chains).toMatchObject([{ files: 1, lines: 5, lostEvents: 0, tornLines: 0, problems: [] }]);
+  });
+
+  /** In memory: there are some thousand variants. */
+  async function isCaught(variant: Buffer): Promise<boolean> {
+    const files = [{ number: 1, lines: () => splitLines([variant]) }];
+    return (await verifyFiles(chain, files, head)).problems.length > 0;
+  }
+
+  test("is sound in memory too", async () => {
+    expect(await isCaught(bytes)).toBe(false);
+  });
+
+  test("no byte of it can be changed, whatever it is changed to", async () => {
+    const missed: number[] = [];
+    for (let at = 0; at < bytes.length; at++) {
+      const bit = 1 << (at % 8);
+      for (const value of [(bytes[at] ?? 0) ^ bit, 0x0a, 0x20]) {
+        if (value === bytes[at]) continue;
+        const variant = Buffer.from(bytes);
+        variant[at] = value;
+        if (!(await isCaught(variant))) missed.push(at);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test("no byte can be taken out or put in", async () => {
+    const missed: number[] = [];
+    for (let at = 0; at <= bytes.length; at++) {
+      const without = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]);
+      const within = Buffer.concat([bytes.subarray(0, at), Buffer.from("\n"), bytes.subarray(at)]);
+      if (at < bytes.length && !(await isCaught(without))) missed.push(at);
+      if (!(await isCaught(within))) missed.push(-at);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test("it can be cut off nowhere", async () => {
+    const missed: number[] = [];
+    for (let at = 0; at < bytes.length; at++) if (!(await isCaught(bytes.subarray(0, at)))) missed.push(at);
+    expect(missed).toEqual([]);
+  });
+
+  test("no line can be removed, repeated or moved", async () => {
+    const missed: string[] = [];
+    const tryLines = async (what: string, variant: string[]) => {
+      if (!(await isCaught(Buffer.from(`${variant.join("\n")}\n`)))) missed.push(what);
+    };
+    for (const [index, line] of lines.entries()) {
+      await tryLines(`remove ${index}`, lines.toSpliced(index, 1));
+      for (let to = 0; to <= lines.length; to++) {
+        await tryLines(`repeat ${index} at ${to}`, lines.toSpliced(to, 0, line));
+        const moved = lines.toSpliced(index, 1).toSpliced(to, 0, line);
+        if (moved.join() !== lines.join()) await tryLines(`move ${index} to ${to}`, moved);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test("no byte of its head can be changed", async () => {
+    const path = headPath(dir, await onlyChain(dir));
+    const text = await readFile(path);
+    for (let at = 0; at < text.length; at++) {
+      const variant = Buffer.from(text);
+      variant[at] = (variant[at] ?? 0) ^ 1;
+      await writeFile(path, variant);
+      expect([at, await isSound()]).toEqual([at, false]);
+    }
+    await rm(path);
+    expect(await messages()).toBe("head:undefined the file head is missing");
+  });
+
+  test("one change is one problem, with its file and line", async () => {
+    await writeFile(file, bytes.toString().replace('"name":"zwei', '"name":"drei'));
+    expect(await messages()).toBe("00000001.jsonl:3 was changed: its hash does not fit its content");
+  });
+
+  test("a removed line is told by the one behind it", async () => {
+    await writeFile(file, `${lines.toSpliced(2, 1).join("\n")}\n`);
+    expect(await messages()).toBe("00000001.jsonl:3 has number 4 after 2: lines were removed or moved");
+  });
+
+  test("removing the last lines together with the head is found by whoever remembers a head", async () => {
+    const chain = await onlyChain(dir);
+    await writeFile(file, `${lines.slice(0, 2).join("\n")}\n`);
+    const { hash } = JSON.parse(lines[1] ?? "");
+    await writeFile(headPath(dir, chain), `000000000000002 ${hash}\n`);
+    expect(await isSound()).toBe(true);
+    expect(await messages([head as ChainHead])).toContain(
+      "the head that was given names line 5: the last lines were removed",
+    );
+  });
+
+  test("a remembered head stays good while the log grows", async () => {
+    await writeEvents(dir, ["four"]);
+    expect(await messages([head as ChainHead])).toBe("");
+    expect(await messages([{ ...(head as ChainHead), hash: "0".repeat(64) }])).toContain("is not line 5");
+  });
+
+  test("a file of another chain does not pass for one of this", async () => {
+    const other = "c-0123456789abcdef";
+    const chain = await onlyChain(dir);
+    await rename(join(dir, chain), join(dir, other));
+    expect(await messages()).toContain("00000001.jsonl:1 does not begin this chain");
+  });
+});
+
+describe("a log of many files", () => {
+  beforeEach(() =>
+    writeEvents(
+      dir,
+      Array.from({ length: 40 }, (_, index) => `n${index}`),
+      { fileBytes: 2_000 },
+    ),
+  );
+
+  test("is one chain over all of them", async () => {
+    const { isSound, chains } = await verifyAudit(dir);
+    expect(isSound).toBe(true);
+    expect(chains).toMatchObject([{ lines: 42 }]);
+    expect(chains[0]?.files).toBeGreaterThan(4);
+  });
+
+  test("misses a file at the beginning, in the middle and at the end", async () => {
+    const chain = await onlyChain(dir);
+    const files = await listFiles(dir, chain);
+    for (const number of [files[0], files[2], files.at(-1)]) {
+      const path = filePath(dir, chain, number ?? 0);
+      const bytes = await readFile(path);
+      await rm(path);
+      expect([number, await isSound()]).toEqual([number, false]);
+      await writeFile(path, bytes);
+      expect(await isSound()).toBe(true);
+    }
+  });
+
+  test("finds two files that were exchanged", async () => {
+    const chain = await onlyChain(dir);
+    const [a, b] = [filePath(dir, chain, 2), filePath(dir, chain, 3)];
+    await rename(a, `${a}.x`);
+    await rename(b, a);
+    await rename(`${a}.x`, b);
+    expect(await isSound()).toBe(false);
+  });
+});
+
+describe("two writers at a time", () => {
+  test("have a chain each, and one witnesses the other", async () => {
+    const first = openLog(dir);
+    first.record(checkpoint("a"));
+    await first.settled();
+    await writeEvents(dir, ["b"]);
+    const firstChain = (await verifyAudit(dir)).chains.find(({ isLive }) => isLive)?.chain ?? "";
+    await first[Symbol.asyncDispose]();
+    expect(await listChains(dir)).toHaveLength(2);
+    expect(await isSound()).toBe(true);
+    await rm(join(dir, firstChain), { recursive: true });
+    expect(await messages()).toMatch(/is missing; chain c-\w+ saw its line 2/);
+  });
+
+  test("chains that are cut together with their heads are found through the other", async () => {
+    const first = openLog(dir);
+    first.record(checkpoint("a"));
+    await first.settled();
+    const chain = await onlyChain(dir);
+    await writeEvents(dir, ["b"]);
+    await first[Symbol.asyncDispose]();
+    const path = filePath(dir, chain, 1);
+    const [line = ""] = (await readFile(path, "utf8")).split("\n");
+    await writeFile(path, `${line}\n`);
+    await writeFile(headPath(dir, chain), `000000000000001 ${JSON.parse(line).hash}\n`);
+    expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
+  });
+
+  test("a chain that is given and is not there is a problem", async () => {
+    await mkdir(dir);
+    const head = { chain: "c-0123456789abcdef", seq: 3, hash: "0".repeat(64) };
+    expect(await messages([head])).toContain("is missing; the head that was given names its line 3");
+    expect((await verifyAudit(join(dir, "nowhere"))).chains).toEqual([]);
+  });
+});

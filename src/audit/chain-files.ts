@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
 import type { ChainHead } from "./event.ts";
 
@@ -20,12 +20,16 @@ export function newChainName(): string {
 
 /** Makes the directory for the first writer. Nobody else may read what code ran. */
 export async function makeAuditDirectory(dir: string): Promise<void> {
+  const parent = dirname(dir);
+  // As root, cells have another uid and pass through the state directory to their workspaces.
+  await mkdir(parent, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const stats = await lstat(dir);
+  const [stats, around] = [await lstat(dir), await lstat(parent)];
   // Stops another user of this machine who made the directory first, to read or to rewrite what happens.
-  if (!stats.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o077) !== 0) {
+  const isPrivate = stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
+  if (!isPrivate || (around.mode & 0o022) !== 0) {
     throw new CodecellError("audit_failed", `${dir} is not a directory that only this user can read`, {
-      hint: "chmod 700 it, or name another state directory",
+      hint: "chmod 700 it and its parent, or name another state directory",
     });
   }
 }

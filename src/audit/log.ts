@@ -120,7 +120,7 @@ export class AuditLog implements Audit {
     const unwritten = this.#recorded - this.#written + this.#lost;
     await this.#writer?.[Symbol.asyncDispose]().catch(() => {});
     if (problem === undefined) return;
-    this.#logger.error("the audit ends without its last events", { events: unwritten, error: problem });
+    this.#logger.error(`the audit ends without its last ${unwritten} events: ${messageOf(problem)}`);
     if (this.isDurable) throw problem;
   }
 
@@ -188,7 +188,7 @@ export class AuditLog implements Audit {
   }
 
   #fail(error: unknown): void {
-    if (!this.#failure) this.#logger.error("the audit cannot be written", { error });
+    if (!this.#failure) this.#logger.error(`the audit cannot be written: ${messageOf(error)}`);
     this.#failure = { error };
     const waiters = this.#waiters;
     this.#waiters = [];

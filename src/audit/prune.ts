@@ -29,7 +29,7 @@ export async function findPrunable(
   for (const { number, size, mtimeMs } of facts) {
     const isOver = total > keepBytes;
     if (!isOver && nowMs - mtimeMs <= keepMs) break;
-    why = isOver ? "audit.keep" : "audit.keepFor";
+    why = isOver ? "audit.keep" : "audit.age";
     removed.push(number);
     total -= size;
   }

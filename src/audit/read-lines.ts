@@ -13,8 +13,8 @@ export interface FileLine {
 }
 
 /** The lines of a file of any size, one in memory at a time. */
-export function readLines(path: string): AsyncGenerator<FileLine, void, void> {
-  return splitLines(createReadStream(path, { highWaterMark: 256 * 1024 }));
+export function readLines(path: string, start = 0): AsyncGenerator<FileLine, void, void> {
+  return splitLines(createReadStream(path, { start, highWaterMark: 256 * 1024 }));
 }
 
 export async function* splitLines(

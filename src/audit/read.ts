@@ -1,4 +1,4 @@
-import { openLine } from "./chain.ts";
+import { type ChainLine, openLine } from "./chain.ts";
 import { filePath, listChains, listFiles } from "./chain-files.ts";
 import { readLines } from "./read-lines.ts";
 
@@ -48,8 +48,8 @@ export async function lastEntries(dir: string, count: number, filter: AuditFilte
     let ofChain: AuditEntry[] = [];
     for (const number of (await listFiles(dir, chain)).reverse()) {
       const inFile: AuditEntry[] = [];
-      for await (const entry of entriesIn(dir, chain, number, filter)) {
-        inFile.push(entry);
+      for await (const { entry } of entriesIn(dir, chain, number, filter)) {
+        if (entry) inFile.push(entry);
         if (inFile.length > 2 * count) inFile.splice(0, inFile.length - count);
       }
       ofChain = [...inFile, ...ofChain].slice(-count);
@@ -61,17 +61,31 @@ export async function lastEntries(dir: string, count: number, filter: AuditFilte
 }
 
 async function* entriesOf(dir: string, chain: string, filter: AuditFilter): AsyncGenerator<AuditEntry, void, void> {
-  for (const number of await listFiles(dir, chain)) yield* entriesIn(dir, chain, number, filter);
+  for (const number of await listFiles(dir, chain)) {
+    for await (const { entry } of entriesIn(dir, chain, number, filter)) if (entry) yield entry;
+  }
 }
 
-async function* entriesIn(dir: string, chain: string, number: number, filter: AuditFilter) {
-  for await (const { bytes, isTooLong } of readLines(filePath(dir, chain, number))) {
+/** The whole lines of a file from a byte on, each with the entry if it fits and the byte behind it. */
+export async function* entriesIn(
+  dir: string,
+  chain: string,
+  number: number,
+  filter: AuditFilter,
+  start = 0,
+): AsyncGenerator<{ readonly entry: AuditEntry | undefined; readonly end: number }, void, void> {
+  let end = start;
+  for await (const { bytes, isTooLong, isEnded } of readLines(filePath(dir, chain, number), start)) {
+    if (!isEnded) return;
+    end += bytes.length + 1;
     const line = isTooLong ? undefined : openLine(bytes);
-    if (!line || "problem" in line) continue;
-    const event = JSON.parse(line.event) as AuditEntry["event"];
-    const entry: AuditEntry = { chain, seq: line.seq, time: line.time, event };
-    if (fits(entry, filter)) yield entry;
+    const entry = line && !("problem" in line) ? entryOf(chain, line) : undefined;
+    yield { entry: entry && fits(entry, filter) ? entry : undefined, end };
   }
+}
+
+function entryOf(chain: string, { seq, time, event }: ChainLine): AuditEntry {
+  return { chain, seq, time, event: JSON.parse(event) as AuditEntry["event"] };
 }
 
 function fits({ time, event }: AuditEntry, { session, run, types, sinceMs, untilMs }: AuditFilter): boolean {

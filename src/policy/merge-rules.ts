@@ -30,7 +30,9 @@ type SectionName = Exclude<keyof Policy, "version" | "env" | "overrides">;
 type Runner = RunnerName | "auto";
 
 const atMost: Order<number> = { narrows: (to, from) => to <= from };
+const atLeast: Order<number> = { narrows: (to, from) => to >= from };
 const onlyOff: Order<boolean> = { narrows: (to, from) => !to || from };
+const onlyOn: Order<boolean> = { narrows: (to, from) => to || !from };
 /** Lists that permit: fewer is narrower. */
 const fewer: Order<string[]> = { narrows: (to, from) => to.every((item) => from.includes(item)), join: union };
 /** Lists that forbid: more is narrower. */
@@ -98,6 +100,9 @@ const environment: Order<Policy["env"]> = {
 /** Without `auto` a session either promises recovery or does without; neither promise may be taken back. */
 const recovery: Order<Policy["session"]["recovery"]> = { narrows: (to, from) => to === from || from === "auto" };
 
+/** The attack: whoever may change a policy turns off what would tell of it. Less of a record is always wider. */
+const auditedCode: Order<Policy["audit"]["code"]> = { narrows: (to, from) => to === from || to === "full" };
+
 /** What "wider" means, a row per rule. */
 export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "isolation.runner": rule("isolation", "runner", runnerChoice),
@@ -134,6 +139,11 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "kernel.preload": rule("kernel", "preload", fewer),
   "kernel.python": rule("kernel", "python", samePathOrNone),
   "kernel.image": rule("kernel", "image", samePathOrNone),
+  "audit.enabled": rule("audit", "enabled", onlyOn),
+  "audit.code": rule("audit", "code", auditedCode),
+  "audit.durable": rule("audit", "durable", onlyOn),
+  "audit.keep": rule("audit", "keepBytes", atLeast),
+  "audit.age": rule("audit", "keepMs", atLeast),
 };
 
 function rule<Section extends SectionName, Key extends keyof Policy[Section]>(

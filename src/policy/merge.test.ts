@@ -36,6 +36,29 @@ function refusal(base: Policy, override: PolicyOverride, authority: "host" | "mo
   return "allowed";
 }
 
+describe("an override of the audit", () => {
+  const strict = parsePolicy({ audit: { durable: true, keep: "10MiB", age: "48h" } });
+  const lax = parsePolicy({ audit: { enabled: false, code: "hash" } });
+
+  test.each([
+    { audit: { enabled: false } },
+    { audit: { code: "hash" } },
+    { audit: { durable: false } },
+    { audit: { keep: "1MiB" } },
+    { audit: { age: "24h" } },
+  ] as const)("that leaves less of a record is refused to everybody: %j", (override) => {
+    expect(refusal(strict, override, "model")).not.toBe("allowed");
+    expect(refusal(strict, override, "host")).not.toBe("allowed");
+  });
+
+  test("that asks for more of a record is allowed to a model", () => {
+    const more = { audit: { enabled: true, code: "full", durable: true, keep: "2GiB", age: "9000h" } } as const;
+    expect(mergePolicy(lax, more, "model").changes.map(({ direction }) => direction)).toEqual(
+      Array(5).fill("narrower"),
+    );
+  });
+});
+
 describe("an override from a model", () => {
   test("may narrow any rule, and the changes are named", () => {
     const { policy, changes } = mergePolicy(

@@ -47,6 +47,7 @@ describe("a policy file", () => {
         pool: 0,
       },
       kernel: { preload: [] },
+      audit: { enabled: true, code: "full", durable: false, keepBytes: 2 ** 30, keepMs: 90 * 86_400_000 },
       overrides: { ceiling: {} },
     });
   });

@@ -27,6 +27,7 @@ test("every rule is listed once, in the order of the file", () => {
     ],
     ...["env", "session.recovery", "session.idle", "session.lifetime", "session.limit", "session.persist"],
     ...["session.checkpoints", "session.pool", "kernel.preload", "kernel.python", "kernel.image"],
+    ...["audit.enabled", "audit.code", "audit.durable", "audit.keep", "audit.age"],
   ]);
 });
 

@@ -47,6 +47,11 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "kernel.preload": ({ kernel }) => list(kernel.preload),
   "kernel.python": ({ kernel }) => kernel.python ?? "best found",
   "kernel.image": ({ kernel }) => kernel.image ?? "default",
+  "audit.enabled": ({ audit }) => String(audit.enabled),
+  "audit.code": ({ audit }) => audit.code,
+  "audit.durable": ({ audit }) => String(audit.durable),
+  "audit.keep": ({ audit }) => formatSize(audit.keepBytes),
+  "audit.age": ({ audit }) => formatDuration(audit.keepMs),
 };
 
 const fieldNames = Object.keys(show) as PolicyFieldName[];

@@ -12,6 +12,8 @@ const longestTimeoutMs = 24 * 3_600_000;
 const longestSessionMs = 168 * 3_600_000; // a week: a timer holds 24 days at most
 /** below this no interpreter starts, and every run would look like the program's own fault */
 const smallestMemoryBytes = 16 * 2 ** 20;
+const smallestAuditBytes = 2 ** 20;
+const shortestAuditMs = 24 * 3_600_000;
 
 const path = z.string("expected a path").min(1, "expected a path").max(4096, "at most 4096 characters");
 const moduleName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, "expected a module name such as numpy");
@@ -150,6 +152,21 @@ const rules = {
       examples: ["python:3.12-slim"],
     }),
   },
+  audit: {
+    enabled: z.boolean().describe("Whether everything that happens is written to the audit in the state directory."),
+    code: z
+      .enum(["full", "hash"])
+      .describe("What the audit has of the code: full is its text and its hash, hash is the hash alone."),
+    durable: z
+      .boolean()
+      .describe("Whether runs wait until the audit is on disk for good; what cannot be written down does not run."),
+    keep: size
+      .refine((bytes) => bytes >= smallestAuditBytes, "at least 1MiB")
+      .describe("The oldest audit files are removed when a chain of them is larger than this."),
+    age: duration
+      .refine((ms) => ms >= shortestAuditMs, "at least 24h")
+      .describe("Audit files whose last line is older than this are removed."),
+  },
 } as const;
 
 const env = z
@@ -172,6 +189,11 @@ const patchedSession = z
   .partial()
   .transform(({ idle, lifetime, ...rest }) => ({ ...rest, idleMs: idle, lifetimeMs: lifetime }));
 
+const patchedAudit = z
+  .strictObject(rules.audit)
+  .partial()
+  .transform(({ keep, age, ...rest }) => ({ ...rest, keepBytes: keep, keepMs: age }));
+
 /** A part of a policy, without defaults: an override, or the ceiling of overrides. `null` takes a path away. */
 export const overrideSchema = z.strictObject({
   isolation: z.strictObject(rules.isolation).partial().optional(),
@@ -191,6 +213,7 @@ export const overrideSchema = z.strictObject({
     })
     .partial()
     .optional(),
+  audit: patchedAudit.optional(),
 });
 
 const isolation = z.strictObject({
@@ -250,6 +273,16 @@ const kernel = z.strictObject({
   image: rules.kernel.image.optional(),
 });
 
+const audit = z
+  .strictObject({
+    enabled: rules.audit.enabled.default(true),
+    code: rules.audit.code.default("full"),
+    durable: rules.audit.durable.default(false),
+    keep: rules.audit.keep.prefault("1GiB"),
+    age: rules.audit.age.prefault("2160h"),
+  })
+  .transform(({ keep, age, ...rest }) => ({ ...rest, keepBytes: keep, keepMs: age }));
+
 const overrides = z.strictObject({
   ceiling: overrideSchema
     .describe("The most that a host program may ask for, rule by rule. A rule absent here cannot be widened.")
@@ -267,6 +300,7 @@ export const policySchema = z.strictObject({
   env: env.default({}),
   session: session.describe("How a session lives.").prefault({}),
   kernel: kernel.describe("The Python inside the cell.").prefault({}),
+  audit: audit.describe("What is written down of everything that happens, and how long it is kept.").prefault({}),
   overrides: overrides
     .describe("How far a host program may change this policy. A model may only narrow it.")
     .prefault({}),

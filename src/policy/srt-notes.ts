@@ -63,6 +63,11 @@ const answers: Record<RuleName, Answer> = {
       : "the host's Python does not run inside srt: the wasm runner brings its own",
   "kernel.image": ({ kernel }) =>
     kernel.image === undefined ? undefined : "no container runs inside srt: the wasm runner brings its own Python",
+  "audit.enabled": heldInside,
+  "audit.code": heldInside,
+  "audit.durable": heldInside,
+  "audit.keep": heldInside,
+  "audit.age": heldInside,
 };
 
 /** Pure: everything that somebody who trusts the settings has to know. Rules with the same note share it. */

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
+import { type Audit, silentAudit } from "../audit/audit.ts";
 import { KernelClient, type OnLost } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
@@ -12,6 +13,7 @@ import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts
 import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./kernel-files.ts";
 import { Session } from "./session.ts";
+import { SessionAudit } from "./session-audit.ts";
 import { newSessionId } from "./session-id.ts";
 import { SharedCell } from "./shared-cell.ts";
 
@@ -19,6 +21,8 @@ export interface CodecellOptions {
   readonly policy: Policy;
   /** the runners to choose from, owned by this Codecell: disposing it disposes them */
   readonly runners: readonly SandboxRunner[];
+  /** where what happens is written down, owned by whoever opened it; absent: nowhere */
+  readonly audit?: Audit;
 }
 
 export interface OpenSessionOptions {
@@ -26,6 +30,8 @@ export interface OpenSessionOptions {
   /** a host directory for this session alone; ignored by runners that cannot take one */
   readonly workspace?: SessionWorkspace;
   readonly signal?: AbortSignal;
+  /** the caller writes down itself that the session opened and closed */
+  readonly isManaged?: boolean;
 }
 
 /** A cell whose interpreter is ready for code. */
@@ -44,20 +50,25 @@ export class Codecell implements AsyncDisposable {
   #choice: Choice;
   readonly #runners: readonly SandboxRunner[];
   readonly #sessions = new Set<Session>();
+  /** what sessions write down; absent where nobody reads it */
+  readonly audit: SessionAudit | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(policy: Policy, choice: Choice, runners: readonly SandboxRunner[]) {
+  private constructor({ policy, runners, audit }: CodecellOptions, choice: Choice) {
     this.policy = policy;
     this.#choice = choice;
     this.#runners = runners;
+    const isWritten = audit !== undefined && audit !== silentAudit;
+    this.audit = isWritten && policy.audit.enabled ? new SessionAudit(audit, policy) : undefined;
   }
 
   static async open(options: CodecellOptions): Promise<Codecell> {
     await using cleanup = new Cleanup();
     for (const runner of options.runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
+    assertWrittenDown(options);
     const choice = await chooseRunner(options.runners, options.policy);
     cleanup.move();
-    return new Codecell(options.policy, choice, options.runners);
+    return new Codecell(options, choice);
   }
 
   /** The runner that new sessions get, and why not a stronger one. */
@@ -88,16 +99,20 @@ export class Codecell implements AsyncDisposable {
       ? kernelFiles(kernel.files)
       : await this.#openFiles(runner, options.workspace);
     cleanup.move();
+    const audit = options.isManaged ? undefined : this.audit;
     const onClose = (closed: Session) => {
       this.#sessions.delete(closed);
     };
+    const onClosed = (closed: Session) => audit?.sessionClosed(closed.id, false);
     const cellShare = new SharedCell(cell, async () => files?.[Symbol.asyncDispose]());
     const onFork = (fork: Session) => {
       this.#sessions.add(fork);
+      audit?.sessionOpened(fork.id, this.runner, "fork", id);
     };
-    const parts = { id, policy, kernel, lostNotes, onClose, onFork, cell: cellShare };
-    session = new Session({ ...parts, ...(files ? { files } : {}) });
+    const parts = { id, policy, kernel, lostNotes, onClose, onClosed, onFork, cell: cellShare };
+    session = new Session({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
     this.#sessions.add(session);
+    audit?.sessionOpened(id, cell.receipt.runner, "new");
     return session;
   }
 
@@ -160,4 +175,13 @@ export class Codecell implements AsyncDisposable {
     for (const runner of this.#runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
   }
+}
+
+/** A policy that wants everything written down for good is not to be run by a host that writes nothing. */
+function assertWrittenDown({ policy: { audit: rules }, audit }: CodecellOptions): void {
+  if (!rules.enabled || !rules.durable || audit?.isDurable === true) return;
+  throw new CodecellError("policy_refused", "audit.durable is true, and nobody here writes an audit", {
+    hint: "pass openAudit(policy, { stateDir }) as the audit, or take audit.durable out of the policy",
+    details: { rule: "audit.durable" },
+  });
 }

@@ -9,8 +9,10 @@ import type { Variable } from "../kernel/messages.ts";
 import type { ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
+import { auditedFiles, hashedSource } from "./audited-files.ts";
 import type { Run, RunOptions, RunResult } from "./run.ts";
 import type { Checkpoint, ReadOptions, Session } from "./session.ts";
+import type { SessionAudit } from "./session-audit.ts";
 import { readManifest } from "./snapshot-manifest.ts";
 import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
@@ -60,6 +62,8 @@ export interface ManagedSessionParts {
   readonly store: SessionStore;
   /** wall-clock milliseconds */
   readonly now: () => number;
+  /** absent: nothing is written down */
+  readonly audit?: SessionAudit | undefined;
   /** makes a cell for it, from its saved state where there is one */
   readonly revive: (session: ManagedSession) => Promise<Session>;
 }
@@ -71,6 +75,7 @@ export class ManagedSession {
   readonly #now: () => number;
   readonly #revive: (session: ManagedSession) => Promise<Session>;
   readonly #runner: string;
+  readonly #audit: SessionAudit | undefined;
   #record: SessionRecord;
   #live: Session | undefined;
   #reviving: Promise<Session> | undefined;
@@ -97,6 +102,7 @@ export class ManagedSession {
     this.#runner = parts.runner;
     this.#store = parts.store;
     this.#now = parts.now;
+    this.#audit = parts.audit;
     this.#revive = parts.revive;
     this.#live = live;
   }
@@ -155,9 +161,9 @@ export class ManagedSession {
   async #start(code: string, options: RunOptions): Promise<Run> {
     const session = await this.#session();
     await this.#changing();
-    const run = session.run(code, options);
-    // Counted now: a session that ends under its run has had it all the same.
     const number = this.#record.runs + 1;
+    const run = session.run(code, options, number);
+    // Counted now: a session that ends under its run has had it all the same.
     this.#record = { ...this.#record, runs: number };
     void run.result.then(
       (result) => this.#afterRun(number, code, options.language ?? "python", result),
@@ -193,15 +199,21 @@ export class ManagedSession {
     const session = await this.#session();
     await this.#changing();
     await session.reset();
+    this.#audit?.audit.record({ type: "session.reset", session: this.id });
     this.#changed();
   }
 
   /** Reads a file of the host into a variable, if `fs.load` allows it. Large text and bytes do not pass through JSON. */
   async load(path: string, name: string, form: HostFileForm = "text", baseDir?: string): Promise<{ bytes: number }> {
     const maxBytes = form === "text" || form === "bytes" ? maxLoadBytes : maxParsedBytes;
-    const file = await readHostFile(path, this.policy, { maxBytes, baseDir });
+    const file = await readHostFile(path, this.policy, { maxBytes, baseDir }).catch((error: unknown) => {
+      this.#audit?.fileDenied(this.id, path, error);
+      throw error;
+    });
     const { format, body }: DecodedHostFile = decodeHostFile(file.data, form);
     const session = await this.#session();
+    this.#audit?.fileLoaded(this.id, file.path, name, file.data);
+    await this.#audit?.settled();
     await this.#changing();
     await session.setEncoded(name, format, body);
     this.#changed();
@@ -215,13 +227,20 @@ export class ManagedSession {
     const ownerUid = session.features.includes("files") ? {} : await this.#workspaceOwner();
     const options = { maxBytes: this.policy.proc.diskBytes, ...(signal ? { signal } : {}), ...ownerUid };
     const files = filesOf(session);
-    const written = await files.write(path, source, options);
+    const hashed = this.#audit ? hashedSource(source) : undefined;
+    const written = await files.write(path, hashed?.source ?? source, options);
     session.given(await files.stat(path));
+    if (this.#audit && hashed) {
+      const facts = { bytes: written.size, sha256: hashed.digest() };
+      this.#audit.audit.record({ type: "file.uploaded", session: this.id, path, ...facts });
+      await this.#audit.settled();
+    }
     return written;
   }
 
   async files(): Promise<WorkspaceFiles> {
-    return filesOf(await this.#session());
+    const files = filesOf(await this.#session());
+    return this.#audit ? auditedFiles(files, this.#audit.audit, this.id) : files;
   }
 
   async listFiles(options: ListOptions = {}): Promise<FileList> {
@@ -229,13 +248,16 @@ export class ManagedSession {
   }
 
   async checkpoint(name: string): Promise<Checkpoint> {
-    return (await this.#session()).checkpoint(name);
+    const checkpoint = await (await this.#session()).checkpoint(name);
+    this.#audit?.audit.record({ type: "session.checkpoint", session: this.id, name });
+    return checkpoint;
   }
 
   async rollback(name: string): Promise<Checkpoint> {
     const session = await this.#session();
     await this.#changing();
     const checkpoint = await session.rollback(name);
+    this.#audit?.audit.record({ type: "session.rollback", session: this.id, name });
     this.#changed();
     return checkpoint;
   }
@@ -292,6 +314,18 @@ export class ManagedSession {
 
   /** Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
   async restoreInto(session: Session): Promise<void> {
+    await this.#restoreInto(session);
+    const report = this.#restored;
+    if (!report || !this.#record.snapshot) return;
+    this.#audit?.sessionRestored(
+      this.id,
+      report.snapshot.run,
+      [...report.snapshot.skipped, ...report.failed],
+      report.problem,
+    );
+  }
+
+  async #restoreInto(session: Session): Promise<void> {
     const { snapshot } = this.#record;
     // Its last cell, here or in a process that was killed, ended with variables that nobody saved.
     const { persist } = this.policy.session;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Audit } from "../audit/audit.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { type LivenessLock, takeLock } from "../lib/liveness-lock.ts";
@@ -27,6 +28,8 @@ export interface ManagerOptions {
   readonly logger?: Logger;
   /** wall-clock milliseconds; default Date.now */
   readonly now?: () => number;
+  /** where what happens is written down; disposed with the manager. Absent: nowhere */
+  readonly audit?: Audit;
 }
 
 interface Entry {
@@ -90,7 +93,10 @@ export class SessionManager implements AsyncDisposable {
   static async open(options: ManagerOptions): Promise<SessionManager> {
     const { policy, runners, now = Date.now, logger = silentLogger } = options;
     await using cleanup = new Cleanup();
-    const codecell = await Codecell.open({ policy, runners });
+    const { audit } = options;
+    // Last of all: cells that end are told of.
+    if (audit) cleanup.defer(() => audit[Symbol.asyncDispose]());
+    const codecell = await Codecell.open({ policy, runners, ...(audit ? { audit } : {}) });
     cleanup.defer(() => codecell.close());
     const store = await SessionStore.open(options.stateDir ?? stateDirectory());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
@@ -173,7 +179,7 @@ export class SessionManager implements AsyncDisposable {
       cleanup.defer(() => lock?.[Symbol.asyncDispose]());
       const session = await (await parent.live()).fork(forkId);
       cleanup.defer(() => session.close());
-      const fork = await this.#admit(this.#newRecord(forkId, parent.record.workspace), lock, cleanup, session);
+      const fork = await this.#admit(this.#newRecord(forkId, parent.record.workspace), lock, cleanup, session, id);
       await fork.begunFromAnother();
       return fork;
     } finally {
@@ -275,19 +281,26 @@ export class SessionManager implements AsyncDisposable {
     lock: LivenessLock | undefined,
     undo: Cleanup,
     live?: Session,
+    forkOf?: string,
   ): Promise<ManagedSession> {
     // What was saved is on disk already, and can be had from a disk that is full.
     if (this.policy.session.persist && live) await this.#store.write(record);
-    const session = this.#enter(record, lock, live);
+    const session = this.#enter(record, lock, live, forkOf);
     undo.move();
     return session;
   }
 
-  #enter(record: SessionRecord, lock: LivenessLock | undefined, live: Session | undefined): ManagedSession {
+  #enter(
+    record: SessionRecord,
+    lock: LivenessLock | undefined,
+    live: Session | undefined,
+    forkOf?: string,
+  ): ManagedSession {
     const { policy } = this;
+    const { audit } = this.codecell;
     const session = new ManagedSession(
       {
-        ...{ record, policy, runner: this.runner, store: this.#store, now: this.#now },
+        ...{ record, policy, runner: this.runner, store: this.#store, now: this.#now, audit },
         revive: (managed) => this.#revive(managed),
       },
       live,
@@ -298,6 +311,7 @@ export class SessionManager implements AsyncDisposable {
     }, lifetimeMs).unref();
     this.#entries.set(record.id, { session, lock, lifetimeTimer, idleTimer: this.#watchIdle(session, idleMs) });
     this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
+    audit?.sessionOpened(record.id, this.runner, forkOf ? "fork" : live ? "new" : "saved", forkOf);
     return session;
   }
 
@@ -353,6 +367,7 @@ export class SessionManager implements AsyncDisposable {
       this.#logger.warn("a session could not be saved", { id: session.id, error });
     } finally {
       await session.end(why);
+      this.codecell.audit?.sessionClosed(session.id, save, why);
       this.#users.set(workspace, (this.#users.get(workspace) ?? 1) - 1);
     }
     if (!save) await this.#remove(session.id, workspace);
@@ -370,6 +385,7 @@ export class SessionManager implements AsyncDisposable {
     // A damaged record names no workspace: that one becomes an orphan, which the next start removes.
     const record = await this.#store.read(id).catch(() => undefined);
     await this.#store.forget(id);
+    this.codecell.audit?.sessionClosed(id, false);
     if (record) await this.#removeWorkspace(record.workspace);
   }
 
@@ -389,7 +405,7 @@ export class SessionManager implements AsyncDisposable {
   async #revive(managed: ManagedSession): Promise<Session> {
     const { id, record } = managed;
     const workspace = { root: this.#store.workspacesDir, name: record.workspace };
-    const session = await this.codecell.openSession({ id, workspace });
+    const session = await this.codecell.openSession({ id, workspace, isManaged: true });
     await managed.restoreInto(session);
     return session;
   }
@@ -398,6 +414,7 @@ export class SessionManager implements AsyncDisposable {
     const workspace = `${this.#tag}-${++this.#workspaces}`;
     const session = await this.codecell.openSession({
       workspace: { root: this.#store.workspacesDir, name: workspace },
+      isManaged: true,
     });
     await using undo = new Cleanup();
     undo.defer(() => session.close());

@@ -8,6 +8,7 @@ import { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import { Run, type RunOptions, type RunResult } from "./run.ts";
+import type { RunBegin, SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
 import { SnapshotRecovery } from "./snapshot-recovery.ts";
 
@@ -25,10 +26,14 @@ export interface SessionParts {
   /** notes about what the interpreter lost between two runs; handed to the next result */
   readonly lostNotes: string[];
   readonly onClose: (session: Session) => void;
+  /** with an audit only: everything of it is over and written down */
+  readonly onClosed?: ((session: Session) => void) | undefined;
   /** somebody has to close it when nobody else does */
   readonly onFork: (fork: Session) => void;
   /** the files of the host directory behind /workspace, where there is one */
   readonly files?: WorkspaceFiles;
+  /** absent: nothing is written down */
+  readonly audit?: SessionAudit;
 }
 
 export interface ReadOptions {
@@ -55,16 +60,20 @@ export class Session implements AsyncDisposable {
   readonly #kernel: KernelClient;
   readonly #lostNotes: string[];
   readonly #onClose: (session: Session) => void;
+  readonly #onClosed: ((session: Session) => void) | undefined;
   readonly #onFork: (fork: Session) => void;
   readonly #checkpoints = new Map<string, Checkpoint>();
   readonly #digests = new HashCache();
   /** where the kernel leaves no copy of the interpreter behind */
   readonly #recovery: SnapshotRecovery | undefined;
+  readonly #audit: SessionAudit | undefined;
   #id: string;
   #active: Run | undefined;
   #closing: Promise<void> | undefined;
   /** until variables that were lost between two runs are back */
   #recovering: Promise<void> | undefined;
+  /** until what a run used is written down; the cell has to be there for it */
+  #auditing: Promise<void> = Promise.resolve();
 
   constructor(parts: SessionParts) {
     this.#id = parts.id;
@@ -74,7 +83,9 @@ export class Session implements AsyncDisposable {
     this.#kernel = parts.kernel;
     this.#lostNotes = parts.lostNotes;
     this.#onClose = parts.onClose;
+    this.#onClosed = parts.onClosed;
     this.#onFork = parts.onFork;
+    this.#audit = parts.audit;
     const { features } = parts.kernel.info;
     const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
     const isWanted = parts.policy.session.recovery !== "off";
@@ -126,8 +137,11 @@ export class Session implements AsyncDisposable {
     return this.#kernel.info.python;
   }
 
-  /** Starts a run. One at a time: a second one while the first goes on is refused with `session_busy`. */
-  run(code: string, options: RunOptions = {}): Run {
+  /**
+   * Starts a run. One at a time: a second one while the first goes on is refused with `session_busy`. `number` is what the
+   * audit calls it: a session that comes back goes on counting, and its cell begins at 1.
+   */
+  run(code: string, options: RunOptions = {}, number = this.#kernel.nextRunId): Run {
     const language = options.language ?? "python";
     this.#assertReady(code, language);
     const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
@@ -135,27 +149,77 @@ export class Session implements AsyncDisposable {
     const started = performance.now();
     const id = this.#kernel.nextRunId;
     const lost: string[] = [];
-    const run = new Run(
-      id,
-      outputBytes,
-      () => this.#kernel.interrupt(id),
-      (self) => {
-        this.#recovery?.beforeRun();
-        const { done } = this.#kernel.run(
-          { language, code, timeoutMs, outputBytes },
-          {
-            onOutput: (stream, bytes) => self.receiveOutput(stream, bytes),
-            onDisplay: (part, bytes) => self.receiveDisplay(part, bytes),
-            // What is lost after this moment is for the next result to tell.
-            onEnd: () => lost.push(...this.#lostNotes.splice(0)),
-          },
-        );
-        const signal = options.signal ? { signal: options.signal } : {};
-        return this.#finish(self, done, { timeoutMs, started, lost, ...signal });
-      },
-    );
+    let isBegun = false;
+    let isInterrupted = false;
+    const interrupt = () => {
+      if (isBegun) this.#kernel.interrupt(id);
+      else isInterrupted = true;
+    };
+    const begin = (self: Run) => {
+      this.#recovery?.beforeRun();
+      const { done } = this.#kernel.run(
+        { language, code, timeoutMs, outputBytes },
+        {
+          onOutput: (stream, bytes) => self.receiveOutput(stream, bytes),
+          onDisplay: (part, bytes) => self.receiveDisplay(part, bytes),
+          // What is lost after this moment is for the next result to tell.
+          onEnd: () => lost.push(...this.#lostNotes.splice(0)),
+        },
+      );
+      isBegun = true;
+      if (isInterrupted) interrupt();
+      const signal = options.signal ? { signal: options.signal } : {};
+      return this.#finish(self, done, { timeoutMs, started, lost, ...signal });
+    };
+    const { runner } = this.receipt;
+    const facts = { session: this.id, run: number, language, runner, code, timeoutMs };
+    const run = new Run(id, outputBytes, interrupt, (self) => this.#audited(facts, started, () => begin(self)));
     this.#active = run;
     return run;
+  }
+
+  /** Begins a run and writes down that it did, and how it ended. */
+  #audited(facts: RunBegin, started: number, begin: () => Promise<RunResult>): Promise<RunResult> {
+    const audit = this.#audit;
+    if (!audit) return begin();
+    if (audit.isDurable) return this.#written(audit, facts, started, this.#beginWritten(audit, facts, begin));
+    const ended = begin();
+    audit.runStarted(facts); // hashed while the cell is at work
+    return this.#written(audit, facts, started, ended);
+  }
+
+  /** What cannot be written down for good does not run. */
+  async #beginWritten(audit: SessionAudit, facts: RunBegin, begin: () => Promise<RunResult>): Promise<RunResult> {
+    let ended: Promise<RunResult>;
+    try {
+      audit.runStarted(facts);
+      await audit.settled();
+      ended = begin();
+    } catch (error) {
+      this.#active = undefined;
+      throw error;
+    }
+    return await ended;
+  }
+
+  async #written(
+    audit: SessionAudit,
+    { session, run }: RunBegin,
+    started: number,
+    ended: Promise<RunResult>,
+  ): Promise<RunResult> {
+    const result = await ended.catch((error: unknown) => {
+      audit.runFailed(session, run, error, performance.now() - started);
+      throw error;
+    });
+    // Reading what the cell has used takes longer than many a run: the result does not wait for it.
+    this.#auditing = this.#auditing
+      .then(() => this.#cell.spent())
+      .then(({ usage, cpuBeforeMs }) => audit.runEnded(session, run, result, usage, cpuBeforeMs));
+    if (!audit.isDurable) return result;
+    await this.#auditing;
+    await audit.settled();
+    return result;
   }
 
   /** Names, types, sizes and summaries of the session's variables. */
@@ -290,10 +354,11 @@ export class Session implements AsyncDisposable {
     lostNotes.unshift(...this.#lostNotes); // what this one lost before is not in the fork either
     const cell = this.#cell.acquire();
     const { policy, files } = this;
-    const [onClose, onFork] = [this.#onClose, this.#onFork];
+    const [onClose, onClosed, onFork] = [this.#onClose, this.#onClosed, this.#onFork];
     const fork = new Session({
-      ...{ id, policy, cell, kernel, lostNotes, onClose, onFork },
+      ...{ id, policy, cell, kernel, lostNotes, onClose, onClosed, onFork },
       ...(files ? { files } : {}),
+      ...(this.#audit ? { audit: this.#audit } : {}),
     });
     onFork(fork);
     return fork;
@@ -361,9 +426,15 @@ export class Session implements AsyncDisposable {
     this.#closing ??= (async () => {
       this.#onClose(this);
       this.#recovery?.stop();
+      const active = this.#active;
+      if (this.#audit) await this.#auditing; // the cell knows what it has used as long as it is there
       const isShared = this.#cell.users > 1;
       if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
       await this.#cell.release();
+      if (!this.#audit) return;
+      await active?.result.catch(() => {});
+      await this.#auditing;
+      this.#onClosed?.(this);
     })();
     return this.#closing;
   }

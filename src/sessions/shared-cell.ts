@@ -13,6 +13,7 @@ export class SharedCell {
   readonly #onEnd: () => Promise<void>;
   #users = 1;
   #oomKills = 0;
+  #cpuMs = 0;
   #ending: Promise<void> | undefined;
 
   /** `onEnd` runs when the cell is gone. */
@@ -36,6 +37,14 @@ export class SharedCell {
   /** What the runner knows about an ending that was not the cell's own. */
   async whyEnded(): Promise<string | undefined> {
     return (await exitWithin(this.#cell, reasonMs))?.reason?.message;
+  }
+
+  /** What the cell has used, and its processor time at the last look; whoever looks takes it over. */
+  async spent(): Promise<{ usage: CellUsage | undefined; cpuBeforeMs: number }> {
+    const usage = await this.#cell.usage().catch(() => undefined);
+    const cpuBeforeMs = this.#cpuMs;
+    this.#cpuMs = usage?.cpuMs ?? this.#cpuMs;
+    return { usage, cpuBeforeMs };
   }
 
   acquire(): this {

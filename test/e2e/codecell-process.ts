@@ -1,12 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const launcher = join(root, "bin", "codecell.js");
 
 assertBuilt();
+
+/** Where commands keep their state, instead of the home directory of whoever runs the tests. */
+const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
+afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
 
 export interface Finished {
   readonly code: number | null;
@@ -31,7 +37,7 @@ export class CodecellProcess {
   constructor(file: string, argv: readonly string[], options: StartOptions = {}) {
     this.child = spawn(process.execPath, [file, ...argv], {
       cwd: options.cwd ?? root,
-      env: { ...process.env, ...options.env },
+      env: { ...process.env, XDG_STATE_HOME: stateHome, ...options.env },
       detached: true, // a group of its own, as a shell gives to a job
     });
     this.child.stdout?.on("data", (bytes) => {

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Readable } from "node:stream";
+import { afterAll } from "vitest";
 import type { Output, Terminal, TerminalSignal } from "../../src/surfaces/cli/terminal.ts";
 
 export interface FakeTerminalOptions {
@@ -13,6 +17,10 @@ export type FakeOutput = Output & {
   /** what was written as bytes */
   bytes: Buffer;
 };
+
+/** Where commands of this test file keep their state, instead of the home directory of whoever runs the tests. */
+const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
+afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
 
 /** A terminal in memory: what was written can be read, and signals can be sent. */
 export class FakeTerminal implements Terminal {
@@ -30,7 +38,7 @@ export class FakeTerminal implements Terminal {
     this.stdin = Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]);
     this.stdout = this.#output(isTTY);
     this.stderr = this.#output(isTTY);
-    this.env = options.env ?? {};
+    this.env = { XDG_STATE_HOME: stateHome, ...options.env };
     this.cwd = options.cwd ?? "/nowhere";
   }
 

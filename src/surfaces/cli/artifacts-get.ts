@@ -1,8 +1,10 @@
 import { relative, resolve } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import { printable } from "../../policy/problem.ts";
+import { auditedFiles } from "../../sessions/audited-files.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { lookingAudit } from "./command-audit.ts";
 import { formatBytes } from "./format-bytes.ts";
 import { Interruption } from "./interruption.ts";
 import { jsonText } from "./json-text.ts";
@@ -53,7 +55,9 @@ async function runArtifactsGet(argv: readonly string[], { terminal }: CommandCon
   using interruption = new Interruption(terminal);
   try {
     const stored = await openStored(values, terminal);
-    await using files = await stored.files(await stored.record(id));
+    const record = await stored.record(id);
+    await using audit = await lookingAudit(values, terminal);
+    await using files = auditedFiles(await stored.files(record), audit, id);
     await using file = await files.stream(name, range);
     const { signal } = interruption;
     if (output === undefined) {

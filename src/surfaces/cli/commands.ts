@@ -1,5 +1,10 @@
 import { artifactsGetCommand } from "./artifacts-get.ts";
 import { artifactsLsCommand } from "./artifacts-ls.ts";
+import { auditExportCommand } from "./audit-export.ts";
+import { auditHeadCommand } from "./audit-head.ts";
+import { auditShowCommand } from "./audit-show.ts";
+import { auditTailCommand } from "./audit-tail.ts";
+import { auditVerifyCommand } from "./audit-verify.ts";
 import type { Command } from "./command.ts";
 import { doctorCommand } from "./doctor.ts";
 import { imageBuildCommand } from "./image-build.ts";
@@ -31,6 +36,11 @@ export const commands: readonly Command[] = [
   sessionsRestoreCommand,
   artifactsLsCommand,
   artifactsGetCommand,
+  auditTailCommand,
+  auditShowCommand,
+  auditVerifyCommand,
+  auditHeadCommand,
+  auditExportCommand,
   mcpCommand,
   setupClaudeCodeCommand,
   doctorCommand,

@@ -4,6 +4,7 @@ import type { Policy } from "../../policy/schema.ts";
 import { SessionManager } from "../../sessions/manager.ts";
 import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
 import type { CommandContext } from "./command.ts";
+import { commandAudit } from "./command-audit.ts";
 import type { McpFlags } from "./mcp-options.ts";
 import { servedPolicy } from "./served-policy.ts";
 import { stateDirOf } from "./state-dir.ts";
@@ -20,10 +21,13 @@ export async function openMcpManager(
   { terminal, runners }: CommandContext,
   logger: Logger,
 ): Promise<SessionManager> {
-  const policy = await mcpPolicy(flags, terminal);
+  const served = await servedPolicy(flags, terminal);
+  const { policy } = served;
   const named = flags["runtime-dir"];
   const place = named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) };
-  const options = { policy, runners: runners(logger), stateDir: stateDirOf(flags, terminal), ...place, logger };
+  const audit = commandAudit(served, flags, terminal, logger);
+  const stateDir = stateDirOf(flags, terminal);
+  const options = { policy, runners: runners(logger), stateDir, ...place, logger, audit };
   return SessionManager.open(options).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
   });

@@ -10,7 +10,11 @@ export const mcpOptions = {
   host: { type: "string", value: "ADDRESS", help: "With --http: where to listen. Default: 127.0.0.1." },
   port: { type: "string", value: "PORT", help: "With --http: default 0, any that is free." },
   "token-file": { type: "string", value: "FILE", help: "With --http: take the token from a file (mode 600)." },
-  "state-dir": { type: "string", value: "DIR", help: "Where sessions are kept. Default: $XDG_STATE_HOME/codecell." },
+  "state-dir": {
+    type: "string",
+    value: "DIR",
+    help: "Where sessions and the audit are kept. Default: $XDG_STATE_HOME/codecell.",
+  },
   "runtime-dir": { type: "string", value: "DIR", help: "Where locks are kept. Default: $XDG_RUNTIME_DIR/codecell." },
   ...policyOptions,
   verbose: { type: "boolean", help: "Say on stderr what happens." },

@@ -53,7 +53,8 @@ async function runRepl(argv: readonly string[], context: CommandContext): Promis
   const { values } = parseArguments("repl", argv, options, 0);
   const history = new ReplHistory(context.terminal.env);
   if (context.terminal.interactive) await history.load();
-  const { codecell } = await openForCommand(values, context);
+  const { codecell, audit } = await openForCommand(values, context);
+  await using _audit = audit;
   await using opened = codecell;
   const repl = new Repl(opened, context.terminal, history);
   const code = await repl.run();

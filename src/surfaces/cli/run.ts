@@ -1,4 +1,3 @@
-import { CodecellError } from "../../lib/errors.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { runExitCode } from "./exit-codes.ts";
@@ -61,12 +60,10 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   const { values, positionals } = parseArguments("run", argv, options, 1);
   const code = await readCode(positionals[0], values, terminal);
   if (values.session !== undefined) return runInSession(values.session, code, values, context);
-  if (values["state-dir"] !== undefined) {
-    throw new CodecellError("usage", "--state-dir is for runs that are kept", { hint: "add --session NAME" });
-  }
   using interruption = new Interruption(terminal);
   try {
-    const { codecell } = await openForCommand(values, context);
+    const { codecell, audit } = await openForCommand(values, context);
+    await using _audit = audit;
     await using opened = codecell;
     interruption.signal.throwIfAborted();
     const end = () => void opened[Symbol.asyncDispose]().catch(() => {});

@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
-import type { Policy } from "../../policy/schema.ts";
-import { effectivePolicy } from "./effective-policy.ts";
+import { type EffectivePolicy, effectivePolicy } from "./effective-policy.ts";
 import type { PolicyFlags } from "./policy-options.ts";
 import { projectDirectory } from "./project-directory.ts";
 import type { Terminal } from "./terminal.ts";
@@ -9,14 +8,12 @@ import type { Terminal } from "./terminal.ts";
  * The policy that `codecell mcp` serves under, and its file if there is one. Where nobody wrote one, it is the tightest,
  * but files of the project may be loaded into a variable; the deny globs hold there as everywhere.
  */
-export async function servedPolicy(
-  flags: PolicyFlags,
-  terminal: Terminal,
-): Promise<{ policy: Policy; file: string | undefined }> {
-  const { policy, file } = await effectivePolicy(flags, terminal);
-  if (file !== undefined) return { policy, file };
+export async function servedPolicy(flags: PolicyFlags, terminal: Terminal): Promise<EffectivePolicy> {
+  const effective = await effectivePolicy(flags, terminal);
+  const { policy, file } = effective;
+  if (file !== undefined) return effective;
   const project = projectDirectory(terminal);
   // A desktop client may start servers in `/`: that is no project, and the whole machine would be open to rlm_load.
   const load = dirname(project) === project ? [] : [project];
-  return { policy: { ...policy, fs: { ...policy.fs, load } }, file };
+  return { ...effective, policy: { ...policy, fs: { ...policy.fs, load } } };
 }

@@ -2,6 +2,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { StoredSessions } from "../../sessions/stored-sessions.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { lookingAudit } from "./command-audit.ts";
 import { errorExitCodes } from "./exit-codes.ts";
 import { jsonText } from "./json-text.ts";
 import { needOperand } from "./need-operand.ts";
@@ -37,12 +38,16 @@ async function runSessionsRm(argv: readonly string[], { terminal }: CommandConte
   const { values, positionals } = parseArguments("sessions rm", argv, options, Number.POSITIVE_INFINITY);
   needOperand("sessions rm", "an ID", positionals[0]);
   const stored = await openStored(values, terminal);
+  await using audit = await lookingAudit(values, terminal);
   const removed: { id: string; files: string }[] = [];
   const failed: Failure[] = [];
   for (const id of new Set(positionals)) {
     const outcome = await remove(stored, id);
     if (outcome instanceof CodecellError) failed.push({ id, error: outcome });
-    else removed.push({ id, files: outcome });
+    else {
+      removed.push({ id, files: outcome });
+      audit.record({ type: "session.closed", session: id, isKept: false, why: "removed" });
+    }
   }
   if (values.json) terminal.stdout.write(jsonText(removalJson(removed, failed)));
   else {

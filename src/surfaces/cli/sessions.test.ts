@@ -104,7 +104,6 @@ describe("sessions", () => {
     [["artifacts", "get", "--session", "x"], "needs NAME"],
     [["artifacts", "get", "--session", "x", "n", "--start", "9", "--end", "3"], "from 9 on"],
     [["artifacts", "get", "--session", "x", "n", "--json"], "--output FILE"],
-    [["run", "-c", "1"], "--session NAME"],
     [["run", "-c", "1", "--session", "../x"], "not a session id"],
   ])("refuses %j as a usage error", async (argv, message) => {
     const { code, stdout, stderr } = await cli(argv);

@@ -8,7 +8,7 @@ export const stateOptions = {
   "state-dir": {
     type: "string",
     value: "DIR",
-    help: "Where sessions are kept. Default: $XDG_STATE_HOME/codecell.",
+    help: "Where sessions and the audit are kept. Default: $XDG_STATE_HOME/codecell.",
   },
 } as const satisfies OptionTable;
 

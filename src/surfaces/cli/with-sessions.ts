@@ -2,6 +2,7 @@ import { silentLogger } from "../../lib/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { SessionManager } from "../../sessions/manager.ts";
 import type { CommandContext } from "./command.ts";
+import { commandAudit } from "./command-audit.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import { choiceLines, policyLines } from "./format-choice.ts";
 import { Interruption } from "./interruption.ts";
@@ -44,8 +45,10 @@ async function openSessions(flags: SessionFlags, { terminal, runners }: CommandC
   };
   const effective = await effectivePolicy(flags, terminal);
   say(policyLines(effective));
+  const policy = forNamedSessions(effective.policy);
   const sessions = await SessionManager.open({
-    policy: forNamedSessions(effective.policy),
+    policy,
+    audit: commandAudit({ ...effective, policy }, flags, terminal, logger),
     runners: runners(logger),
     stateDir: stateDirOf(flags, terminal),
     logger: verbose ? logger : silentLogger, // commands tell themselves what could not be saved

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkpoint, newAuditDir, openLog, writeEvents } from "../../test/support/audit-logs.ts";
+import { csvHeader, csvLine } from "./csv.ts";
+import { followAudit } from "./follow.ts";
+import { type AuditFilter, lastEntries, readAudit } from "./read.ts";
+
+let place: Awaited<ReturnType<typeof newAuditDir>>;
+let dir: string;
+beforeEach(async () => {
+  place = await newAuditDir();
+  dir = place.path;
+});
+afterEach(() => place[Symbol.asyncDispose]());
+
+async function names(filter: AuditFilter = { types: ["session"] }): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const { event } of readAudit(dir, filter)) found.push(event.name);
+  return found;
+}
+
+test("reads two chains as one, in the order of time", async () => {
+  let nowMs = 1_000;
+  const now = () => nowMs++;
+  const [a, b] = [openLog(dir, { now }), openLog(dir, { now })];
+  for (const [log, name] of [
+    [a, "1"],
+    [b, "2"],
+    [a, "3"],
+    [b, "4"],
+    [b, "5"],
+    [a, "6"],
+  ] as const) {
+    log.record(checkpoint(name));
+    await log.settled();
+  }
+  expect(await names()).toEqual(["1", "2", "3", "4", "5", "6"]);
+  expect((await lastEntries(dir, 3)).map(({ event }) => event.name)).toEqual(["4", "5", "6"]);
+  await a[Symbol.asyncDispose]();
+  await b[Symbol.asyncDispose]();
+});
+
+test("filters by session, run, kind and time", async () => {
+  let nowMs = 0;
+  await using log = openLog(dir, { now: () => nowMs });
+  for (const [index, session] of ["a", "b", "a"].entries()) {
+    nowMs = index * 1000;
+    log.record({ type: "session.checkpoint", session, name: `n${index}` });
+    log.record({ type: "session.recovered", session, run: index, state: "lost" });
+  }
+  await log.settled();
+  expect(await names({ session: "a", types: ["session.checkpoint"] })).toEqual(["n0", "n2"]);
+  expect(await names({ run: 1 })).toEqual([undefined]);
+  expect(await names({ types: ["session"], sinceMs: 1000, untilMs: 1999 })).toEqual(["n1", undefined]);
+  expect(await names({ types: ["sess"] })).toEqual([]);
+});
+
+test("finds the last entries across files", async () => {
+  const all = Array.from({ length: 50 }, (_, index) => `n${index}`);
+  await writeEvents(dir, all, { fileBytes: 1_500 });
+  const last = await lastEntries(dir, 20, { types: ["session"] });
+  expect(last.map(({ event }) => event.name)).toEqual(all.slice(-20));
+  expect(await lastEntries(`${dir}/nowhere`, 20)).toEqual([]);
+});
+
+test("follows what is written, over files and chains that come later", async () => {
+  await writeEvents(dir, ["before"]);
+  const stop = new AbortController();
+  const followed: unknown[] = [];
+  const following = (async () => {
+    for await (const { event } of followAudit(dir, { types: ["session"] }, stop.signal)) {
+      followed.push(event.name);
+      if (followed.length === 1)
+        await writeEvents(
+          dir,
+          Array.from({ length: 12 }, (_, n) => `n${n}`),
+          { fileBytes: 1_000 },
+        );
+      if (followed.length === 13) stop.abort();
+    }
+  })();
+  await using log = openLog(dir);
+  log.record(checkpoint("first"));
+  await following;
+  expect(followed).toEqual(["first", ...Array.from({ length: 12 }, (_, n) => `n${n}`)]);
+});
+
+test("a spreadsheet takes nothing in a CSV for a formula", () => {
+  expect(csvHeader).toBe("time,chain,seq,type,session,run,details\r\n");
+  const event = { type: "run.ended", session: "=cmd|' /C calc'!A0", run: 1, code: 'print("a,b")\n' };
+  expect(csvLine({ time: "2026-01-01T00:00:00.000Z", chain: "c", seq: 7, event })).toBe(
+    `2026-01-01T00:00:00.000Z,c,7,run.ended,'=cmd|' /C calc'!A0,1,"{""code"":""print(\\""a,b\\"")\\n""}"\r\n`,
+  );
+});

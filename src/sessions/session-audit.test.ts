@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { FakeAudit } from "../../test/fakes/fake-audit.ts";
+import { type FakeOptions, FakeRunner } from "../../test/fakes/fake-runner.ts";
+import { silentAudit } from "../audit/audit.ts";
+import { policyHash } from "../policy/hash.ts";
+import { parsePolicy } from "../policy/parse-policy.ts";
+import type { PolicyInput } from "../policy/schema.ts";
+import { Codecell } from "./codecell.ts";
+
+async function open(audit: FakeAudit, input: PolicyInput = {}, fake: FakeOptions = {}) {
+  const policy = parsePolicy(input);
+  return { policy, codecell: await Codecell.open({ policy, runners: [new FakeRunner(fake)], audit }) };
+}
+
+describe("what a session writes down", () => {
+  test("is its opening, each run with code, hashes and outcome, and its end, in this order", async () => {
+    const audit = new FakeAudit();
+    const { codecell, policy } = await open(audit, {}, { program: () => ({ status: "error", exitCode: 3 }) });
+    const session = await codecell.openSession({ id: "one" });
+    await session.run("1/0").result;
+    await codecell.close();
+    expect(audit.types()).toEqual(["session.opened", "run.started", "run.ended", "session.closed"]);
+    const hash = policyHash(policy);
+    const codeHash = createHash("sha256").update("1/0").digest("hex");
+    expect(audit.events).toMatchObject([
+      { session: "one", runner: "wasm", policy: hash, origin: "new" },
+      {
+        session: "one",
+        run: 1,
+        policy: hash,
+        codeHash,
+        codeBytes: 3,
+        code: "1/0",
+        language: "python",
+        timeoutMs: 30_000,
+      },
+      { session: "one", run: 1, status: "error", state: "kept", exitCode: 3, files: [], network: [] },
+      { session: "one", isKept: false },
+    ]);
+  });
+
+  test("has no code where the policy says hash", async () => {
+    const audit = new FakeAudit();
+    const { codecell } = await open(audit, { audit: { code: "hash" } });
+    await (await codecell.openSession()).run("secret = 1").result;
+    await codecell.close();
+    expect(JSON.stringify(audit.events)).not.toContain("secret");
+    expect(audit.of("run.started")).toMatchObject([{ codeBytes: 10 }]);
+  });
+
+  test("has the name of an exception and not its message", async () => {
+    const audit = new FakeAudit();
+    const error = { name: "ValueError", message: "the key is hunter2", traceback: "hunter2" };
+    const { codecell } = await open(audit, {}, { program: () => ({ status: "error", error }) });
+    await (await codecell.openSession()).run("x").result;
+    await codecell.close();
+    expect(audit.of("run.ended")).toMatchObject([{ error: "ValueError" }]);
+    expect(JSON.stringify(audit.events)).not.toContain("hunter2");
+  });
+
+  test("tells of an interpreter that was lost", async () => {
+    const audit = new FakeAudit();
+    const { codecell } = await open(audit, {}, { program: () => ({ status: "crashed", state: "lost" }) });
+    await (await codecell.openSession({ id: "s" })).run("x").result;
+    await codecell.close();
+    expect(audit.of("session.recovered")).toEqual([{ type: "session.recovered", session: "s", run: 1, state: "lost" }]);
+  });
+
+  test("ends with the run that went on when it was closed", async () => {
+    const audit = new FakeAudit();
+    const { codecell } = await open(audit, {}, { program: ({ interrupted }) => interrupted.then(() => ({})) });
+    const session = await codecell.openSession();
+    const run = session.run("forever");
+    await session.close();
+    expect(await run.result).toMatchObject({ status: "cancelled" });
+    expect(audit.types().slice(-2)).toEqual(["session.recovered", "session.closed"]);
+    expect(audit.of("run.ended")).toMatchObject([{ status: "cancelled" }]);
+    await codecell.close();
+  });
+
+  test("is nothing where the policy turns it off or nobody listens", async () => {
+    const audit = new FakeAudit();
+    const { codecell } = await open(audit, { audit: { enabled: false } });
+    await (await codecell.openSession()).run("x").result;
+    await codecell.close();
+    expect(audit.events).toEqual([]);
+    const silent = await Codecell.open({ policy: parsePolicy({}), runners: [new FakeRunner()], audit: silentAudit });
+    expect(silent.audit).toBeUndefined();
+    await silent.close();
+  });
+});
+
+describe("a durable audit", () => {
+  const durable: PolicyInput = { audit: { durable: true } };
+
+  test("is waited for before a run begins and before its result is given", async () => {
+    const audit = new FakeAudit({ durable: true });
+    const program = () => {
+      audit.steps.push("program");
+      return {};
+    };
+    const { codecell } = await open(audit, durable, { program });
+    const session = await codecell.openSession();
+    await session.run("x").result;
+    audit.steps.push("result");
+    await codecell.close();
+    const steps = ["run.started", "settled", "program", "run.ended", "settled", "result"];
+    expect(audit.steps).toEqual(["session.opened", ...steps, "session.closed"]);
+  });
+
+  test("that cannot be written lets nothing run, and the session is not stuck", async () => {
+    const audit = new FakeAudit({ durable: true });
+    let programs = 0;
+    const program = () => {
+      programs++;
+      return {};
+    };
+    const { codecell } = await open(audit, durable, { program });
+    const session = await codecell.openSession();
+    audit.isFull = true;
+    await expect(session.run("x").result).rejects.toMatchObject({ code: "audit_failed" });
+    expect(programs).toBe(0);
+    audit.isFull = false;
+    expect(await session.run("y").result).toMatchObject({ status: "ok" });
+    expect(audit.of("run.ended")).toMatchObject([{ status: "failed", error: "audit_failed" }, { status: "ok" }]);
+    await codecell.close();
+  });
+
+  test("keeps back a result that cannot be written down", async () => {
+    const audit = new FakeAudit({ durable: true });
+    const program = () => {
+      audit.isFull = true;
+      return {};
+    };
+    const { codecell } = await open(audit, durable, { program });
+    await expect((await codecell.openSession()).run("x").result).rejects.toMatchObject({ code: "audit_failed" });
+    await codecell.close();
+  });
+
+  test("takes an interrupt that comes before the run has begun", async () => {
+    const audit = new FakeAudit({ durable: true });
+    const program: FakeOptions["program"] = ({ interrupted }) => interrupted.then(() => ({ status: "interrupted" }));
+    const { codecell } = await open(audit, durable, { program });
+    const run = (await codecell.openSession()).run("forever");
+    run.interrupt();
+    expect(await run.result).toMatchObject({ status: "interrupted" });
+    await codecell.close();
+  });
+
+  test("is not promised by a host that writes nothing", async () => {
+    const policy = parsePolicy(durable);
+    for (const audit of [undefined, silentAudit, new FakeAudit()]) {
+      const opening = Codecell.open({ policy, runners: [new FakeRunner()], ...(audit ? { audit } : {}) });
+      await expect(opening).rejects.toMatchObject({ code: "policy_refused", details: { rule: "audit.durable" } });
+    }
+  });
+});

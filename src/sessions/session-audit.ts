@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import type { Audit } from "../audit/audit.ts";
+import { CodecellError } from "../lib/errors.ts";
+import { policyHash } from "../policy/hash.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { CellUsage } from "../runners/runner.ts";
+import type { RunResult } from "./run.ts";
+
+/** What is known of a run when it begins. */
+export interface RunBegin {
+  readonly session: string;
+  readonly run: number;
+  readonly language: string;
+  readonly runner: string;
+  readonly code: string;
+  readonly timeoutMs: number;
+}
+
+const maxNameCharacters = 200;
+const maxNames = 100;
+
+/** What sessions under one policy write down: ids, sizes and hashes, and the code where the policy says so. */
+export class SessionAudit {
+  readonly audit: Audit;
+  readonly #policy: Policy;
+  #hash: string | undefined;
+
+  constructor(audit: Audit, policy: Policy) {
+    this.audit = audit;
+    this.#policy = policy;
+  }
+
+  get isDurable(): boolean {
+    return this.audit.isDurable;
+  }
+
+  /** Before anything counts that was recorded; at once where the policy does not ask for it. */
+  async settled(): Promise<void> {
+    if (this.isDurable) await this.audit.settled();
+  }
+
+  get policyHash(): string {
+    this.#hash ??= policyHash(this.#policy);
+    return this.#hash;
+  }
+
+  sessionOpened(session: string, runner: string, origin: "new" | "saved" | "fork", from?: string): void {
+    const parent = from === undefined ? {} : { from };
+    this.audit.record({ type: "session.opened", session, runner, policy: this.policyHash, origin, ...parent });
+  }
+
+  sessionClosed(session: string, isKept: boolean, why?: string): void {
+    this.audit.record({ type: "session.closed", session, isKept, ...(why === undefined ? {} : { why }) });
+  }
+
+  sessionRestored(
+    session: string,
+    fromRun: number,
+    missing: readonly { readonly name: string }[],
+    problem: CodecellError | undefined,
+  ): void {
+    const names = missing.slice(0, maxNames).map(({ name }) => name.slice(0, maxNameCharacters));
+    const why = problem === undefined ? {} : { problem: problem.code };
+    this.audit.record({ type: "session.restored", session, fromRun, missing: names, ...why });
+  }
+
+  runStarted({ session, run, language, runner, code, timeoutMs }: RunBegin): void {
+    const begin = { type: "run.started", session, run, language, runner, policy: this.policyHash } as const;
+    const codeFacts = { codeHash: sha256(code), codeBytes: Buffer.byteLength(code) };
+    const text = this.#policy.audit.code === "full" ? { code } : {};
+    this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs });
+  }
+
+  runEnded(session: string, run: number, result: RunResult, usage: CellUsage | undefined, cpuBeforeMs: number): void {
+    const { status, state, exitCode, error, durationMs, stdoutBytes, stderrBytes, truncated, recoveredTo } = result;
+    const cpuMs = usage?.cpuMs === undefined ? {} : { cpuMs: Math.max(0, usage.cpuMs - cpuBeforeMs) };
+    const peak = usage?.peakMemoryBytes === undefined ? {} : { peakMemoryBytes: usage.peakMemoryBytes };
+    this.audit.record({
+      ...{ type: "run.ended", session, run, status, state, durationMs, stdoutBytes, stderrBytes, truncated },
+      ...(exitCode === undefined ? {} : { exitCode }),
+      // from the cell: the name of a class may be anything
+      ...(error === undefined ? {} : { error: error.name.slice(0, maxNameCharacters) }),
+      ...{ ...cpuMs, ...peak, network: [] },
+      files: result.artifacts.map(({ name, size, sha256: hash }) => ({ name, size, sha256: hash })),
+      filesLeftOut: result.leftOut.length,
+    });
+    if (state === "kept") return;
+    const back = recoveredTo === undefined ? {} : { recoveredTo };
+    this.audit.record({ type: "session.recovered", session, run, state, ...back });
+  }
+
+  /** codecell itself could not begin or finish the run. */
+  runFailed(session: string, run: number, failure: unknown, durationMs: number): void {
+    const error = failure instanceof CodecellError ? failure.code : "internal";
+    const nothing = { stdoutBytes: 0, stderrBytes: 0, truncated: false, network: [], files: [], filesLeftOut: 0 };
+    this.audit.record({ type: "run.ended", session, run, status: "failed", error, durationMs, ...nothing });
+  }
+
+  fileLoaded(session: string, path: string, variable: string, data: Uint8Array): void {
+    const facts = { bytes: data.byteLength, sha256: sha256(data) };
+    this.audit.record({ type: "file.loaded", session, path, variable, ...facts });
+  }
+
+  fileDenied(session: string, path: string, failure: unknown): void {
+    if (!(failure instanceof CodecellError)) return;
+    const { rule } = failure.details;
+    const named = typeof rule === "string" ? { rule } : {};
+    this.audit.record({ type: "file.denied", session, path: path.slice(0, 4096), code: failure.code, ...named });
+  }
+}
+
+function sha256(data: string | Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}

@@ -1,0 +1,53 @@
+import { auditDirectory } from "../../audit/chain-files.ts";
+import { followAudit } from "../../audit/follow.ts";
+import { type AuditEntry, lastEntries } from "../../audit/read.ts";
+import { commonOptions, parseArguments } from "./arguments.ts";
+import { auditFilter, filterOptions } from "./audit-options.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { entryJson, entryLine } from "./format-audit.ts";
+import { Interruption } from "./interruption.ts";
+import { jsonText } from "./json-text.ts";
+import { parseCount } from "./parse-count.ts";
+import { stateDirOf, stateOptions } from "./state-dir.ts";
+import { styleFor } from "./style.ts";
+
+const options = {
+  lines: { type: "string", short: "n", value: "N", help: "How many events. Default: 20." },
+  follow: { type: "boolean", short: "f", help: "Go on with what is written from now on, until Ctrl-C." },
+  ...filterOptions,
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object per line." },
+  ...commonOptions,
+} as const;
+
+export const auditTailCommand: Command = {
+  name: "audit tail",
+  summary: "Show the last events of the audit",
+  usage: "codecell audit tail [-n N] [--follow] [options]",
+  options,
+  examples: [
+    ["codecell audit tail", "the last 20 events of all sessions"],
+    ["codecell audit tail -f --type run", "every run, as it starts and ends"],
+    ["codecell audit tail -n 100 --session work --since 2h --json", "for programs"],
+  ],
+  run: runAuditTail,
+};
+
+async function runAuditTail(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("audit tail", argv, options, 0);
+  const count = values.lines === undefined ? 20 : parseCount("--lines", values.lines, { max: 1_000_000 });
+  const filter = auditFilter(values);
+  const dir = auditDirectory(stateDirOf(values, terminal));
+  const { stdout, env } = terminal;
+  const style = styleFor(stdout, env);
+  const print = (entry: AuditEntry) => stdout.write(values.json ? jsonText(entryJson(entry)) : entryLine(entry, style));
+  using interruption = new Interruption(terminal);
+  const entries = await lastEntries(dir, count, filter);
+  for (const entry of entries) print(entry);
+  if (values.follow) {
+    for await (const entry of followAudit(dir, filter, interruption.signal)) print(entry);
+    return interruption.exitCode ?? 0;
+  }
+  if (entries.length === 0 && !values.json) stdout.write("no events\n");
+  return interruption.exitCode ?? 0;
+}

@@ -1,0 +1,54 @@
+import { auditDirectory } from "../../audit/chain-files.ts";
+import { verifyAudit } from "../../audit/verify.ts";
+import { commonOptions, parseArguments } from "./arguments.ts";
+import { readHeads } from "./audit-heads.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { reportJson, reportText } from "./format-audit.ts";
+import { Interruption } from "./interruption.ts";
+import { jsonText } from "./json-text.ts";
+import { stateDirOf, stateOptions } from "./state-dir.ts";
+import { styleFor } from "./style.ts";
+
+const options = {
+  head: {
+    type: "string",
+    multiple: true,
+    value: "HEAD",
+    help: "A head that was printed before; its line must still be there. Repeatable.",
+  },
+  heads: {
+    type: "string",
+    value: "FILE",
+    help: "The same from a file, one head per line, as `audit head` prints them.",
+  },
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+export const auditVerifyCommand: Command = {
+  name: "audit verify",
+  summary: "Find every line of the audit that was edited, removed, repeated or moved",
+  usage: "codecell audit verify [--head HEAD] [--heads FILE] [options]",
+  options,
+  notes: [
+    "Needs no network and starts nothing. Exit code: 0 every line is as it was written, 1 not; each problem names file and line.",
+    "Whoever can write the state directory can write all of it anew. Heads that are kept elsewhere are what finds that.",
+  ],
+  examples: [
+    ["codecell audit verify", "check the whole audit"],
+    ["codecell audit verify --heads yesterday.txt", "also that nothing is missing that was there yesterday"],
+    ["codecell audit verify --json", "for programs, with the heads of now"],
+  ],
+  run: runAuditVerify,
+};
+
+async function runAuditVerify(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("audit verify", argv, options, 0);
+  using interruption = new Interruption(terminal);
+  const heads = await readHeads(values, terminal);
+  const report = await verifyAudit(auditDirectory(stateDirOf(values, terminal)), { heads });
+  const { stdout, env } = terminal;
+  stdout.write(values.json ? jsonText(reportJson(report)) : reportText(report, styleFor(stdout, env)));
+  return interruption.exitCode ?? (report.isSound ? 0 : 1);
+}

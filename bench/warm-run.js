@@ -1,32 +1,48 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { interleave, ms, row, timed } from "./harness.js";
-import { openProcess } from "./open.js";
+import { openAudited, openProcess } from "./open.js";
 
 const spacingMs = 4;
 
-/** A spaced round trip of a warm run, against an echo through `cat`. */
+/** A spaced round trip of a warm run, against an echo through `cat`, and what writing it down adds. */
 export async function warmRun() {
   const codecell = await openProcess();
+  const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
+  const audited = await openAudited(stateDir, {});
+  const durable = await openAudited(stateDir, { audit: { durable: true } });
   const cat = spawn("cat", [], { stdio: ["pipe", "pipe", "inherit"] });
   try {
     const session = await codecell.openSession();
-    await session.run("x = 0").result;
+    const writing = await audited.codecell.openSession();
+    const waiting = await durable.codecell.openSession();
+    for (const one of [session, writing, waiting]) await one.run("x = 0").result;
     const figures = await interleave(
       {
         echo: () => spaced(() => echo(cat)),
         run: () => spaced(() => session.run("x += 1").result),
+        audited: () => spaced(() => writing.run("x += 1").result),
+        durable: () => spaced(() => waiting.run("x += 1").result),
       },
       300,
     );
     const figure = figures.run / figures.echo;
+    const added = figures.audited / figures.run;
+    const synced = figures.durable / figures.run;
     return [
       row("warm run, spaced / echo through cat", figure, { atMost: 5 }, `${ms(figures.run)} / ${ms(figures.echo)}`),
+      row("warm run, audited / not", added, { atMost: 1.25 }, `${ms(figures.audited)} / ${ms(figures.run)}`),
+      // two flushes of the disk are in it, so the bound only tells whether something else got in the way
+      row("warm run, durable audit / none", synced, { atMost: 100 }, `${ms(figures.durable)} / ${ms(figures.run)}`),
     ];
   } finally {
     cat.kill();
-    await codecell.close();
+    for (const one of [codecell, audited, durable]) await one.close();
+    await rm(stateDir, { recursive: true });
   }
 }
 

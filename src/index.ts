@@ -1,3 +1,8 @@
+export { type Audit, silentAudit } from "./audit/audit.ts";
+export { auditDirectory } from "./audit/chain-files.ts";
+export type { AuditEvent, ChainHead } from "./audit/event.ts";
+export { type AuditEntry, type AuditFilter, readAudit } from "./audit/read.ts";
+export { type AuditReport, verifyAudit } from "./audit/verify.ts";
 export type { Language, RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
 export type { ValuePreview } from "./kernel/value-preview.ts";
 export { CodecellError, type CodecellErrorCode } from "./lib/errors.ts";
@@ -13,6 +18,7 @@ export { KeptOutput } from "./sessions/kept-output.ts";
 export type { ManagedSession } from "./sessions/managed-session.ts";
 export { type ManagerOptions, SessionManager } from "./sessions/manager.ts";
 export { builtInRunners, type OpenOptions, openCodecell } from "./sessions/open.ts";
+export { openAudit } from "./sessions/open-audit.ts";
 export type { DisplayEvent, RunEvent, RunOptions, RunResult } from "./sessions/run.ts";
 export { Run } from "./sessions/run.ts";
 export { RunRegistry } from "./sessions/run-registry.ts";

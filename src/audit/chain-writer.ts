@@ -23,6 +23,8 @@ export interface ChainWriterOptions {
   /** a file is closed and the next one begun at this size */
   readonly fileBytes: number;
   readonly now: () => number;
+  /** what stands at its first line */
+  readonly openedMs: number;
   readonly toJson: (event: AuditEvent) => string;
 }
 
@@ -62,7 +64,7 @@ export class ChainWriter implements AsyncDisposable {
     this.#seq = parts.end.seq;
     this.#hash = parts.end.hash;
     if (parts.end.lacksLineFeed || parts.end.torn) this.#push(Buffer.from("\n"));
-    if (parts.end.torn) this.add({ type: "audit.torn", ...parts.end.torn });
+    if (parts.end.torn) this.add({ type: "audit.torn", ...parts.end.torn }, options.openedMs);
   }
 
   /** Takes the first chain that nobody writes to and that ends as it should, or begins a new one. */
@@ -97,7 +99,7 @@ export class ChainWriter implements AsyncDisposable {
     const others = await headsOfOthers(dir, chain);
     cleanup.move();
     const writer = new ChainWriter(options, { chain, lock, file, head, end });
-    writer.add({ type: "audit.opened", pid: process.pid, others });
+    writer.add({ type: "audit.opened", pid: process.pid, others }, options.openedMs);
     return writer;
   }
 

@@ -5,20 +5,27 @@ import { type AuditEntry, type AuditFilter, entriesIn } from "./read.ts";
 
 const lookEveryMs = 250;
 
-interface Place {
+export interface AuditPlace {
   readonly file: number;
   /** where the next line begins */
   readonly at: number;
 }
 
-/** Entries that are written from now on, until the signal. It looks again and again: file watching is not everywhere. */
+/** Where each chain ends now. */
+export async function auditPlaces(dir: string): Promise<Map<string, AuditPlace>> {
+  const places = new Map<string, AuditPlace>();
+  for (const chain of await listChains(dir)) places.set(chain, await endOf(dir, chain));
+  return places;
+}
+
+/** Entries that are written behind these places, until the signal. It looks again and again: file watching is not everywhere. */
 export async function* followAudit(
   dir: string,
+  from: ReadonlyMap<string, AuditPlace>,
   filter: AuditFilter,
   signal: AbortSignal,
 ): AsyncGenerator<AuditEntry, void, void> {
-  const places = new Map<string, Place>();
-  for (const chain of await listChains(dir)) places.set(chain, await endOf(dir, chain));
+  const places = new Map(from);
   while (!signal.aborted) {
     for (const chain of await listChains(dir)) {
       let { file, at } = places.get(chain) ?? { file: 1, at: 0 };
@@ -35,7 +42,7 @@ export async function* followAudit(
   }
 }
 
-async function endOf(dir: string, chain: string): Promise<Place> {
+async function endOf(dir: string, chain: string): Promise<AuditPlace> {
   const file = (await listFiles(dir, chain)).at(-1) ?? 1;
   const size = await stat(filePath(dir, chain, file)).then(
     (facts) => facts.size,

@@ -100,7 +100,7 @@ export class AuditLog implements Audit {
     await this.#untilSynced();
   }
 
-  /** Writes what is left and gives the chain back. It throws only where the policy wants the audit durable. */
+  /** Writes what is left and gives the chain back. It throws nothing: whoever needs to know waits with `settled` before. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -119,9 +119,8 @@ export class AuditLog implements Audit {
     clearTimeout(this.#syncTimer);
     const unwritten = this.#recorded - this.#written + this.#lost;
     await this.#writer?.[Symbol.asyncDispose]().catch(() => {});
-    if (problem === undefined) return;
-    this.#logger.error(`the audit ends without its last ${unwritten} events: ${messageOf(problem)}`);
-    if (this.isDurable) throw problem;
+    if (problem !== undefined)
+      this.#logger.error(`the audit ends without its last ${unwritten} events: ${messageOf(problem)}`);
   }
 
   #untilSynced(): Promise<void> {
@@ -218,7 +217,10 @@ export class AuditLog implements Audit {
     const { dir, keepBytes, keepMs } = this.#options;
     const fileBytes = this.#options.fileBytes ?? Math.min(largestFileBytes, Math.ceil(keepBytes / 4));
     const toJson = eventWriter(this.#options.env);
-    const writer = await ChainWriter.open({ dir, limits: { keepBytes, keepMs }, fileBytes, now: this.#now, toJson });
+    // Nothing is opened before the first event, which the opening is to stand before.
+    const openedMs = this.#queue[0]?.atMs ?? this.#now();
+    const limits = { keepBytes, keepMs };
+    const writer = await ChainWriter.open({ dir, limits, fileBytes, now: this.#now, openedMs, toJson });
     await writer.prune().catch((error: unknown) => this.#logger.warn("old audit files stay", { error }));
     return writer;
   }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkpoint, newAuditDir, openLog, writeEvents } from "../../test/support/audit-logs.ts";
 import { csvHeader, csvLine } from "./csv.ts";
-import { followAudit } from "./follow.ts";
+import { auditPlaces, followAudit } from "./follow.ts";
 import { type AuditFilter, lastEntries, readAudit } from "./read.ts";
 
 let place: Awaited<ReturnType<typeof newAuditDir>>;
@@ -59,15 +59,17 @@ test("finds the last entries across files", async () => {
   await writeEvents(dir, all, { fileBytes: 1_500 });
   const last = await lastEntries(dir, 20, { types: ["session"] });
   expect(last.map(({ event }) => event.name)).toEqual(all.slice(-20));
+  expect(await lastEntries(dir, 0)).toEqual([]);
   expect(await lastEntries(`${dir}/nowhere`, 20)).toEqual([]);
 });
 
 test("follows what is written, over files and chains that come later", async () => {
   await writeEvents(dir, ["before"]);
   const stop = new AbortController();
+  const places = await auditPlaces(dir);
   const followed: unknown[] = [];
   const following = (async () => {
-    for await (const { event } of followAudit(dir, { types: ["session"] }, stop.signal)) {
+    for await (const { event } of followAudit(dir, places, { types: ["session"] }, stop.signal)) {
       followed.push(event.name);
       if (followed.length === 1)
         await writeEvents(

@@ -43,7 +43,7 @@ export async function* readAudit(dir: string, filter: AuditFilter = {}): AsyncGe
 
 /** The last entries that fit. Reads the newest files only, as far back as it has to. */
 export async function lastEntries(dir: string, count: number, filter: AuditFilter = {}): Promise<AuditEntry[]> {
-  const found: AuditEntry[] = [];
+  const found: { readonly entry: AuditEntry; readonly key: string }[] = [];
   for (const chain of await listChains(dir)) {
     let ofChain: AuditEntry[] = [];
     for (const number of (await listFiles(dir, chain)).reverse()) {
@@ -52,12 +52,18 @@ export async function lastEntries(dir: string, count: number, filter: AuditFilte
         if (entry) inFile.push(entry);
         if (inFile.length > 2 * count) inFile.splice(0, inFile.length - count);
       }
-      ofChain = [...inFile, ...ofChain].slice(-count);
+      ofChain = [...inFile, ...ofChain];
       if (ofChain.length >= count) break;
     }
-    found.push(...ofChain);
+    // A clock may be set back; the order of a chain's lines stays.
+    let key = "";
+    for (const entry of ofChain) {
+      key = entry.time > key ? entry.time : key;
+      found.push({ entry, key });
+    }
   }
-  return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).slice(-count);
+  const sorted = found.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return sorted.slice(sorted.length - Math.min(count, sorted.length)).map(({ entry }) => entry);
 }
 
 async function* entriesOf(dir: string, chain: string, filter: AuditFilter): AsyncGenerator<AuditEntry, void, void> {

@@ -1,5 +1,5 @@
 import { auditDirectory } from "../../audit/chain-files.ts";
-import { followAudit } from "../../audit/follow.ts";
+import { auditPlaces, followAudit } from "../../audit/follow.ts";
 import { type AuditEntry, lastEntries } from "../../audit/read.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import { auditFilter, filterOptions } from "./audit-options.ts";
@@ -42,10 +42,14 @@ async function runAuditTail(argv: readonly string[], { terminal }: CommandContex
   const style = styleFor(stdout, env);
   const print = (entry: AuditEntry) => stdout.write(values.json ? jsonText(entryJson(entry)) : entryLine(entry, style));
   using interruption = new Interruption(terminal);
+  const places = await auditPlaces(dir); // before the entries: what comes in between is in both, and is printed once
   const entries = await lastEntries(dir, count, filter);
+  const printed = new Map(entries.map(({ chain, seq }) => [chain, seq]));
   for (const entry of entries) print(entry);
   if (values.follow) {
-    for await (const entry of followAudit(dir, filter, interruption.signal)) print(entry);
+    for await (const entry of followAudit(dir, places, filter, interruption.signal)) {
+      if (entry.seq > (printed.get(entry.chain) ?? 0)) print(entry);
+    }
     return interruption.exitCode ?? 0;
   }
   if (entries.length === 0 && !values.json) stdout.write("no events\n");

@@ -1,0 +1,130 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
+import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
+import { lastFile } from "../../../test/support/audit-logs.ts";
+import { main } from "./main.ts";
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-audit-cli-"));
+});
+afterEach(() => rm(cwd, { recursive: true, force: true }));
+
+async function cli(...argv: string[]) {
+  const terminal = new FakeTerminal({ cwd });
+  const code = await main([...argv, "--state-dir", "state"], { terminal, runners: () => [new FakeRunner()] });
+  const { stdout, stderr } = terminal;
+  return { code, stdout: stdout.text + stdout.bytes.toString(), stderr: stderr.text };
+}
+
+const jsonLines = (text: string) =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+const auditDir = () => join(cwd, "state", "audit");
+
+test("a run is written down with what the flags changed, and tail shows it", async () => {
+  expect((await cli("run", "-c", "print(1)", "--timeout", "5s")).code).toBe(0);
+  const { stdout } = await cli("audit", "tail", "--json");
+  const events = jsonLines(stdout);
+  const types = ["audit.opened", "override.applied", "session.opened", "run.started", "run.ended", "session.closed"];
+  expect(events.map(({ type }) => type)).toEqual([...types, "audit.closed"]);
+  expect(events[1]).toMatchObject({
+    by: "flags",
+    changes: [{ rule: "proc.timeout", from: "30s", to: "5s", direction: "narrower" }],
+  });
+  const shown = await cli("audit", "tail", "-n", "3");
+  expect(shown.stdout.split("\n")).toHaveLength(4);
+  expect(shown.stdout).toMatch(/run\.ended s-\w+#1 status=ok state=kept/);
+});
+
+test("show prints a session's events with their code, one line for a hostile name", async () => {
+  await cli("run", "-c", "a = 1\nprint('\u001b]52;c;eA==\u0007')");
+  const [{ session }] = jsonLines((await cli("audit", "tail", "--json", "--type", "session.opened")).stdout);
+  const { code, stdout } = await cli("audit", "show", session, "--run", "1");
+  expect(code).toBe(0);
+  expect(stdout).toContain("  code:\n    a = 1\n    print('^[]52;c;eA==^G')\n");
+  expect(stdout).not.toContain("\u001b");
+  expect(await cli("audit", "show", "nobody")).toMatchObject({ code: 1, stderr: expect.stringContaining("nobody") });
+});
+
+test("verify is content with what was written, and names file and line of what was changed", async () => {
+  await cli("run", "-c", "x");
+  expect(await cli("audit", "verify")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^c-\w+: sound, 6 lines in 1 files.*\nevery line is as it was written\n$/),
+  });
+  const file = await lastFile(auditDir());
+  await writeFile(file, (await readFile(file, "utf8")).replace('"code":"x"', '"code":"y"'));
+  const changed = await cli("audit", "verify");
+  expect(changed.code).toBe(1);
+  expect(changed.stdout).toMatch(/problem: c-\w+\/00000001\.jsonl:3 was changed: its hash does not fit its content/);
+  const { code, stdout } = await cli("audit", "verify", "--json");
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+    code: 1,
+    sound: false,
+    problems: [{ file: "00000001.jsonl", line: 3 }],
+  });
+});
+
+test("a head that is kept elsewhere finds an audit that was written anew", async () => {
+  await cli("run", "-c", "x");
+  const { stdout } = await cli("audit", "head");
+  expect(stdout).toMatch(/^c-[0-9a-f]{16}:6:[0-9a-f]{64}\n$/);
+  await writeFile(join(cwd, "heads.txt"), stdout);
+  expect((await cli("audit", "verify", "--heads", "heads.txt")).code).toBe(0);
+  expect((await cli("audit", "verify", "--head", stdout.trim())).code).toBe(0);
+  await rm(auditDir(), { recursive: true });
+  await cli("run", "-c", "y");
+  expect((await cli("audit", "verify")).code).toBe(0);
+  const found = await cli("audit", "verify", "--heads", "heads.txt");
+  expect(found).toMatchObject({ code: 1, stdout: expect.stringContaining("is missing") });
+});
+
+test("export writes JSON lines and CSV, filtered", async () => {
+  await cli("run", "-c", "x");
+  const all = jsonLines((await cli("audit", "export")).stdout);
+  expect(all).toHaveLength(6);
+  expect(await cli("audit", "export", "--type", "run", "-o", "runs.jsonl")).toMatchObject({
+    code: 0,
+    stdout: "wrote 2 events to runs.jsonl\n",
+  });
+  expect(jsonLines(await readFile(join(cwd, "runs.jsonl"), "utf8"))).toHaveLength(2);
+  const csv = (await cli("audit", "export", "--format", "csv", "--type", "run.ended")).stdout;
+  expect(csv.split("\r\n")).toHaveLength(3);
+  expect((await cli("audit", "export", "--since", "2h", "--until", "1h")).stdout).toBe("");
+});
+
+test("a policy that turns the audit off leaves nothing", async () => {
+  await writeFile(join(cwd, "sandbox.policy.yaml"), "audit: { enabled: false }\n");
+  expect((await cli("run", "-c", "x")).code).toBe(0);
+  expect((await cli("audit", "tail")).stdout).toBe("no events\n");
+  expect((await cli("audit", "verify")).stdout).toBe("no audit\n");
+});
+
+test("an audit that cannot be written stops nobody, unless it is to be durable", async () => {
+  await writeFile(join(cwd, "state"), "a file");
+  const lax = await cli("run", "-c", "x");
+  expect(lax.code).toBe(0);
+  expect(lax.stderr).toContain("codecell: the audit cannot be written: ");
+  await writeFile(join(cwd, "sandbox.policy.yaml"), "audit: { durable: true }\n");
+  const strict = await cli("run", "-c", "x");
+  expect(strict.code).toBe(74);
+  expect(strict.stderr).toContain("hint: make room there");
+});
+
+test.each([
+  [["tail", "--since", "yesterday"], "neither a duration nor a date"],
+  [["tail", "--type", "run.end"], "did you mean run.ended?"],
+  [["verify", "--head", "x"], "is not a head"],
+  [["export", "--format", "xml"], "there is no format"],
+  [["export", "--json"], "add --output FILE"],
+  [["show"], "needs SESSION"],
+])("refuses audit %j as a usage error", async (argv, message) => {
+  const { code, stdout, stderr } = await cli("audit", ...argv);
+  expect({ code, said: stdout + stderr }).toEqual({ code: 2, said: expect.stringContaining(message) });
+});

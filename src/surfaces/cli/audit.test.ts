@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -116,6 +116,19 @@ test("an audit that cannot be written stops nobody, unless it is to be durable",
   expect(strict.code).toBe(74);
   expect(strict.stderr).toContain("hint: make room there");
 });
+
+test.each([["."], ["./state"], ["./state/audit/x"], ["./link"]])(
+  "a workspace %s over the audit is refused",
+  async (workspace) => {
+    await mkdir(join(cwd, "state", "audit", "x"), { recursive: true });
+    await symlink("state", join(cwd, "link"));
+    await writeFile(join(cwd, "sandbox.policy.yaml"), "");
+    expect(await cli("run", "-c", "x", "--workspace", workspace)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("the program could rewrite the audit"),
+    });
+  },
+);
 
 test.each([
   [["tail", "--since", "yesterday"], "neither a duration nor a date"],

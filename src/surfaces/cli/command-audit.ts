@@ -3,18 +3,21 @@ import type { Logger } from "../../lib/logger.ts";
 import { policyHash } from "../../policy/hash.ts";
 import { openAudit } from "../../sessions/open-audit.ts";
 import { type EffectivePolicy, effectivePolicy } from "./effective-policy.ts";
+import { guardAudit } from "./guard-audit.ts";
 import { progressLogger } from "./progress-logger.ts";
 import { type StateFlags, stateDirOf } from "./state-dir.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The audit of one command under its policy. What the flags changed in that policy is the first thing written down. */
-export function commandAudit(
+export async function commandAudit(
   { policy, changes }: Pick<EffectivePolicy, "policy" | "changes">,
   flags: StateFlags,
   terminal: Terminal,
   logger: Logger,
-): Audit {
-  const audit = openAudit(policy, { stateDir: stateDirOf(flags, terminal), logger });
+): Promise<Audit> {
+  const stateDir = stateDirOf(flags, terminal);
+  await guardAudit(policy, stateDir);
+  const audit = openAudit(policy, { stateDir, logger });
   if (changes.length > 0) {
     audit.record({ type: "override.applied", by: "flags", policy: policyHash(policy), changes: [...changes] });
   }
@@ -25,5 +28,6 @@ export function commandAudit(
 export async function lookingAudit(flags: StateFlags, terminal: Terminal): Promise<Audit> {
   const effective = await effectivePolicy({}, terminal).catch(() => undefined);
   if (!effective) return silentAudit; // a policy that does not parse keeps nobody from their files
-  return commandAudit(effective, flags, terminal, progressLogger(terminal.stderr, false));
+  const logger = progressLogger(terminal.stderr, false);
+  return commandAudit(effective, flags, terminal, logger).catch(() => silentAudit);
 }

@@ -25,7 +25,7 @@ export async function openMcpManager(
   const { policy } = served;
   const named = flags["runtime-dir"];
   const place = named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) };
-  const audit = commandAudit(served, flags, terminal, logger);
+  const audit = await commandAudit(served, flags, terminal, logger);
   const stateDir = stateDirOf(flags, terminal);
   const options = { policy, runners: runners(logger), stateDir, ...place, logger, audit };
   return SessionManager.open(options).catch(async (error: unknown) => {

@@ -27,7 +27,7 @@ export async function openForCommand(
   say(policyLines(effective));
   const logger = progressLogger(terminal.stderr, verbose);
   await using cleanup = new Cleanup();
-  const audit = commandAudit(effective, flags, terminal, logger);
+  const audit = await commandAudit(effective, flags, terminal, logger);
   cleanup.defer(() => audit[Symbol.asyncDispose]());
   const codecell = await Codecell.open({ policy: effective.policy, runners: context.runners(logger), audit });
   say(choiceLines(codecell.choice));

@@ -48,7 +48,7 @@ async function openSessions(flags: SessionFlags, { terminal, runners }: CommandC
   const policy = forNamedSessions(effective.policy);
   const sessions = await SessionManager.open({
     policy,
-    audit: commandAudit({ ...effective, policy }, flags, terminal, logger),
+    audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
     runners: runners(logger),
     stateDir: stateDirOf(flags, terminal),
     logger: verbose ? logger : silentLogger, // commands tell themselves what could not be saved

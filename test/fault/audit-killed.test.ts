@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { listChains } from "../../src/audit/chain-files.ts";
+import { readAudit } from "../../src/audit/read.ts";
+import { verifyAudit } from "../../src/audit/verify.ts";
+import { newAuditDir, writeEvents } from "../support/audit-logs.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+let place: Awaited<ReturnType<typeof newAuditDir>>;
+const children: ChildProcess[] = [];
+beforeEach(async () => {
+  place = await newAuditDir();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  await place[Symbol.asyncDispose]();
+});
+
+/** A process that writes as fast as it can and says so each time something is on disk for good. */
+function writer(name: string): ChildProcess {
+  const program = `
+    import { AuditLog } from ${JSON.stringify(join(root, "dist/audit/log.js"))};
+    const log = new AuditLog({ dir: ${JSON.stringify(place.path)}, durable: true, keepBytes: 2 ** 30, keepMs: 1e9, fileBytes: 20000 });
+    for (let n = 0; ; n++) {
+      for (let i = 0; i < 5; i++) log.record({ type: "session.checkpoint", session: ${JSON.stringify(name)}, name: n + "." + i });
+      await log.settled();
+      process.stdout.write(n + "\\n");
+    }`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.push(child);
+  return child;
+}
+
+test("what was settled survives kill -9, and the chain is sound and goes on", async () => {
+  for (let round = 0; round < 4; round++) {
+    const child = writer(`round-${round}`);
+    let said = "";
+    child.stdout?.on("data", (text) => {
+      said += text;
+    });
+    while (said.split("\n").length < 8 + 5 * round) await once(child.stdout ?? child, "data");
+    child.kill("SIGKILL");
+    await once(child, "close");
+    const settled = Number(said.trimEnd().split("\n").at(-1));
+    const names: unknown[] = [];
+    for await (const { event } of readAudit(place.path, { session: `round-${round}` })) names.push(event.name);
+    expect(names).toContain(`${settled}.4`);
+  }
+  await writeEvents(place.path, ["after"]);
+  const { isSound, chains, problems } = await verifyAudit(place.path);
+  expect(problems).toEqual([]);
+  expect(isSound).toBe(true);
+  expect(chains).toHaveLength(1);
+});
+
+test("processes that write at the same time never share a chain", async () => {
+  const writers = ["a", "b", "c"].map(writer);
+  await Promise.all(writers.map(({ stdout }) => once(stdout ?? process.stdin, "data")));
+  expect(await listChains(place.path)).toHaveLength(3);
+  const { isSound, chains } = await verifyAudit(place.path);
+  expect(isSound).toBe(true);
+  expect(chains.every(({ isLive }) => isLive)).toBe(true);
+  for (const child of writers) child.kill("SIGKILL");
+  await Promise.all(writers.map((child) => once(child, "close")));
+});

@@ -112,8 +112,11 @@ describe("after a crash", () => {
     const file = await lastFile(dir);
     const text = await readFile(file, "utf8");
     const lines = text.split("\n");
-    await writeFile(file, lines.with(3, `${lines[3]}x`).join("\n"));
-    expect((await verifyAudit(dir)).isSound).toBe(false);
+    const rest = lines[3] ?? "";
+    for (const changed of [`${rest}x`, rest.slice(1), `x${rest.slice(1)}`, `${rest.slice(0, -1)}x`]) {
+      await writeFile(file, lines.with(3, changed).join("\n"));
+      expect([changed, (await verifyAudit(dir)).isSound]).toEqual([changed, false]);
+    }
     await writeFile(file, lines.toSpliced(3, 1).join("\n"));
     expect((await verifyAudit(dir)).isSound).toBe(false);
     await writeFile(file, text);

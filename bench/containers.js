@@ -97,12 +97,7 @@ async function warm(client) {
     const { exec } = await interleave({ exec: () => timed(() => execIn(client, http.id)) }, 15);
     return [
       row("warm run, container / process tier", ours / tier, { atMost: 5 }, `${ms(ours)} / ${ms(tier)}`),
-      row(
-        "least HTTP kernel in a container / warm run",
-        kernel / ours,
-        { atLeast: 8 },
-        `${ms(kernel)} / ${ms(ours)}`,
-      ),
+      row("least HTTP kernel in a container / warm run", kernel / ours, { atLeast: 8 }, `${ms(kernel)} / ${ms(ours)}`),
       row("engine's exec per call / warm run", exec / ours, { atLeast: 8 }, `${ms(exec)} / ${ms(ours)}`),
     ];
   } finally {

@@ -13,6 +13,7 @@ import { auditedFiles, hashedSource } from "./audited-files.ts";
 import type { Run, RunOptions, RunResult } from "./run.ts";
 import type { Checkpoint, ReadOptions, Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
+import { shownId } from "./session-id.ts";
 import { readManifest } from "./snapshot-manifest.ts";
 import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
@@ -107,7 +108,13 @@ export class ManagedSession {
     this.#live = live;
   }
 
+  /** What its callers call it: without the namespace of a tenant. */
   get id(): string {
+    return shownId(this.#record.id);
+  }
+
+  /** What the manager and the disk know it by. */
+  get key(): string {
     return this.#record.id;
   }
 
@@ -279,7 +286,7 @@ export class ManagedSession {
 
   async history(limit = 100): Promise<HistoryEntry[]> {
     await this.#writing;
-    return this.#store.history(this.id, limit);
+    return this.#store.history(this.key, limit);
   }
 
   /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
@@ -329,7 +336,7 @@ export class ManagedSession {
     const { snapshot } = this.#record;
     // Its last cell, here or in a process that was killed, ended with variables that nobody saved.
     const { persist } = this.policy.session;
-    const isLost = this.#isDirty || this.#isLost || (persist && (await this.#store.isUnsaved(this.id)));
+    const isLost = this.#isDirty || this.#isLost || (persist && (await this.#store.isUnsaved(this.key)));
     this.#isLost = false;
     this.#savedChanges = this.#changes;
     if (!snapshot) {
@@ -339,7 +346,7 @@ export class ManagedSession {
     const note = `variables were restored from the save after run ${snapshot.run}`;
     if (session.features.includes("files")) session.addNote("files did not come back: they ended with the last cell");
     try {
-      const data = await this.#store.readSnapshot(this.id, snapshot);
+      const data = await this.#store.readSnapshot(this.key, snapshot);
       const failed = await session.restore(data);
       this.#restored = { snapshot, failed, problem: undefined, note };
       session.addNote(isLost ? `${note}; what changed later is lost` : note);
@@ -399,7 +406,7 @@ export class ManagedSession {
   #mark(isUnsaved: boolean): Promise<unknown> {
     if (!this.policy.session.persist || this.#isMarked === isUnsaved) return this.#marking;
     this.#isMarked = isUnsaved;
-    this.#marking = this.#marking.then(() => this.#store.markUnsaved(this.id, isUnsaved)).catch(() => {});
+    this.#marking = this.#marking.then(() => this.#store.markUnsaved(this.key, isUnsaved)).catch(() => {});
     return this.#marking;
   }
 
@@ -434,7 +441,7 @@ export class ManagedSession {
     if (!this.policy.session.persist) return;
     const { status, durationMs } = result;
     const entry = { run: number, atMs: this.#record.usedMs, language, code, status, durationMs };
-    this.#writing = this.#writing.then(() => this.#store.appendHistory(this.id, entry)).catch(() => {});
+    this.#writing = this.#writing.then(() => this.#store.appendHistory(this.key, entry)).catch(() => {});
   }
 
   async #save(): Promise<SnapshotInfo> {
@@ -443,7 +450,7 @@ export class ManagedSession {
     const changes = this.#changes;
     const data = await session.snapshot();
     const manifest = readManifest(data);
-    const stored = await this.#store.writeSnapshot(this.id, data).catch((error: unknown) => {
+    const stored = await this.#store.writeSnapshot(this.key, data).catch((error: unknown) => {
       throw saveFailed(this.id, error);
     });
     const snapshot: SnapshotInfo = {

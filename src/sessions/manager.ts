@@ -148,18 +148,35 @@ export class SessionManager implements AsyncDisposable {
     if (known) return known;
     this.#tellOnce(id);
     if (!this.policy.session.persist || !(await this.#store.read(id))) {
-      throw new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`, {
-        hint: "list the sessions, or run without an id to start one",
-      });
+      throw unknownSession(id);
     }
     return this.getOrCreate(id);
   }
 
-  /** Every session of this manager, and those that are saved on disk. */
-  async list(): Promise<SessionInfo[]> {
-    const alive = [...this.#entries.values()].map(({ session }) => session.info);
+  /** Ids of the sessions that are alive or on their way, without a look at the disk. */
+  aliveIds(): string[] {
+    return [...this.#entries.keys(), ...this.#opening.keys()];
+  }
+
+  /** What is known of a session, alive or saved, without waking it. */
+  async info(id: string): Promise<SessionInfo> {
+    this.#assertOpen();
+    checkSessionId(id);
+    await this.#leaving.get(id);
+    const known = this.#entries.get(id)?.session ?? (await this.#opening.get(id));
+    if (known) return known.info;
+    this.#tellOnce(id);
+    const [saved] = this.policy.session.persist ? await this.#savedInfo(id) : [];
+    if (saved) return saved;
+    throw unknownSession(id);
+  }
+
+  /** Every session of this manager, and those that are saved on disk; of those whose ids begin with `prefix`. */
+  async list({ prefix = "" }: { prefix?: string } = {}): Promise<SessionInfo[]> {
+    const entries = [...this.#entries].filter(([key]) => key.startsWith(prefix));
+    const alive = entries.map(([, { session }]) => session.info);
     const known = new Set(alive.map(({ id }) => id));
-    const saved = (await this.#store.list()).filter((id) => !known.has(id));
+    const saved = (await this.#store.list()).filter((id) => id.startsWith(prefix) && !known.has(id));
     const infos = await Promise.all(saved.map((id) => this.#savedInfo(id)));
     return [...alive, ...infos.flat()];
   }
@@ -307,7 +324,7 @@ export class SessionManager implements AsyncDisposable {
     );
     const { idleMs, lifetimeMs } = policy.session;
     const lifetimeTimer = setTimeout(() => {
-      void this.#cull(session.id, `it was ${formatDuration(lifetimeMs)} old, its session.lifetime`);
+      void this.#cull(session.key, `it was ${formatDuration(lifetimeMs)} old, its session.lifetime`);
     }, lifetimeMs).unref();
     this.#entries.set(record.id, { session, lock, lifetimeTimer, idleTimer: this.#watchIdle(session, idleMs) });
     this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
@@ -324,7 +341,7 @@ export class SessionManager implements AsyncDisposable {
     const look = () => {
       const leftMs = session.usedMs + idleMs - this.#now();
       if (leftMs > 0 || session.isBusy) arm(Math.max(leftMs, 100));
-      else void this.#cull(session.id, `nothing was asked of it for ${formatDuration(idleMs)}, its session.idle`);
+      else void this.#cull(session.key, `nothing was asked of it for ${formatDuration(idleMs)}, its session.idle`);
     };
     arm(idleMs);
     return { stop: () => clearTimeout(timer) };
@@ -342,7 +359,7 @@ export class SessionManager implements AsyncDisposable {
 
   /** Takes a session out: saves it or removes it, and ends its cell. It fails for nobody; the log says what went wrong. */
   #dismiss(entry: Entry, how: { save: boolean; why?: string }): Promise<void> {
-    const { id } = entry.session;
+    const { key: id } = entry.session;
     this.#entries.delete(id);
     const leaving = this.#end(entry, how)
       .catch((error: unknown) => this.#logger.warn("a session could not be ended cleanly", { id, error }))
@@ -364,13 +381,13 @@ export class SessionManager implements AsyncDisposable {
     try {
       if (save) await session.suspend();
     } catch (error) {
-      this.#logger.warn("a session could not be saved", { id: session.id, error });
+      this.#logger.warn("a session could not be saved", { id: session.key, error });
     } finally {
       await session.end(why);
       this.codecell.audit?.sessionClosed(session.id, save, why);
       this.#users.set(workspace, (this.#users.get(workspace) ?? 1) - 1);
     }
-    if (!save) await this.#remove(session.id, workspace);
+    if (!save) await this.#remove(session.key, workspace);
     if (this.#users.get(workspace) === 0) this.#users.delete(workspace);
   }
 
@@ -403,7 +420,7 @@ export class SessionManager implements AsyncDisposable {
   }
 
   async #revive(managed: ManagedSession): Promise<Session> {
-    const { id, record } = managed;
+    const { key: id, record } = managed;
     const workspace = { root: this.#store.workspacesDir, name: record.workspace };
     const session = await this.codecell.openSession({ id, workspace, isManaged: true });
     await managed.restoreInto(session);
@@ -474,6 +491,12 @@ export class SessionManager implements AsyncDisposable {
   #assertOpen(): void {
     if (this.#closing) throw new CodecellError("session_closed", "the session manager is closed");
   }
+}
+
+function unknownSession(id: string): CodecellError {
+  return new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`, {
+    hint: "list the sessions, or run without an id to start one",
+  });
 }
 
 interface PooledSession extends AsyncDisposable {

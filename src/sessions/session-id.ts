@@ -15,3 +15,30 @@ export function checkSessionId(id: string): string {
     hint: "use 1 to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit",
   });
 }
+
+/** Ids of one tenant, told apart from everybody else's by a prefix of fixed length that no caller can choose. */
+const namespacePattern = /^ns-[0-9a-f]{12}$/;
+const namespacedPattern = /^ns-[0-9a-f]{12}\.(?=.)/;
+/** What is left for a caller's own id beside the prefix. */
+export const maxNamespacedId = 48;
+
+export function newNamespace(): string {
+  return `ns-${randomBytes(6).toString("hex")}`;
+}
+
+export function isNamespace(text: string): boolean {
+  return namespacePattern.test(text);
+}
+
+/** The id under which a tenant's session is known to the manager and on disk. */
+export function sessionKey(namespace: string, id: string): string {
+  if (!isNamespace(namespace)) throw new CodecellError("internal", "not a namespace");
+  checkSessionId(id);
+  if (id.length <= maxNamespacedId) return `${namespace}.${id}`;
+  throw new CodecellError("usage", `a session id has at most ${maxNamespacedId} characters here`);
+}
+
+/** What a session's own callers call it. */
+export function shownId(key: string): string {
+  return key.replace(namespacedPattern, "");
+}

@@ -6,6 +6,7 @@ export const artifactFacts = z.object({
   mime_type: z.string(),
   size: z.number(),
   sha256: z.string(),
+  download_url: z.string().optional().describe("link that expires, for the user or for another program"),
 });
 
 /** What every tool that runs code answers. */

@@ -44,6 +44,7 @@ export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sa
     output_handle: handle ?? null,
     artifacts: artifacts.map(({ name, mimeType, size, sha256 }) => ({
       ...{ uri: artifactUri(sessionId, name), name, mime_type: mimeType, size, sha256 },
+      ...(sandbox.downloadUrl ? { download_url: sandbox.downloadUrl(sessionId, { name, sha256 }) } : {}),
     })),
     images: images.blocks.length,
     notes,
@@ -101,7 +102,10 @@ function errorFacts(name: string, shaped: ShapedText): NonNullable<RunFacts["err
 }
 
 function footer(facts: RunFacts): string {
-  const files = facts.artifacts.map(({ name, mime_type, size, uri }) => `${name} (${mime_type}, ${size} bytes) ${uri}`);
+  const files = facts.artifacts.map(
+    ({ name, mime_type, size, uri, download_url }) =>
+      `${name} (${mime_type}, ${size} bytes) ${uri}${download_url === undefined ? "" : ` ${download_url}`}`,
+  );
   return [
     ...(files.length > 0 ? ["[artifacts]", ...files] : []),
     `session_id: ${facts.session_id} · run_id: ${facts.run_id} · runner: ${facts.runner}`,

@@ -2,16 +2,22 @@ import { createHash } from "node:crypto";
 import { CodecellError } from "../../lib/errors.ts";
 import { KeptOutput } from "../../sessions/kept-output.ts";
 import type { ManagedSession } from "../../sessions/managed-session.ts";
-import type { SessionManager } from "../../sessions/manager.ts";
 import type { RunResult } from "../../sessions/run.ts";
-import { RunRegistry } from "../../sessions/run-registry.ts";
+import { RunRegistry, type RunRegistryOptions } from "../../sessions/run-registry.ts";
+import type { Sessions } from "../../sessions/tenant-sessions.ts";
 
 export interface SandboxOptions {
   /** Opens the manager. Called by the first tool that needs it, and again after it failed. */
-  readonly open: () => Promise<SessionManager>;
+  readonly open: () => Promise<Sessions>;
   /** where relative paths of `rlm_load` start */
   readonly projectDir: string;
+  readonly runs?: RunRegistryOptions;
+  /** where an artifact can be downloaded; absent: there is no service that would give it out */
+  readonly downloadUrl?: DownloadUrl;
 }
+
+/** A link to this content of a file, for whoever has it. */
+export type DownloadUrl = (sessionId: string, artifact: { readonly name: string; readonly sha256: string }) => string;
 
 /** How long running code may take to stop before its cell is ended, when the server goes away. */
 const leavingGraceMs = 300;
@@ -22,15 +28,16 @@ const leavingLimitMs = 1_000;
  * reached by their ids, from whichever connection knows them.
  */
 export class Sandbox implements AsyncDisposable {
-  readonly runs = new RunRegistry();
+  readonly runs: RunRegistry;
   readonly kept = new KeptOutput();
   readonly projectDir: string;
   /** tells the clients that the list of files is another */
   readonly artifactsChanged: () => void;
-  readonly #open: () => Promise<SessionManager>;
+  readonly downloadUrl: DownloadUrl | undefined;
+  readonly #open: () => Promise<Sessions>;
   readonly #handles = new WeakMap<RunResult, string>();
-  #manager: SessionManager | undefined;
-  #opening: Promise<SessionManager> | undefined;
+  #manager: Sessions | undefined;
+  #opening: Promise<Sessions> | undefined;
   #defaultId: string | undefined;
   #defaultOpening: Promise<ManagedSession> | undefined;
   #closing: Promise<void> | undefined;
@@ -38,16 +45,18 @@ export class Sandbox implements AsyncDisposable {
   constructor(options: SandboxOptions, artifactsChanged = () => {}) {
     this.#open = options.open;
     this.projectDir = options.projectDir;
+    this.downloadUrl = options.downloadUrl;
+    this.runs = new RunRegistry(options.runs);
     this.artifactsChanged = artifactsChanged;
   }
 
   /** The manager if a tool has needed it; asking does not open it. */
-  get opened(): SessionManager | undefined {
+  get opened(): Sessions | undefined {
     return this.#manager;
   }
 
   /** A failure is not remembered: who installs what was missing need not restart the server. */
-  manager(): Promise<SessionManager> {
+  manager(): Promise<Sessions> {
     if (this.#closing) throw new CodecellError("session_closed", "the server is shutting down");
     this.#opening ??= this.#open().then(
       (manager) => {
@@ -99,7 +108,7 @@ export class Sandbox implements AsyncDisposable {
     return session;
   }
 
-  async #firstDefault(manager: SessionManager): Promise<ManagedSession> {
+  async #firstDefault(manager: Sessions): Promise<ManagedSession> {
     if (!manager.policy.session.persist) return manager.getOrCreate();
     const project = createHash("sha256").update(this.projectDir).digest("hex").slice(0, 16);
     try {

@@ -36,7 +36,7 @@ async function waitForTurn(runs: RunRegistry, sessionId: string, end: number, si
     const leftMs = end - performance.now();
     if (leftMs <= 0) {
       throw new CodecellError("session_busy", `run ${before.runId} of session ${sessionId} still goes on`, {
-        hint: `get_run or cancel_run with run_id ${before.runId}`,
+        hint: `wait for it or cancel it (get_run, cancel_run), run_id ${before.runId}`,
       });
     }
     await runs.wait(before.runId, { timeoutMs: leftMs, signal }).catch((error: unknown) => {

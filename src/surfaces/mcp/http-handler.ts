@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
+import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import type { Logger } from "../../lib/logger.ts";
+import { LegacyConnections } from "./legacy-connections.ts";
+import type { SandboxDoor } from "./sandbox-door.ts";
+import { buildMcpServer, type McpServerOptions } from "./server.ts";
+
+/** The SDK's view of a request, which differs from Node's only in how it writes optional properties. */
+type NodeRequest = Parameters<typeof toWebRequest>[0];
+
+const maxBodyBytes = 16 * 1024 * 1024;
+
+/** Streamable HTTP for both eras of the protocol, behind whatever checks who may come in. */
+export class McpHttpHandler implements AsyncDisposable {
+  readonly #legacy: LegacyConnections;
+  readonly #modern: ReturnType<typeof createMcpHandler>;
+  readonly #handleModern: ReturnType<typeof toNodeHandler>;
+  readonly #stopTelling: () => void;
+
+  constructor(door: SandboxDoor, options: McpServerOptions & { readonly logger: Logger }) {
+    const { logger } = options;
+    this.#legacy = new LegacyConnections(door, options);
+    this.#modern = createMcpHandler(() => buildMcpServer(door, options), {
+      legacy: "reject",
+      maxRequestBodySize: maxBodyBytes,
+      onerror: (error) => logger.debug("mcp", { error }),
+    });
+    this.#handleModern = toNodeHandler(this.#modern);
+    this.#stopTelling = door.onArtifactsChanged(() => {
+      this.#modern.notify.resourcesChanged();
+      this.#legacy.artifactsChanged();
+    });
+  }
+
+  async handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = message as IncomingMessage & NodeRequest;
+    const body = await readBody(request, response);
+    if (body === refused) return;
+    const isLegacy =
+      request.method !== "POST" ||
+      request.headers["mcp-session-id"] !== undefined ||
+      (await isLegacyRequest(await toWebRequest(request, body), body));
+    await (isLegacy ? this.#legacy.handle(request, response, body) : this.#handleModern(request, response, body));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopTelling();
+    await Promise.allSettled([this.#legacy[Symbol.asyncDispose](), this.#modern.close()]);
+  }
+}
+
+const refused = Symbol("refused");
+
+async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > maxBodyBytes) {
+      response.writeHead(413, { connection: "close" }).end();
+      return refused;
+    }
+    chunks.push(chunk);
+  }
+  if (size === 0) return undefined;
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    response.writeHead(400, { "content-type": "application/json" });
+    response.end('{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}');
+    return refused;
+  }
+}

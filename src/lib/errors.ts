@@ -21,6 +21,8 @@ export type CodecellErrorCode =
   | "session_culled"
   /** as many sessions are alive as the policy allows */
   | "session_limit"
+  /** as many runs go on as this caller, or the whole service, may have */
+  | "run_limit"
   /** what was saved of a session cannot be read back */
   | "snapshot_damaged"
   | "checkpoint_unknown"

@@ -56,7 +56,12 @@ export interface RunRegistryOptions {
   /** how many ended runs are remembered, and what their events may take; the oldest are forgotten first */
   readonly keepRuns?: number;
   readonly keepBytes?: number;
+  /** Takes a place for a run that is about to start, or throws where there is none. */
+  readonly takePlace?: () => ReleasePlace;
 }
+
+/** Gives a run's place back: with how it ended, or without when it never started. */
+export type ReleasePlace = (end?: RunStatus | "failed") => void;
 
 interface Entry {
   readonly runId: string;
@@ -79,6 +84,8 @@ export class RunRegistry {
   readonly #keepMs: number;
   readonly #keepRuns: number;
   readonly #keepBytes: number;
+  /** Called before a run is started that `follow` then takes over. */
+  readonly takePlace: () => ReleasePlace;
   readonly #running = new Map<string, Entry>();
   /** in the order of their ends */
   readonly #ended = new Map<string, Entry>();
@@ -89,6 +96,7 @@ export class RunRegistry {
     this.#keepMs = options.keepMs ?? 15 * 60_000;
     this.#keepRuns = options.keepRuns ?? 200;
     this.#keepBytes = options.keepBytes ?? 256 * 1024 * 1024;
+    this.takePlace = options.takePlace ?? (() => () => {});
   }
 
   /** Starts a run and answers at once; what the session refuses is thrown here. */
@@ -98,7 +106,12 @@ export class RunRegistry {
   }
 
   /** Takes over a run that was started with the signal of `cancelling`. */
-  follow(sessionId: string, run: FollowedRun, cancelling: AbortController): RunHandle {
+  follow(
+    sessionId: string,
+    run: FollowedRun,
+    cancelling: AbortController,
+    release: ReleasePlace = () => {},
+  ): RunHandle {
     this.#forgetOld();
     const log = new RunLog();
     const entry: Entry = {
@@ -112,7 +125,10 @@ export class RunRegistry {
       end: undefined,
     };
     this.#running.set(entry.runId, entry);
-    const ended = (status: RunStatus | "failed") => this.#onEnd(entry, status);
+    const ended = (status: RunStatus | "failed") => {
+      release(status);
+      this.#onEnd(entry, status);
+    };
     entry.ended.then(
       (result) => ended(result.status),
       () => ended("failed"),

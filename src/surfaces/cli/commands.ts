@@ -18,12 +18,17 @@ import { policyInitCommand } from "./policy-init.ts";
 import { policySchemaCommand } from "./policy-schema.ts";
 import { replCommand } from "./repl.ts";
 import { runCommand } from "./run.ts";
+import { serveCommand } from "./serve.ts";
 import { sessionsLsCommand } from "./sessions-ls.ts";
 import { sessionsRestoreCommand } from "./sessions-restore.ts";
 import { sessionsRmCommand } from "./sessions-rm.ts";
 import { sessionsSaveCommand } from "./sessions-save.ts";
 import { sessionsShowCommand } from "./sessions-show.ts";
 import { setupClaudeCodeCommand } from "./setup-claude-code.ts";
+import { tokenCreateCommand } from "./token-create.ts";
+import { tokenLsCommand } from "./token-ls.ts";
+import { tokenRmCommand } from "./token-rm.ts";
+import { tokenRotateCommand } from "./token-rotate.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -42,6 +47,11 @@ export const commands: readonly Command[] = [
   auditHeadCommand,
   auditExportCommand,
   mcpCommand,
+  serveCommand,
+  tokenCreateCommand,
+  tokenLsCommand,
+  tokenRotateCommand,
+  tokenRmCommand,
   setupClaudeCodeCommand,
   doctorCommand,
   imageBuildCommand,

@@ -24,6 +24,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   session_unknown: 1,
   session_culled: 1,
   session_limit: 75,
+  run_limit: 75,
   snapshot_damaged: 1,
   checkpoint_unknown: 1,
   not_supported: 4,

@@ -20,6 +20,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   session_unknown: "its state is gone: call again without session_id to start a new session, and use the id it returns",
   session_culled: "its state is gone: call again without session_id and repeat what you need",
   session_limit: "close a session that you no longer need with close_session",
+  run_limit: "wait for one of your runs with get_run, or stop it with cancel_run",
   snapshot_damaged: "start a new session and repeat what you need",
   checkpoint_unknown: "use a name that checkpoint returned in this session",
   not_supported: "do it in another way: this isolation cannot do it",

@@ -20,10 +20,12 @@ export async function startRun(
   for (;;) {
     await waitForTurn(runs, session.id, end, signal);
     if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
+    const release = runs.takePlace();
     try {
       const run = await session.run(code, { ...options, signal: cancelling.signal });
-      return runs.follow(session.id, run, cancelling);
+      return runs.follow(session.id, run, cancelling, release);
     } catch (error) {
+      release();
       // another call took the turn in between
       const isTaken = error instanceof CodecellError && error.code === "session_busy";
       if (!isTaken || performance.now() >= end || runningIn(runs, session.id) === undefined) throw error;

@@ -1,0 +1,165 @@
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Policy } from "../../policy/schema.ts";
+import { duration } from "../../policy/units.ts";
+import { SessionManager } from "../../sessions/manager.ts";
+import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
+import { openLinkKey } from "../http/link-key.ts";
+import { type Listener, listen } from "../http/listen.ts";
+import { openApiDocument } from "../http/openapi.ts";
+import { routes } from "../http/routes.ts";
+import { HttpService } from "../http/service.ts";
+import { parseArguments } from "./arguments.ts";
+import type { CommandContext } from "./command.ts";
+import { effectivePolicy } from "./effective-policy.ts";
+import { jsonText } from "./json-text.ts";
+import { parsePort, parseToolset } from "./mcp-options.ts";
+import { isModelConfigured } from "./model-configured.ts";
+import { progressLogger } from "./progress-logger.ts";
+import { projectDirectory } from "./project-directory.ts";
+import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
+import { keepMadeToken, type ServedTokens, servedTokens } from "./serve-tokens.ts";
+import { stateDirOf } from "./state-dir.ts";
+import { codecellVersion } from "./version.ts";
+
+const defaultPort = "7410";
+/** What the saving and the ending of cells may take after the drain. */
+const leaveWithinMs = 20_000;
+
+/** Serves until a signal, then drains, saves and leaves. */
+export async function serveHttp(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { terminal } = context;
+  const { values: flags } = parseArguments("serve", argv, serveOptions, 0);
+  if (flags["print-openapi"]) {
+    terminal.stdout.write(`${JSON.stringify(openApiDocument(routes, codecellVersion()), null, 2)}\n`);
+    return 0;
+  }
+  const logger = progressLogger(terminal.stderr, flags.verbose === true);
+  const drainMs = parseDrain(flags.drain);
+  await using cleanup = new Cleanup();
+  const tokens = await servedTokens(flags, terminal);
+  const { service, listener } = await start(flags, context, { tokens, logger, cleanup });
+  const stopped = firstSignal(context);
+  await announce(flags, context, { listener, tokens, cleanup });
+  terminal.stderr.write(`codecell: ${await stopped.signal}: waiting for what runs, then saving\n`);
+  const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
+  await leave(service, listener, drainMs);
+  await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
+    logger.error("not everything could be ended", { error: messageOf(error) });
+  });
+  clearTimeout(exit);
+  stopped[Symbol.dispose]();
+  terminal.stderr.write("codecell: stopped\n");
+  return 0;
+}
+
+interface Start {
+  readonly tokens: ServedTokens;
+  readonly logger: Logger;
+  readonly cleanup: Cleanup;
+}
+
+async function start(flags: ServeFlags, { terminal, runners }: CommandContext, { tokens, logger, cleanup }: Start) {
+  const host = flags.host ?? "127.0.0.1";
+  const port = parsePort(flags.port ?? defaultPort);
+  const publicUrl = flags["public-url"] === undefined ? undefined : parsePublicUrl(flags["public-url"]);
+  const { policy } = await effectivePolicy(flags, terminal);
+  assertPrivate(policy, tokens.store.isShared);
+  const named = flags["runtime-dir"];
+  const stateDir = stateDirOf(flags, terminal);
+  const manager = await SessionManager.open({
+    ...{ policy, runners: runners(logger), stateDir, logger },
+    ...(named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) }),
+  }).catch(async (error: unknown) => {
+    throw await namingOuterSandbox(error, terminal.env);
+  });
+  cleanup.defer(() => manager[Symbol.asyncDispose]());
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const { fs, net } = policy;
+  const effects = {
+    writesHost: fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw"),
+    reachesNetwork: net.enabled,
+  };
+  const hasModel = isModelConfigured(undefined, terminal.env);
+  const publicName = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
+  const service = new HttpService({
+    ...{ manager, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
+    mcp: { version: codecellVersion(), tools: parseToolset(flags.tools), effects, hasModel },
+    projectDir: projectDirectory(terminal),
+    hostNames: [...(isWildcard(host) ? [] : [host]), ...publicName, ...(flags["allow-host"] ?? [])],
+    openMetrics: flags["open-metrics"] === true,
+  });
+  cleanup.defer(() => service[Symbol.asyncDispose]());
+  const listener = await listen(service, { host, port });
+  cleanup.defer(() => listener.end());
+  return { service, listener };
+}
+
+/** The attack: with one directory for all sessions, one tenant reads and writes what another one's code works with. */
+function assertPrivate({ fs }: Policy, isShared: boolean): void {
+  const isOpen = fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw");
+  if (!isShared || !isOpen) return;
+  throw new CodecellError("policy_refused", "several tokens would share one writable directory of this host", {
+    hint: "leave fs.workspace and writable mounts out, or serve one user with CODECELL_TOKEN",
+    details: { rule: "fs.workspace" },
+  });
+}
+
+async function announce(
+  flags: ServeFlags,
+  { terminal }: CommandContext,
+  { listener, tokens, cleanup }: { listener: Listener; tokens: ServedTokens; cleanup: Cleanup },
+): Promise<void> {
+  const { url, port } = listener;
+  const host = flags.host ?? "127.0.0.1";
+  if (!isLoopback(host)) {
+    terminal.stderr.write(
+      `codecell: warning: plain HTTP on ${host}: tokens and code can be read on the way. Put a proxy with TLS in front (docs/http.md).\n`,
+    );
+  }
+  const tokenFile = tokens.made === undefined ? undefined : await keepMadeToken(tokens.made, port, cleanup);
+  if (flags.json) {
+    const made = tokenFile === undefined ? {} : { token: tokens.made, token_file: tokenFile };
+    terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, ...made }));
+  } else if (tokenFile !== undefined) {
+    terminal.stderr.write(`codecell: token ${tokens.made} (also in ${tokenFile})\n`);
+  }
+  terminal.stderr.write(`codecell: serving ${url}/v1, MCP on ${url}/mcp\n`);
+}
+
+/** New work is refused at once; what goes on gets its time, then it is stopped, and who waits for it is told. */
+async function leave(service: HttpService, listener: Listener, drainMs: number): Promise<void> {
+  listener.stop();
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise((resolve) => {
+    timer = setTimeout(resolve, drainMs);
+  });
+  await Promise.race([service.drain(), timeUp]);
+  clearTimeout(timer);
+}
+
+/** The first signal asks to leave; the next one means at once. */
+function firstSignal({ terminal }: CommandContext): Disposable & { readonly signal: Promise<string> } {
+  let listening: Disposable | undefined;
+  const signal = new Promise<string>((resolve) => {
+    let count = 0;
+    listening = terminal.onSignal((name) => {
+      if (count++ > 0) terminal.exitNow(1);
+      resolve(name);
+    });
+  });
+  return { signal, [Symbol.dispose]: () => listening?.[Symbol.dispose]() };
+}
+
+function parseDrain(text: string | undefined): number {
+  const parsed = duration.safeParse(text ?? "10s");
+  if (parsed.success && parsed.data <= 3_600_000) return parsed.data;
+  throw new CodecellError("usage", `--drain ${text} is not a time`, { hint: "such as 10s; at most 1h" });
+}
+
+function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}

@@ -1,0 +1,55 @@
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { newTokenText, TokenStore } from "../http/token-store.ts";
+import { isLoopback, type ServeFlags } from "./serve-options.ts";
+import { stateDirOf } from "./state-dir.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Sessions of a token that is alone: the policy's session.limit holds. */
+const sessionsOfOne = 10_000;
+
+export interface ServedTokens {
+  readonly store: TokenStore;
+  /** made for this start, and to be shown */
+  readonly made: string | undefined;
+}
+
+/** Where a service's tokens are: `--tokens`, `CODECELL_TOKEN`, the state directory; else one is made, for this machine only. */
+export async function servedTokens(flags: ServeFlags, terminal: Terminal): Promise<ServedTokens> {
+  const host = flags.host ?? "127.0.0.1";
+  const given = terminal.env.CODECELL_TOKEN || undefined;
+  if (flags.tokens === undefined && given !== undefined) {
+    return { store: TokenStore.single(given, sessionsOfOne), made: undefined };
+  }
+  const store = await TokenStore.open(tokenFileOf(flags, terminal));
+  if ((await store.all()).length > 0 || flags.tokens !== undefined) return { store, made: undefined };
+  // The attack: whoever reaches an open port runs code. So an address that others reach needs a token that somebody chose.
+  if (!isLoopback(host)) {
+    throw new CodecellError("usage", `there is no token, and ${host} can be reached from other machines`, {
+      hint: "`codecell token create --name NAME` first. The service speaks plain HTTP: better leave it on 127.0.0.1 and put a proxy with TLS in front (docs/http.md)",
+    });
+  }
+  const made = newTokenText();
+  return { store: TokenStore.single(made, sessionsOfOne), made };
+}
+
+export function tokenFileOf(
+  flags: { readonly tokens?: string | undefined; readonly "state-dir"?: string | undefined },
+  terminal: Terminal,
+): string {
+  return flags.tokens === undefined
+    ? join(stateDirOf(flags, terminal), "tokens.json")
+    : resolve(terminal.cwd, flags.tokens);
+}
+
+/** Beside the text on the terminal, for programs of the same user. */
+export async function keepMadeToken(token: string, port: number, cleanup: Cleanup): Promise<string> {
+  const { openRuntimeDirectory } = await import("../../lib/runtime-directory.ts");
+  const { writeFileAtomically } = await import("../../lib/atomic-file.ts");
+  const file = join(await openRuntimeDirectory(), `serve-${port}.token`);
+  await writeFileAtomically(file, `${token}\n`);
+  cleanup.defer(() => rm(file, { force: true }));
+  return file;
+}

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { CodecellError, type CodecellErrorCode } from "../../lib/errors.ts";
+import { readableText } from "../../sessions/readable-text.ts";
+
+/** The status of an answer when codecell could not do what it was asked. */
+export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
+  usage: 400,
+  policy_invalid: 500,
+  policy_refused: 403,
+  override_refused: 403,
+  runner_unavailable: 503,
+  cell_start_failed: 503,
+  cell_lost: 500,
+  session_closed: 410,
+  session_busy: 409,
+  session_unknown: 404,
+  session_culled: 410,
+  session_limit: 429,
+  run_limit: 429,
+  snapshot_damaged: 500,
+  checkpoint_unknown: 404,
+  not_supported: 501,
+  run_gone: 404,
+  output_gone: 404,
+  language_unavailable: 400,
+  variable_missing: 404,
+  variable_unserializable: 422,
+  expression_failed: 422,
+  file_missing: 404,
+  file_refused: 403,
+  too_large: 413,
+  aborted: 499,
+  internal: 500,
+};
+
+/** What HTTP itself has to refuse, besides the errors of codecell. */
+export type HttpErrorCode =
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "link_expired"
+  | "link_stale"
+  | "range_not_satisfiable"
+  | "busy"
+  | "draining";
+
+const httpStatuses: Readonly<Record<HttpErrorCode, number>> = {
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  link_expired: 410,
+  link_stale: 410,
+  range_not_satisfiable: 416,
+  busy: 429,
+  draining: 503,
+};
+
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly code: HttpErrorCode;
+  readonly status: number;
+  readonly hint: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: HttpErrorCode,
+    message: string,
+    options: { hint?: string; headers?: Record<string, string>; status?: number } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.status = options.status ?? httpStatuses[code];
+    this.hint = options.hint;
+    this.headers = options.headers ?? {};
+  }
+}
+
+export const errorSchema = z.object({
+  error: z.object({
+    code: z.string().describe("to branch on"),
+    message: z.string(),
+    hint: z.string().nullable().describe("what to do about it"),
+  }),
+});
+
+export interface ErrorReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: z.output<typeof errorSchema>;
+}
+
+const maxCharacters = 8_000;
+const retryAfter = { "retry-after": "1" };
+const retried = new Set([409, 429, 503]);
+
+/** Any failure as an answer. What codecell did not foresee is not told: its text may name files of the host. */
+export function errorReply(error: unknown): ErrorReply {
+  if (error instanceof HttpError) {
+    const headers = retried.has(error.status) ? { ...retryAfter, ...error.headers } : error.headers;
+    return { status: error.status, headers, body: errorBody(error.code, error.message, error.hint) };
+  }
+  if (error instanceof CodecellError && error.code !== "internal") {
+    const status = errorStatuses[error.code];
+    return {
+      status,
+      headers: retried.has(status) ? retryAfter : {},
+      body: errorBody(error.code, error.message, error.hint),
+    };
+  }
+  return {
+    status: 500,
+    headers: {},
+    body: errorBody("internal", "a fault of codecell", "the log of the service says more"),
+  };
+}
+
+function errorBody(code: string, message: string, hint: string | undefined): ErrorReply["body"] {
+  // parts of it may come from a cell
+  const text = (one: string) => readableText(one).slice(0, maxCharacters);
+  return { error: { code, message: text(message), hint: hint === undefined ? null : text(hint) } };
+}

@@ -1,0 +1,62 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { HttpService } from "./service.ts";
+
+export interface Listener {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new connections, and lets go of those that are idle. */
+  stop(): void;
+  /** Ends every connection. */
+  end(): Promise<void>;
+}
+
+const maxHeaders = 100;
+const keepAliveMs = 5_000;
+
+/** Listens for a service, with limits on what a connection may take before anybody knows who it is. */
+export async function listen(service: HttpService, { host, port }: { host: string; port: number }): Promise<Listener> {
+  const { limits } = service;
+  const server = createServer(
+    {
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersMs,
+      requestTimeout: Math.max(limits.requestMs, limits.headersMs),
+      connectionsCheckingInterval: Math.min(5_000, limits.headersMs),
+      keepAliveTimeout: keepAliveMs,
+    },
+    (request, response) => service.handle(request, response),
+  );
+  server.maxHeadersCount = maxHeaders;
+  server.maxConnections = limits.connections;
+  await listening(server, host, port);
+  const { port: bound } = server.address() as AddressInfo;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
+  if (service.links.baseUrl === "") service.links.baseUrl = url;
+  let closed: Promise<unknown> | undefined;
+  const stop = () => {
+    closed ??= new Promise((resolve) => server.close(resolve));
+    server.closeIdleConnections();
+  };
+  return {
+    url,
+    port: bound,
+    stop,
+    async end() {
+      stop();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause) => {
+      const message = `cannot listen on ${host}:${port}: ${messageOf(cause)}`;
+      reject(new CodecellError("usage", message, { cause, hint: "choose another --port, or 0 for any" }));
+    });
+    server.listen(port, host, resolve);
+  });
+}

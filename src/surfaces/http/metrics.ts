@@ -1,0 +1,78 @@
+import type { PoolStatistics } from "../../sessions/warm-pool.ts";
+
+/** What is asked of the service at the moment of a scrape. */
+export interface Gauges {
+  readonly requests: number;
+  readonly runs: number;
+  readonly sessions: number;
+  readonly tenants: number;
+  readonly pool: PoolStatistics;
+}
+
+const boundsSeconds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
+
+/** Counters of the service as Prometheus reads them. Labels are routes and states, never ids: their number is bounded. */
+export class Metrics {
+  readonly #requests = new Map<string, number>();
+  readonly #runs = new Map<string, number>();
+  readonly #buckets = boundsSeconds.map(() => 0);
+  #seconds = 0;
+  #count = 0;
+  #refused = 0;
+
+  request(method: string, route: string, status: number, durationMs: number): void {
+    add(this.#requests, `method="${method}",route="${route}",status="${status}"`);
+    const seconds = durationMs / 1000;
+    this.#seconds += seconds;
+    this.#count++;
+    for (const [index, bound] of boundsSeconds.entries()) {
+      if (seconds <= bound) this.#buckets[index] = (this.#buckets[index] ?? 0) + 1;
+    }
+  }
+
+  runEnded(status: string): void {
+    add(this.#runs, `status="${status}"`);
+  }
+
+  /** A request that a limit of the service turned away. */
+  refused(): void {
+    this.#refused++;
+  }
+
+  text(gauges: Gauges): string {
+    const { rss } = process.memoryUsage();
+    const families: [name: string, type: string, help: string, samples: string[]][] = [
+      ["codecell_http_requests_total", "counter", "Requests answered.", labelled(this.#requests)],
+      ["codecell_http_refused_total", "counter", "Requests turned away by a limit.", [` ${this.#refused}`]],
+      ["codecell_http_requests_in_flight", "gauge", "Requests being answered.", [` ${gauges.requests}`]],
+      ["codecell_http_request_seconds", "histogram", "Time from a request to its end.", this.#histogram()],
+      ["codecell_runs_total", "counter", "Runs by how they ended.", labelled(this.#runs)],
+      ["codecell_runs_running", "gauge", "Runs that go on.", [` ${gauges.runs}`]],
+      ["codecell_sessions_live", "gauge", "Sessions with a cell, or on their way to one.", [` ${gauges.sessions}`]],
+      ["codecell_tenants", "gauge", "Tokens that were used since the start.", [` ${gauges.tenants}`]],
+      ["codecell_pool_ready", "gauge", "Cells kept ready.", [` ${gauges.pool.ready}`]],
+      ["codecell_pool_hits_total", "counter", "Sessions that got a ready cell.", [` ${gauges.pool.hits}`]],
+      ["codecell_pool_misses_total", "counter", "Sessions that waited for a cell.", [` ${gauges.pool.misses}`]],
+      ["process_resident_memory_bytes", "gauge", "Memory of this process.", [` ${rss}`]],
+    ];
+    const lines = families.flatMap(([name, type, help, samples]) => [
+      `# HELP ${name} ${help}`,
+      `# TYPE ${name} ${type}`,
+      ...samples.map((sample) => `${name}${sample}`),
+    ]);
+    return `${lines.join("\n")}\n`;
+  }
+
+  #histogram(): string[] {
+    const buckets = boundsSeconds.map((bound, index) => `_bucket{le="${bound}"} ${this.#buckets[index] ?? 0}`);
+    return [...buckets, `_bucket{le="+Inf"} ${this.#count}`, `_sum ${this.#seconds}`, `_count ${this.#count}`];
+  }
+}
+
+function add(counts: Map<string, number>, labels: string): void {
+  counts.set(labels, (counts.get(labels) ?? 0) + 1);
+}
+
+function labelled(counts: ReadonlyMap<string, number>): string[] {
+  return [...counts].map(([labels, value]) => `{${labels}} ${value}`);
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { z } from "zod";
+import type { Scope } from "./scope.ts";
+import type { HttpService } from "./service.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** What a route is called with: parameters that its own schemas have checked. */
+export interface Call<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly tenant: Tenant;
+  readonly service: HttpService;
+  readonly request: IncomingMessage;
+  /** aborted when the client goes away */
+  readonly signal: AbortSignal;
+}
+
+/** `send` writes an answer that is not JSON. */
+export type Reply =
+  | { readonly status?: number; readonly json: object; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly send: (response: ServerResponse, signal: AbortSignal) => Promise<void> }
+  | { readonly status: 204 };
+
+export interface ReplySpec {
+  readonly description: string;
+  /** what JSON it has; absent: another type, or nothing */
+  readonly schema?: z.ZodType;
+  readonly contentType?: string;
+}
+
+export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodObject> {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly id: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tag: string;
+  /** `none`: no token is asked for; the route itself decides */
+  readonly scope: Scope | "none";
+  /** the schemas that check a call are the ones that the OpenAPI document shows */
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** the body is a file, and the route reads it from the request */
+  readonly takesBytes?: boolean;
+  readonly replies: Readonly<Record<number, ReplySpec>>;
+  handle(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
+}
+
+export type Route = RouteSpec<z.ZodObject, z.ZodObject, z.ZodObject>;
+
+/** Forgets the types of one route's parameters once they have checked its handler. */
+export function defineRoute<
+  Params extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  Body extends z.ZodObject = z.ZodObject<Record<never, never>>,
+>(spec: RouteSpec<Params, Query, Body>): Route {
+  return spec as unknown as Route;
+}

@@ -1,0 +1,59 @@
+import type { Route } from "./route.ts";
+import { cancelRunRoute } from "./routes/cancel-run.ts";
+import { closeSessionRoute } from "./routes/close-session.ts";
+import { createCheckpointRoute } from "./routes/create-checkpoint.ts";
+import { createLinkRoute } from "./routes/create-link.ts";
+import { createSessionRoute } from "./routes/create-session.ts";
+import { deleteCheckpointRoute } from "./routes/delete-checkpoint.ts";
+import { deleteFileRoute } from "./routes/delete-file.ts";
+import { downloadRoute } from "./routes/download.ts";
+import { forkSessionRoute } from "./routes/fork-session.ts";
+import { getFileRoute } from "./routes/get-file.ts";
+import { getRunRoute } from "./routes/get-run.ts";
+import { getSessionRoute } from "./routes/get-session.ts";
+import { getVariableRoute } from "./routes/get-variable.ts";
+import { healthRoute } from "./routes/health.ts";
+import { listArtifactsRoute } from "./routes/list-artifacts.ts";
+import { listCheckpointsRoute } from "./routes/list-checkpoints.ts";
+import { listFilesRoute } from "./routes/list-files.ts";
+import { listRunsRoute } from "./routes/list-runs.ts";
+import { listSessionsRoute } from "./routes/list-sessions.ts";
+import { listVariablesRoute } from "./routes/list-variables.ts";
+import { metricsRoute } from "./routes/metrics.ts";
+import { openApiRoute } from "./routes/openapi.ts";
+import { putFileRoute } from "./routes/put-file.ts";
+import { rollbackRoute } from "./routes/rollback.ts";
+import { setVariableRoute } from "./routes/set-variable.ts";
+import { startRunRoute } from "./routes/start-run.ts";
+import { watchRunRoute } from "./routes/watch-run.ts";
+
+/** Every route, in the order of the document. MCP at /mcp is beside them: it speaks a protocol of its own. */
+export const routes: readonly Route[] = [
+  listSessionsRoute,
+  createSessionRoute,
+  getSessionRoute,
+  closeSessionRoute,
+  forkSessionRoute,
+  startRunRoute,
+  listRunsRoute,
+  getRunRoute,
+  watchRunRoute,
+  cancelRunRoute,
+  listVariablesRoute,
+  getVariableRoute,
+  setVariableRoute,
+  listFilesRoute,
+  getFileRoute,
+  putFileRoute,
+  deleteFileRoute,
+  listArtifactsRoute,
+  createLinkRoute,
+  downloadRoute,
+  listCheckpointsRoute,
+  createCheckpointRoute,
+  rollbackRoute,
+  deleteCheckpointRoute,
+  healthRoute,
+  metricsRoute,
+  openApiRoute,
+];

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { checkpointName, sessionParams } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+import { checkpointSchema, checkpointView } from "../session-view.ts";
+
+export const createCheckpointRoute = defineRoute({
+  method: "POST",
+  path: "/v1/sessions/{session}/checkpoints",
+  id: "createCheckpoint",
+  summary: "Freeze a copy of the variables",
+  tag: "checkpoints",
+  scope: "run",
+  params: sessionParams,
+  body: z.strictObject({ name: checkpointName }),
+  replies: { 201: { description: "the checkpoint", schema: checkpointSchema } },
+  async handle({ params, body, tenant }) {
+    const session = await tenant.sessions.get(params.session);
+    return { status: 201, json: checkpointView(await session.checkpoint(body.name)) };
+  },
+});

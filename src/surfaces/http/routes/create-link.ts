@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { checkArtifactName } from "../../../artifacts/artifact-name.ts";
+import { describeArtifacts } from "../../../artifacts/artifacts.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import { defaultLinkMs, maxLinkMs } from "../links.ts";
+import { sessionParams } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+
+export const createLinkRoute = defineRoute({
+  method: "POST",
+  path: "/v1/sessions/{session}/links",
+  id: "createLink",
+  summary: "Make a link to a file as it is now",
+  description: "Whoever has the link downloads this content until it expires, without a token.",
+  tag: "artifacts",
+  scope: "read",
+  params: sessionParams,
+  body: z.strictObject({
+    path: z.string(),
+    expires_in: z
+      .number()
+      .int()
+      .min(1)
+      .max(maxLinkMs / 1000)
+      .default(defaultLinkMs / 1000)
+      .describe("seconds"),
+    disposition: z.enum(["attachment", "inline"]).default("attachment"),
+  }),
+  replies: {
+    201: {
+      description: "the link",
+      schema: z.object({ url: z.string(), sha256: z.string(), size: z.number(), expires: z.string() }),
+    },
+  },
+  async handle({ params, body, tenant, service, signal }) {
+    const session = await tenant.sessions.get(params.session);
+    const files = await session.files();
+    const name = checkArtifactName(body.path);
+    const facts = await files.stat(name);
+    const found = await describeArtifacts(files, [facts], {}, { cache: service.digests, signal });
+    const [artifact] = found.artifacts;
+    if (!artifact) throw new CodecellError("file_refused", found.leftOut[0]?.message ?? "the file is not given out");
+    const { size, sha256 } = artifact;
+    const options = { forMs: body.expires_in * 1000, disposition: body.disposition };
+    const { url, expiresMs } = service.links.url(tenant.namespace, { session: params.session, name, sha256 }, options);
+    return { status: 201, json: { url, sha256, size, expires: new Date(expiresMs).toISOString() } };
+  },
+});

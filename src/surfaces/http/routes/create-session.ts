@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { CodecellError } from "../../../lib/errors.ts";
+import { sessionId } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+import { sessionSchema, sessionView } from "../session-view.ts";
+
+export const createSessionRoute = defineRoute({
+  method: "POST",
+  path: "/v1/sessions",
+  id: "createSession",
+  summary: "Make a session, or find the one with this id",
+  tag: "sessions",
+  scope: "run",
+  body: z.strictObject({ id: sessionId.optional().describe("absent: one that nobody can guess") }),
+  replies: {
+    200: { description: "it was there already", schema: sessionSchema },
+    201: { description: "it was made", schema: sessionSchema },
+  },
+  async handle({ body, tenant }) {
+    const isThere = body.id !== undefined && (await exists(tenant.sessions, body.id));
+    const session = await tenant.sessions.getOrCreate(body.id);
+    const json = { ...sessionView(session.info), id: session.id };
+    return { status: isThere ? 200 : 201, json, headers: { location: `/v1/sessions/${session.id}` } };
+  },
+});
+
+async function exists(sessions: { info(id: string): Promise<unknown> }, id: string): Promise<boolean> {
+  try {
+    await sessions.info(id);
+    return true;
+  } catch (error) {
+    if (error instanceof CodecellError && error.code === "session_unknown") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { fileParams } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+import { sendFile } from "../send-file.ts";
+
+export const getFileRoute = defineRoute({
+  method: "GET",
+  path: "/v1/sessions/{session}/files/{path...}",
+  id: "getFile",
+  summary: "Download a file",
+  description: "Whole, or the part that a Range header asks for.",
+  tag: "files",
+  scope: "read",
+  params: fileParams,
+  query: z.strictObject({
+    disposition: z
+      .enum(["attachment", "inline"])
+      .default("attachment")
+      .describe("inline holds for pictures and plain text"),
+  }),
+  replies: {
+    200: { description: "the file", contentType: "application/octet-stream" },
+    206: { description: "a part of it", contentType: "application/octet-stream" },
+  },
+  async handle({ params, query, tenant, service, request }) {
+    const files = await (await tenant.sessions.get(params.session)).files();
+    const { digests, limits } = service;
+    return sendFile(files, params.path, request, {
+      ...{ disposition: query.disposition, digests, stallMs: limits.stallMs },
+    });
+  },
+});

@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { defineRoute } from "../route.ts";
+
+export const healthRoute = defineRoute({
+  method: "GET",
+  path: "/v1/health",
+  id: "health",
+  summary: "Whether the service answers",
+  description: "Without a token, and without details. While it shuts down every path answers 503.",
+  tag: "service",
+  scope: "none",
+  replies: { 200: { description: "it does", schema: z.object({ status: z.literal("ok") }) } },
+  async handle() {
+    return { json: { status: "ok" } };
+  },
+});

@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { defineRoute } from "../route.ts";
+import { sessionSchema, sessionView } from "../session-view.ts";
+
+export const listSessionsRoute = defineRoute({
+  method: "GET",
+  path: "/v1/sessions",
+  id: "listSessions",
+  summary: "List the sessions of this token",
+  tag: "sessions",
+  scope: "read",
+  replies: { 200: { description: "alive and saved ones", schema: z.object({ sessions: z.array(sessionSchema) }) } },
+  async handle({ tenant }) {
+    return { json: { sessions: (await tenant.sessions.list()).map(sessionView) } };
+  },
+});

@@ -1,0 +1,22 @@
+import type { ServerResponse } from "node:http";
+import { defineRoute } from "../route.ts";
+
+const contentType = "text/plain; version=0.0.4; charset=utf-8";
+
+export const metricsRoute = defineRoute({
+  method: "GET",
+  path: "/metrics",
+  id: "metrics",
+  summary: "Counters for Prometheus",
+  description: "Needs the scope `metrics`, or `codecell serve --open-metrics` and a caller on the same machine.",
+  tag: "service",
+  scope: "metrics",
+  replies: { 200: { description: "the text format", contentType } },
+  async handle({ service }) {
+    const text = service.metricsText();
+    const send = async (response: ServerResponse) => {
+      response.writeHead(200, { "content-type": contentType, "cache-control": "no-store" }).end(text);
+    };
+    return { send };
+  },
+});

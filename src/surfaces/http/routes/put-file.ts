@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { CodecellError } from "../../../lib/errors.ts";
+import { fileParams } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+
+export const putFileRoute = defineRoute({
+  method: "PUT",
+  path: "/v1/sessions/{session}/files/{path...}",
+  id: "putFile",
+  summary: "Upload a file",
+  description:
+    "The body is the file, of any type. It is written as it arrives, under another name until it is whole; at most the policy's proc.disk.",
+  tag: "files",
+  scope: "run",
+  params: fileParams,
+  takesBytes: true,
+  replies: { 200: { description: "it is there", schema: z.object({ path: z.string(), size: z.number() }) } },
+  async handle({ params, tenant, request, signal }) {
+    const session = await tenant.sessions.get(params.session);
+    const maxBytes = session.policy.proc.diskBytes;
+    if (Number(request.headers["content-length"] ?? 0) > maxBytes) {
+      throw new CodecellError("too_large", `a file has at most ${maxBytes} bytes`, {
+        hint: "proc.disk in the policy decides",
+      });
+    }
+    // Left early, a plain loop would destroy the connection, and the client would never read why.
+    const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+    const { size } = await session.upload(params.path, body, signal);
+    (await tenant.sandbox()).artifactsChanged();
+    return { json: { path: params.path, size } };
+  },
+});

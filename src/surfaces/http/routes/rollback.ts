@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { checkpointName, sessionId } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+import { checkpointSchema, checkpointView } from "../session-view.ts";
+
+export const rollbackRoute = defineRoute({
+  method: "POST",
+  path: "/v1/sessions/{session}/checkpoints/{name}/rollback",
+  id: "rollback",
+  summary: "Set the variables back to a checkpoint",
+  description: "The checkpoint stays. Files are left as they are now.",
+  tag: "checkpoints",
+  scope: "run",
+  params: z.strictObject({ session: sessionId, name: checkpointName }),
+  replies: { 200: { description: "the checkpoint", schema: checkpointSchema } },
+  async handle({ params, tenant }) {
+    const session = await tenant.sessions.get(params.session);
+    return { json: checkpointView(await session.rollback(params.name)) };
+  },
+});

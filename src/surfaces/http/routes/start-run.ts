@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { startRun } from "../../mcp/start-run.ts";
+import { sessionParams, waitBody } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+import { runOutcome } from "../run-outcome.ts";
+import { runSchema } from "../run-view.ts";
+import { streamRun } from "../stream-run.ts";
+
+export const startRunRoute = defineRoute({
+  method: "POST",
+  path: "/v1/sessions/{session}/runs",
+  id: "startRun",
+  summary: "Run code",
+  description:
+    "Answers with the result, or after `wait` seconds with 202 and the run's id. With `Accept: text/event-stream` the answer is the run's events while they happen. A client that goes away does not stop the run.",
+  tag: "runs",
+  scope: "run",
+  params: sessionParams,
+  body: z.strictObject({
+    code: z.string(),
+    language: z.enum(["python", "bash"]).default("python"),
+    timeout: z.number().positive().max(86_400).optional().describe("seconds; at most the policy's proc.timeout"),
+    wait: waitBody,
+    when_busy: z
+      .enum(["refuse", "wait"])
+      .default("refuse")
+      .describe("while another run goes on in this session: 409, or wait for it as long as `wait` says"),
+  }),
+  replies: {
+    200: { description: "how the run ended, or its events", schema: runSchema },
+    202: { description: "it goes on", schema: runSchema },
+  },
+  async handle({ params, body, tenant, service, request, signal }) {
+    const sandbox = await tenant.sandbox();
+    const session = await tenant.sessions.get(params.session);
+    const { code, language, timeout } = body;
+    const waitMs = body.wait * 1000;
+    const startedAt = performance.now();
+    const { runId } = await startRun(sandbox.runs, session, code, {
+      ...{ language, signal, turnMs: body.when_busy === "wait" ? waitMs : 0 },
+      ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
+    });
+    if (request.headers.accept?.includes("text/event-stream")) {
+      return streamRun(sandbox, runId, { fromOffset: 0, limits: service.limits });
+    }
+    const leftMs = Math.max(0, waitMs - (performance.now() - startedAt));
+    return runOutcome(sandbox, runId, { waitMs: leftMs, signal, runner: tenant.sessions.runner });
+  },
+});

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { CodecellError } from "../../../lib/errors.ts";
+import { runParams } from "../parameters.ts";
+import { defineRoute } from "../route.ts";
+import { runOf } from "../run-outcome.ts";
+import { streamRun } from "../stream-run.ts";
+
+export const watchRunRoute = defineRoute({
+  method: "GET",
+  path: "/v1/sessions/{session}/runs/{run}/events",
+  id: "watchRun",
+  summary: "The events of a run while they happen",
+  description:
+    "Server-sent events `run`, `stdout`, `stderr`, `display`, and at the end `result`. Their ids are offsets: a client that reconnects sends `Last-Event-ID` and goes on after it.",
+  tag: "runs",
+  scope: "read",
+  params: runParams,
+  query: z.strictObject({ offset: z.coerce.number().int().min(0).optional().describe("the first event wanted") }),
+  replies: { 200: { description: "events", contentType: "text/event-stream" } },
+  async handle({ params, query, tenant, service, request }) {
+    await tenant.sessions.info(params.session);
+    const sandbox = await tenant.sandbox();
+    const { runId } = runOf(sandbox, params.session, params.run);
+    const fromOffset = query.offset ?? afterLast(request.headers["last-event-id"]);
+    return streamRun(sandbox, runId, { fromOffset, limits: service.limits });
+  },
+});
+
+function afterLast(header: string | string[] | undefined): number {
+  if (header === undefined) return 0;
+  if (typeof header === "string" && /^\d{1,15}$/.test(header)) return Number(header) + 1;
+  throw new CodecellError("usage", "Last-Event-ID is not the id of an event");
+}

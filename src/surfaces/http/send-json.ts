@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ErrorReply } from "./error-status.ts";
+
+const jsonHeaders = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
+
+/** How much of a body that nobody wants is still taken in, so that its sender reads the answer. */
+const lingerBytes = 64 * 1024 * 1024;
+const lingerMs = 2_000;
+
+export function sendJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, json, headers = {} }: { status: number; json: object; headers?: Readonly<Record<string, string>> },
+): void {
+  const body = Buffer.from(JSON.stringify(json));
+  response.writeHead(status, { ...jsonHeaders, "content-length": body.byteLength, ...headers });
+  response.end(request.method === "HEAD" ? undefined : body);
+}
+
+/**
+ * An error, also to a client that is still sending. Closing a connection with unread bytes in it would reset it, and the
+ * client would see that instead of the answer: so the answer goes out first, and a bounded rest of the body is dropped.
+ */
+export async function sendRefusal(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: ErrorReply,
+): Promise<void> {
+  const isReceived = request.complete || (!request.headers["content-length"] && !request.headers["transfer-encoding"]);
+  const { status, headers } = reply;
+  if (isReceived) return sendJson(request, response, { status, json: reply.body, headers });
+  const body = Buffer.from(JSON.stringify(reply.body));
+  response.writeHead(status, { ...jsonHeaders, "content-length": body.byteLength, ...headers, connection: "close" });
+  response.write(body);
+  await dropped(request);
+  response.end();
+}
+
+function dropped(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let left = lingerBytes;
+    const timer = setTimeout(done, lingerMs);
+    function done() {
+      clearTimeout(timer);
+      request.off("data", count);
+      resolve();
+    }
+    function count(chunk: Buffer) {
+      left -= chunk.byteLength;
+      if (left <= 0) done();
+    }
+    request.on("data", count);
+    request.once("end", done);
+    request.once("close", done);
+    request.once("error", done);
+    request.resume();
+  });
+}

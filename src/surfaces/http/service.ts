@@ -1,0 +1,293 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { z } from "zod";
+import { HashCache } from "../../artifacts/hash-cache.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { SessionManager } from "../../sessions/manager.ts";
+import type { ReleasePlace } from "../../sessions/run-registry.ts";
+import type { McpServerOptions } from "../mcp/server.ts";
+import { errorReply, HttpError } from "./error-status.ts";
+import { nameCheck } from "./known-names.ts";
+import { defaultLimits, type HttpLimits } from "./limits.ts";
+import { Links } from "./links.ts";
+import { Metrics } from "./metrics.ts";
+import { openApiDocument } from "./openapi.ts";
+import { readJson } from "./read-json.ts";
+import type { Call, Reply, Route } from "./route.ts";
+import { Router } from "./router.ts";
+import { routes } from "./routes.ts";
+import { allows, type Scope } from "./scope.ts";
+import { sendJson, sendRefusal } from "./send-json.ts";
+import type { Tenant } from "./tenant.ts";
+import { Tenants } from "./tenants.ts";
+import type { TokenRecord, TokenStore } from "./token-store.ts";
+
+export interface ServiceOptions {
+  readonly manager: SessionManager;
+  readonly tokens: TokenStore;
+  readonly linkKey: Uint8Array;
+  readonly mcp: McpServerOptions;
+  readonly logger: Logger;
+  /** where relative paths of `rlm_load` start */
+  readonly projectDir: string;
+  readonly limits?: Partial<HttpLimits>;
+  /** names under which clients reach the service, besides this machine's own */
+  readonly hostNames?: readonly string[];
+  readonly publicUrl?: string | undefined;
+  /** lets this machine read the metrics without a token */
+  readonly openMetrics?: boolean;
+  readonly now?: () => number;
+}
+
+interface Caller {
+  readonly token: TokenRecord;
+  readonly tenant: Tenant;
+}
+
+const mcpPath = "/mcp";
+
+/** Answers requests, whatever listens for them. It owns its tenants; sessions belong to the manager it was given. */
+export class HttpService implements AsyncDisposable {
+  readonly manager: SessionManager;
+  readonly limits: HttpLimits;
+  readonly links: Links;
+  readonly metrics = new Metrics();
+  readonly digests = new HashCache();
+  readonly now: () => number;
+  readonly #version: string;
+  readonly #tokens: TokenStore;
+  readonly #tenants: Tenants;
+  readonly #router = new Router(routes);
+  readonly #logger: Logger;
+  readonly #openMetrics: boolean;
+  readonly #checkNames: (request: IncomingMessage) => void;
+  readonly #answering = new Set<Promise<void>>();
+  #runs = 0;
+  #isDraining = false;
+
+  constructor(options: ServiceOptions) {
+    const { manager, logger, mcp, projectDir, now = Date.now } = options;
+    this.manager = manager;
+    this.now = now;
+    this.#version = mcp.version;
+    this.limits = { ...defaultLimits, ...options.limits };
+    this.links = new Links(options.linkKey, { baseUrl: options.publicUrl ?? "", now });
+    this.#tokens = options.tokens;
+    this.#logger = logger;
+    this.#openMetrics = options.openMetrics === true;
+    this.#checkNames = nameCheck(options.hostNames ?? []);
+    this.#tenants = new Tenants({
+      ...{ manager, mcp, logger, projectDir, maxRuns: this.limits.runsPerToken },
+      takePlace: () => this.#takePlace(),
+      downloadUrlFor: (namespace) => (session, artifact) => this.links.url(namespace, { session, ...artifact }).url,
+    });
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** Answers one request; it fails for nobody. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    const answering = this.#answer(request, response).finally(() => this.#answering.delete(answering));
+    this.#answering.add(answering);
+  }
+
+  openApi(): object {
+    return openApiDocument(routes, this.#version);
+  }
+
+  metricsText(): string {
+    return this.metrics.text({
+      ...{ requests: this.#answering.size, runs: this.#runs, tenants: this.#tenants.size },
+      ...{ sessions: this.manager.aliveIds().length, pool: this.manager.poolStatistics },
+    });
+  }
+
+  /** Whether some token still has this namespace: what a revoked one signed is worth nothing. */
+  async knowsNamespace(namespace: string): Promise<boolean> {
+    return (await this.#tokens.all()).some((token) => token.namespace === namespace);
+  }
+
+  /** Takes nothing new, and waits for what goes on: answers and runs. The caller decides how long. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    await this.#tenants.settled();
+    await Promise.allSettled(this.#answering);
+  }
+
+  /** Stops what still runs, which ends every answer that waits for it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDraining = true;
+    await this.#tenants[Symbol.asyncDispose]();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const startedAt = performance.now();
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    let shown = "unknown"; // a path that somebody made up is no label
+    try {
+      const [pathname = "", search = ""] = splitTarget(request.url ?? "");
+      this.#checkNames(request);
+      if (this.#isDraining) throw new HttpError("draining", "the service is shutting down", { headers: closing });
+      if (this.#answering.size > this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
+      shown = await this.#dispatch(request, response, { pathname, search, signal: gone.signal }, (path) => {
+        shown = path;
+      });
+    } catch (error) {
+      await this.#fail(error, request, response);
+    } finally {
+      this.metrics.request(methodOf(request), shown, response.statusCode, performance.now() - startedAt);
+    }
+  }
+
+  async #dispatch(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { pathname, search, signal }: { pathname: string; search: string; signal: AbortSignal },
+    found: (path: string) => void,
+  ): Promise<string> {
+    if (pathname === mcpPath) {
+      found(mcpPath);
+      await this.#asCaller(request, "run", ({ tenant }) => tenant.serveMcp(request, response));
+      return mcpPath;
+    }
+    const match = attempt(() => this.#router.find(request.method ?? "", pathname));
+    if ("error" in match) {
+      // Who holds no token learns no more than that: not which paths there are.
+      await this.#caller(request);
+      throw match.error;
+    }
+    const { route, params } = match.value;
+    found(route.path);
+    const answer = async (tenant: Tenant | undefined) => {
+      const call = await this.#callOf(route, { params, search, request, signal, tenant });
+      await write(await route.handle(call), request, response, signal);
+    };
+    if (this.#isOpenTo(request, route)) await answer(undefined);
+    else await this.#asCaller(request, route.scope === "none" ? "read" : route.scope, ({ tenant }) => answer(tenant));
+    return route.path;
+  }
+
+  #isOpenTo(request: IncomingMessage, { scope }: Route): boolean {
+    return scope === "none" || (scope === "metrics" && this.#openMetrics && isLocal(request));
+  }
+
+  async #asCaller(request: IncomingMessage, scope: Scope, work: (caller: Caller) => Promise<void>): Promise<void> {
+    const caller = await this.#caller(request);
+    const { token, tenant } = caller;
+    if (!allows(token.scopes, scope)) {
+      throw new HttpError("forbidden", `this token does not have the scope ${scope}`, {
+        hint: "ask the owner of the service for a token that has it",
+      });
+    }
+    if (tenant.requests >= this.limits.requestsPerToken) {
+      throw this.#refuse("this token", this.limits.requestsPerToken, 429);
+    }
+    tenant.requests++;
+    try {
+      await work(caller);
+    } finally {
+      tenant.requests--;
+    }
+  }
+
+  async #caller(request: IncomingMessage): Promise<Caller> {
+    const token = await this.#tokens.find(request.headers.authorization, this.now());
+    this.#tenants.keepOnly(await this.#tokens.all());
+    if (token) return { token, tenant: this.#tenants.of(token) };
+    throw new HttpError("unauthorized", "a valid token is needed", {
+      hint: "send it as `Authorization: Bearer TOKEN`",
+      headers: { "www-authenticate": "Bearer" },
+    });
+  }
+
+  async #callOf(
+    route: Route,
+    given: {
+      params: Readonly<Record<string, string>>;
+      search: string;
+      request: IncomingMessage;
+      signal: AbortSignal;
+      tenant: Tenant | undefined;
+    },
+  ): Promise<Call<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>>> {
+    const { request, signal } = given;
+    const query = Object.fromEntries(new URLSearchParams(given.search));
+    const body = route.takesBytes || !route.body ? {} : await readJson(request, this.limits.jsonBytes);
+    return {
+      ...{ request, signal, service: this, tenant: given.tenant as Tenant },
+      params: checked(route.params, given.params, "path"),
+      query: checked(route.query ?? z.strictObject({}), query, "query"),
+      body: checked(route.body, body, "body"),
+    };
+  }
+
+  async #fail(error: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const reply = errorReply(error);
+    if (reply.status >= 500) this.#logger.warn("a request failed", { error: messageOf(error) });
+    if (response.headersSent || response.destroyed) {
+      response.destroy(); // half an answer must not look like a whole one
+      return;
+    }
+    await sendRefusal(request, response, reply).catch(() => response.destroy());
+  }
+
+  #refuse(who: string, most: number, status: number): HttpError {
+    this.metrics.refused();
+    return new HttpError("busy", `${who} has ${most} requests open, as many as it may`, { status, hint: "try again" });
+  }
+
+  #takePlace(): ReleasePlace {
+    if (this.#isDraining) throw new CodecellError("session_closed", "the service is shutting down");
+    if (this.#runs >= this.limits.runs) {
+      this.metrics.refused();
+      throw new CodecellError("run_limit", "the service has as many runs as it may", { hint: "try again" });
+    }
+    this.#runs++;
+    return (end) => {
+      this.#runs--;
+      if (end !== undefined) this.metrics.runEnded(end);
+    };
+  }
+}
+
+const closing = { connection: "close" };
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE"]);
+
+function methodOf({ method = "" }: IncomingMessage): string {
+  return methods.has(method) ? method : "other";
+}
+
+function isLocal(request: IncomingMessage): boolean {
+  return /^(?:127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? "");
+}
+
+function splitTarget(target: string): [string, string] {
+  const at = target.indexOf("?");
+  return at === -1 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];
+}
+
+function attempt<T>(work: () => T): { value: T } | { error: unknown } {
+  try {
+    return { value: work() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function checked(schema: z.ZodObject | undefined, value: unknown, where: string): Record<string, unknown> {
+  if (!schema) return {};
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new CodecellError("usage", `the ${where} is wrong: ${z.prettifyError(parsed.error)}`, {
+    hint: "/v1/openapi.json describes every call",
+  });
+}
+
+async function write(reply: Reply, request: IncomingMessage, response: ServerResponse, signal: AbortSignal) {
+  if ("send" in reply) await reply.send(response, signal);
+  else if ("json" in reply) sendJson(request, response, { status: 200, ...reply });
+  else response.writeHead(reply.status).end();
+}

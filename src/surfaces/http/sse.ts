@@ -1,0 +1,61 @@
+import type { ServerResponse } from "node:http";
+
+/** Events to one reader. It is never given more than it takes: whoever stops reading costs one event of memory. */
+export class EventStream implements Disposable {
+  readonly #response: ServerResponse;
+  readonly #stallMs: number;
+  readonly #heartbeat: NodeJS.Timeout;
+  #isBlocked = false;
+
+  constructor(response: ServerResponse, options: { heartbeatMs: number; stallMs: number }) {
+    this.#response = response;
+    this.#stallMs = options.stallMs;
+    response.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store, no-transform",
+      "x-content-type-options": "nosniff",
+      "x-accel-buffering": "no", // a proxy that gathers the stream would make it one late answer
+    });
+    response.flushHeaders();
+    this.#heartbeat = setInterval(() => {
+      if (!this.#isBlocked) response.write(": alive\n\n");
+    }, options.heartbeatMs);
+  }
+
+  /** JSON has no line breaks, so no text of a program can begin a field of its own. */
+  async send(event: string, data: object, id?: number): Promise<void> {
+    const head = id === undefined ? "" : `id: ${id}\n`;
+    this.#isBlocked = true;
+    try {
+      await writeAll(this.#response, `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`, this.#stallMs);
+    } finally {
+      this.#isBlocked = false;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#heartbeat);
+  }
+}
+
+/** Writes and waits for room. A reader that takes nothing for long is cut off; false: it is gone. */
+export async function writeAll(
+  response: ServerResponse,
+  chunk: string | Uint8Array,
+  stallMs: number,
+): Promise<boolean> {
+  if (response.destroyed) return false;
+  if (response.write(chunk)) return true;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => response.destroy(), stallMs);
+    const done = () => {
+      clearTimeout(timer);
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.once("drain", done);
+    response.once("close", done);
+  });
+  return !response.destroyed;
+}

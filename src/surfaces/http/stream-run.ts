@@ -1,0 +1,44 @@
+import type { ServerResponse } from "node:http";
+import type { Sandbox } from "../mcp/sandbox.ts";
+import { errorReply } from "./error-status.ts";
+import type { HttpLimits } from "./limits.ts";
+import type { Reply } from "./route.ts";
+import { endedView } from "./run-view.ts";
+import { EventStream } from "./sse.ts";
+
+/**
+ * The events of a run from an offset on, past and to come, then its result. Their ids are the offsets, so a client that
+ * lost its connection goes on where it was.
+ */
+export function streamRun(
+  sandbox: Sandbox,
+  runId: string,
+  { fromOffset, limits }: { fromOffset: number; limits: HttpLimits },
+): Reply {
+  const { sessionId } = sandbox.runs.status(runId);
+  const send = async (response: ServerResponse, signal: AbortSignal) => {
+    using stream = new EventStream(response, limits);
+    await stream.send("run", { run_id: runId, session_id: sessionId });
+    try {
+      for await (const { offset, event } of sandbox.runs.watch(runId, fromOffset, { signal })) {
+        if (event.type === "end") continue;
+        if (event.type !== "display") await stream.send(event.type, { text: event.text }, offset);
+        else {
+          const { display, mime, data } = event;
+          const data_base64 = Buffer.from(data).toString("base64");
+          await stream.send("display", { display, mime_type: mime, data_base64 }, offset);
+        }
+      }
+      if (signal.aborted) return;
+      const result = await sandbox.runs.wait(runId, { signal });
+      if (result.status !== "running") {
+        const { nextOffset } = sandbox.runs.status(runId);
+        await stream.send("result", endedView(result, runId, sessionId, sandbox), nextOffset - 1);
+      }
+    } catch (error) {
+      if (!signal.aborted) await stream.send("error", errorReply(error).body);
+    }
+    response.end();
+  };
+  return { send };
+}

@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { CodecellError } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { SessionManager } from "../../sessions/manager.ts";
+import type { ReleasePlace } from "../../sessions/run-registry.ts";
+import { TenantSessions } from "../../sessions/tenant-sessions.ts";
+import { McpHttpHandler } from "../mcp/http-handler.ts";
+import type { DownloadUrl, Sandbox } from "../mcp/sandbox.ts";
+import { SandboxDoor } from "../mcp/sandbox-door.ts";
+import type { McpServerOptions } from "../mcp/server.ts";
+
+export interface TenantParts {
+  readonly namespace: string;
+  readonly quota: number;
+  readonly manager: SessionManager;
+  readonly mcp: McpServerOptions;
+  readonly logger: Logger;
+  readonly projectDir: string;
+  readonly downloadUrl: DownloadUrl;
+  readonly maxRuns: number;
+  /** a place among the runs of the whole service */
+  readonly takePlace: () => ReleasePlace;
+}
+
+/** What ended runs of one tenant may take in memory. */
+const keptRuns = { keepRuns: 200, keepBytes: 64 * 1024 * 1024 };
+
+/** Everything that one token reaches: sessions, runs and MCP connections of its own. Tenants share nothing but the cells' host. */
+export class Tenant implements AsyncDisposable {
+  readonly namespace: string;
+  readonly sessions: TenantSessions;
+  /** requests that are being answered */
+  requests = 0;
+  readonly #parts: TenantParts;
+  readonly #door: SandboxDoor;
+  #mcp: McpHttpHandler | undefined;
+  #runs = 0;
+
+  constructor(parts: TenantParts) {
+    this.#parts = parts;
+    this.namespace = parts.namespace;
+    this.sessions = new TenantSessions(parts.manager, parts.namespace, parts.quota);
+    const { projectDir, downloadUrl } = parts;
+    const runs = { ...keptRuns, takePlace: () => this.#takePlace() };
+    this.#door = new SandboxDoor({ open: async () => this.sessions, projectDir, downloadUrl, runs });
+  }
+
+  /** The same that the tools of MCP work with: a run started there can be watched here. */
+  async sandbox(): Promise<Sandbox> {
+    const sandbox = await this.#door.open();
+    await sandbox.manager();
+    return sandbox;
+  }
+
+  async serveMcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#mcp ??= new McpHttpHandler(this.#door, { ...this.#parts.mcp, logger: this.#parts.logger });
+    await this.#mcp.handle(request, response);
+  }
+
+  /** Runs that go on. */
+  async settled(): Promise<void> {
+    const runs = this.#door.opened?.runs;
+    const running = runs?.list().filter(({ status }) => status === "running") ?? [];
+    await Promise.allSettled(running.map(({ runId }) => runs?.wait(runId)));
+  }
+
+  /** Stops what runs. Sessions belong to the manager, which saves and ends them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#mcp?.[Symbol.asyncDispose]();
+    await this.#door[Symbol.asyncDispose]();
+  }
+
+  #takePlace(): ReleasePlace {
+    const { maxRuns } = this.#parts;
+    if (this.#runs >= maxRuns) {
+      throw new CodecellError("run_limit", `${maxRuns} runs go on, as many as this token may have`, {
+        hint: "wait for one, or cancel it",
+      });
+    }
+    const release = this.#parts.takePlace();
+    this.#runs++;
+    return (end) => {
+      this.#runs--;
+      release(end);
+    };
+  }
+}

@@ -1,0 +1,61 @@
+import type { Logger } from "../../lib/logger.ts";
+import type { SessionManager } from "../../sessions/manager.ts";
+import { sessionKey } from "../../sessions/session-id.ts";
+import { Tenant, type TenantParts } from "./tenant.ts";
+import type { TokenRecord } from "./token-store.ts";
+
+export type TenantDefaults = Omit<TenantParts, "namespace" | "quota" | "downloadUrl"> & {
+  readonly downloadUrlFor: (namespace: string) => TenantParts["downloadUrl"];
+};
+
+/** Tenants by namespace, from their first request until their token is removed. */
+export class Tenants implements AsyncDisposable {
+  readonly #defaults: TenantDefaults;
+  readonly #manager: SessionManager;
+  readonly #logger: Logger;
+  readonly #tenants = new Map<string, Tenant>();
+
+  constructor(defaults: TenantDefaults) {
+    this.#defaults = defaults;
+    this.#manager = defaults.manager;
+    this.#logger = defaults.logger;
+  }
+
+  get size(): number {
+    return this.#tenants.size;
+  }
+
+  of({ namespace, sessions: quota }: TokenRecord): Tenant {
+    const known = this.#tenants.get(namespace);
+    if (known) return known;
+    const { downloadUrlFor, ...rest } = this.#defaults;
+    const tenant = new Tenant({ ...rest, namespace, quota, downloadUrl: downloadUrlFor(namespace) });
+    this.#tenants.set(namespace, tenant);
+    return tenant;
+  }
+
+  /** Whose token was removed loses what runs: a revoked token must not leave a program behind that goes on for days. */
+  keepOnly(tokens: readonly TokenRecord[]): void {
+    const namespaces = new Set(tokens.map(({ namespace }) => namespace));
+    for (const [namespace, tenant] of this.#tenants) {
+      if (namespaces.has(namespace)) continue;
+      this.#tenants.delete(namespace);
+      void this.#end(tenant).catch((error: unknown) => this.#logger.warn("a tenant could not be ended", { error }));
+    }
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([...this.#tenants.values()].map((tenant) => tenant.settled()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant[Symbol.asyncDispose]()));
+  }
+
+  async #end(tenant: Tenant): Promise<void> {
+    await tenant[Symbol.asyncDispose]();
+    for (const { id, state } of await tenant.sessions.list()) {
+      if (state === "live") await this.#manager.close(sessionKey(tenant.namespace, id));
+    }
+  }
+}

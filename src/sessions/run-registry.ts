@@ -84,6 +84,8 @@ export class RunRegistry {
   readonly #keepMs: number;
   readonly #keepRuns: number;
   readonly #keepBytes: number;
+  /** sessions in which a run is about to start, and what settles when it did or failed to */
+  readonly #starting = new Map<string, Promise<void>>();
   /** Called before a run is started that `follow` then takes over. */
   readonly takePlace: () => ReleasePlace;
   readonly #running = new Map<string, Entry>();
@@ -202,6 +204,24 @@ export class RunRegistry {
   running(sessionId: string): RunHandle[] {
     const entries = [...this.#running.values()].filter((entry) => entry.sessionId === sessionId);
     return entries.map((entry) => this.#handle(entry));
+  }
+
+  /** Settles when the run that is about to start in a session has started or failed to; undefined: there is none. */
+  starting(sessionId: string): Promise<void> | undefined {
+    return this.#starting.get(sessionId);
+  }
+
+  /** Says that a run is about to start in a session, until the answer is called. */
+  claim(sessionId: string): () => void {
+    let settle = () => {};
+    const started = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    this.#starting.set(sessionId, started);
+    return () => {
+      this.#starting.delete(sessionId);
+      settle();
+    };
   }
 
   #entry(runId: string): Entry {

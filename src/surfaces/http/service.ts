@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
 import { HashCache } from "../../artifacts/hash-cache.ts";
+import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { SessionManager } from "../../sessions/manager.ts";
@@ -45,6 +47,7 @@ interface Caller {
 }
 
 const mcpPath = "/mcp";
+const mcpFlushMs = 1_000;
 
 /** Answers requests, whatever listens for them. It owns its tenants; sessions belong to the manager it was given. */
 export class HttpService implements AsyncDisposable {
@@ -61,7 +64,7 @@ export class HttpService implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #openMetrics: boolean;
   readonly #checkNames: (request: IncomingMessage) => void;
-  readonly #answering = new Set<Promise<void>>();
+  readonly #answering = new Map<Promise<void>, "mcp" | "rest">();
   #runs = 0;
   #isDraining = false;
 
@@ -89,8 +92,9 @@ export class HttpService implements AsyncDisposable {
 
   /** Answers one request; it fails for nobody. */
   handle(request: IncomingMessage, response: ServerResponse): void {
+    const kind = request.url?.startsWith(mcpPath) ? "mcp" : "rest";
     const answering = this.#answer(request, response).finally(() => this.#answering.delete(answering));
-    this.#answering.add(answering);
+    this.#answering.set(answering, kind);
   }
 
   openApi(): object {
@@ -113,7 +117,12 @@ export class HttpService implements AsyncDisposable {
   async drain(): Promise<void> {
     this.#isDraining = true;
     await this.#tenants.settled();
-    await Promise.allSettled(this.#answering);
+    const all = (kind: "mcp" | "rest") =>
+      Promise.allSettled([...this.#answering].flatMap(([answer, of]) => (of === kind ? [answer] : [])));
+    await all("rest");
+    // Clients of MCP keep a stream open for as long as they live; what they called for has ended with its run.
+    using limit = deadline(mcpFlushMs);
+    await Promise.race([all("mcp"), once(limit.signal, "abort")]);
   }
 
   /** Stops what still runs, which ends every answer that waits for it. */
@@ -131,14 +140,16 @@ export class HttpService implements AsyncDisposable {
       const [pathname = "", search = ""] = splitTarget(request.url ?? "");
       this.#checkNames(request);
       if (this.#isDraining) throw new HttpError("draining", "the service is shutting down", { headers: closing });
-      if (this.#answering.size > this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
+      // this one is not among them yet
+      if (this.#answering.size >= this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
       shown = await this.#dispatch(request, response, { pathname, search, signal: gone.signal }, (path) => {
         shown = path;
       });
     } catch (error) {
       await this.#fail(error, request, response);
     } finally {
-      this.metrics.request(methodOf(request), shown, response.statusCode, performance.now() - startedAt);
+      const status = response.headersSent ? response.statusCode : clientGone;
+      this.metrics.request(methodOf(request), shown, status, performance.now() - startedAt);
     }
   }
 
@@ -253,6 +264,8 @@ export class HttpService implements AsyncDisposable {
   }
 }
 
+/** what logs and counters call an answer that nobody waited for */
+const clientGone = 499;
 const closing = { connection: "close" };
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE"]);
 

@@ -81,3 +81,24 @@ test("cancelling by the registry reaches the run", async () => {
   runs.cancel(runId);
   expect(await runs.wait(runId)).toMatchObject({ status: "cancelled" });
 });
+
+test("of many calls that wait, one after the other takes a place among the runs", async () => {
+  const session = new OneAtATime();
+  let [taken, most] = [0, 0];
+  const takePlace = () => {
+    most = Math.max(most, ++taken);
+    return () => {
+      taken--;
+    };
+  };
+  const runs = new RunRegistry({ takePlace });
+  const options = { turnMs: 5_000, signal: new AbortController().signal };
+  const calls = Array.from({ length: 8 }, async (_, index) => {
+    const { runId } = await startRun(runs, session as unknown as ManagedSession, `${index}`, options);
+    session.end();
+    await runs.wait(runId);
+  });
+  await Promise.all(calls);
+  expect(session.started.length).toBe(8);
+  expect({ taken, most }).toEqual({ taken: 0, most: 1 });
+});

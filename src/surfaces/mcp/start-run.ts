@@ -18,32 +18,44 @@ export async function startRun(
   const end = performance.now() + turnMs;
   const cancelling = new AbortController();
   for (;;) {
-    await waitForTurn(runs, session.id, end, signal);
-    if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
-    const release = runs.takePlace();
+    const started = await claimTurn(runs, session.id, end, signal);
     try {
-      const run = await session.run(code, { ...options, signal: cancelling.signal });
-      return runs.follow(session.id, run, cancelling, release);
-    } catch (error) {
-      release();
-      // another call took the turn in between
-      const isTaken = error instanceof CodecellError && error.code === "session_busy";
-      if (!isTaken || performance.now() >= end || runningIn(runs, session.id) === undefined) throw error;
+      if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
+      const release = runs.takePlace();
+      try {
+        const run = await session.run(code, { ...options, signal: cancelling.signal });
+        return runs.follow(session.id, run, cancelling, release);
+      } catch (error) {
+        release();
+        // a caller that is not the registry's took the turn in between
+        const isTaken = error instanceof CodecellError && error.code === "session_busy";
+        if (!isTaken || performance.now() >= end || runningIn(runs, session.id) === undefined) throw error;
+      }
+    } finally {
+      started();
     }
   }
 }
 
-async function waitForTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<void> {
-  for (let before = runningIn(runs, sessionId); before; before = runningIn(runs, sessionId)) {
+/** Waits for the turn and claims it at the same moment: of all that waited, one starts, and only that one takes a place. */
+async function claimTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<() => void> {
+  for (;;) {
+    const before = runningIn(runs, sessionId);
+    const starting = runs.starting(sessionId);
+    if (!before && !starting) return runs.claim(sessionId);
     const leftMs = end - performance.now();
     if (leftMs <= 0) {
-      throw new CodecellError("session_busy", `run ${before.runId} of session ${sessionId} still goes on`, {
-        hint: `wait for it or cancel it (get_run, cancel_run), run_id ${before.runId}`,
+      const what = before ? `run ${before.runId} of session ${sessionId} still goes on` : "another run is starting";
+      throw new CodecellError("session_busy", what, {
+        hint: before ? `wait for it or cancel it (get_run, cancel_run), run_id ${before.runId}` : "try again",
       });
     }
-    await runs.wait(before.runId, { timeoutMs: leftMs, signal }).catch((error: unknown) => {
-      if (signal.aborted) throw error; // else the other run failed, which is not this call's matter
-    });
+    if (!before) await starting;
+    else {
+      await runs.wait(before.runId, { timeoutMs: leftMs, signal }).catch((error: unknown) => {
+        if (signal.aborted) throw error; // else the other run failed, which is not this call's matter
+      });
+    }
   }
 }
 

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { shownId } from "../../../sessions/session-id.ts";
+import { TenantSessions } from "../../../sessions/tenant-sessions.ts";
 import { noSuchLink } from "../links.ts";
 import { defineRoute } from "../route.ts";
 import { sendFile } from "../send-file.ts";
@@ -22,7 +24,9 @@ export const downloadRoute = defineRoute({
     const { session: key, name, sha256, disposition } = service.links.claimOf(params.link);
     const namespace = key.slice(0, key.indexOf("."));
     if (!(await service.knowsNamespace(namespace))) throw noSuchLink();
-    const files = await (await service.manager.get(key)).files();
+    // through the tenant's own view, so that no answer speaks of namespaces
+    const sessions = new TenantSessions(service.manager, namespace, 0);
+    const files = await (await sessions.get(shownId(key))).files();
     const { digests, limits } = service;
     return sendFile(files, name, request, { disposition, sha256, digests, stallMs: limits.stallMs });
   },

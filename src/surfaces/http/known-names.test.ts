@@ -1,0 +1,33 @@
+import type { IncomingMessage } from "node:http";
+import { expect, test } from "vitest";
+import { nameCheck } from "./known-names.ts";
+
+const check = nameCheck(["Cells.example", "fd00::1"]);
+const passes = (headers: object) => {
+  try {
+    check({ headers } as IncomingMessage);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test("answers to this machine's names and to those it was given", () => {
+  for (const host of ["localhost", "127.0.0.1:7410", "[::1]:80", "cells.example", "CELLS.example:443", "[fd00::1]:1"]) {
+    expect(passes({ host }), host).toBe(true);
+  }
+});
+
+test("refuses a name that was made to point here", () => {
+  for (const host of [undefined, "", "attacker.example", "127.0.0.1.attacker.example", "localhost.attacker.example"]) {
+    expect(passes({ host }), host).toBe(false);
+  }
+});
+
+test("refuses another site's page", () => {
+  const from = (origin: string) => passes({ host: "localhost", origin });
+  expect(from("http://localhost:3000")).toBe(true);
+  for (const origin of ["https://attacker.example", "null", "file://", "http://localhost@attacker.example"]) {
+    expect(from(origin), origin).toBe(false);
+  }
+});

@@ -1,0 +1,383 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import { type FakeRun, FakeRunner } from "../../../test/fakes/fake-runner.ts";
+import { eventsOf, type ServiceSetup, TestService } from "../../../test/support/http-service.ts";
+import { routes } from "./routes.ts";
+
+/** `wait`: until it is interrupted. `open`: until the test says so. Anything else is printed. */
+async function program(run: FakeRun, gate: Promise<void>) {
+  if (run.code === "wait") {
+    run.print("stdout", "started\n");
+    await run.interrupted;
+    return { status: "cancelled" as const };
+  }
+  if (run.code === "open") {
+    run.print("stdout", "before\n");
+    await Promise.race([gate, run.interrupted]);
+    run.print("stdout", "after\n");
+    return {};
+  }
+  run.print("stdout", run.code);
+  return {};
+}
+
+let here: TestService | undefined;
+let openGate = () => {};
+async function open(setup: Omit<ServiceSetup, "runners"> = {}): Promise<TestService> {
+  const gate = new Promise<void>((resolve) => {
+    openGate = resolve;
+  });
+  const runner = new FakeRunner({ program: (run) => program(run, gate) });
+  here = await TestService.open({ ...setup, runners: [runner] });
+  return here;
+}
+afterEach(async () => {
+  openGate();
+  await here?.[Symbol.asyncDispose]();
+  here = undefined;
+});
+
+describe("who may come in", () => {
+  test("is whoever holds a token; without one, no path answers anything else", async () => {
+    const service = await open();
+    const anonymous = service.anonymous();
+    const paths = [
+      ...routes.filter(({ scope }) => scope !== "none").map(({ path }) => path),
+      "/mcp",
+      "/",
+      "/v1/nothing",
+    ];
+    const answers = await Promise.all(paths.map((path) => anonymous.call("GET", path)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(401);
+    expect(answers[0]?.headers.get("www-authenticate")).toBe("Bearer");
+    expect(await anonymous.call("GET", "/v1/health")).toMatchObject({ status: 200, json: { status: "ok" } });
+  });
+
+  test("does only what the token's scopes allow", async () => {
+    const service = await open();
+    const [runs, reads, meters] = [
+      await service.client("runs"),
+      await service.client("reads", { scopes: ["read"] }),
+      await service.client("meters", { scopes: ["metrics"] }),
+    ];
+    expect((await reads.call("GET", "/v1/sessions")).status).toBe(200);
+    expect((await reads.call("POST", "/v1/sessions", {})).json.error).toMatchObject({ code: "forbidden" });
+    expect((await reads.call("POST", "/mcp", {})).status).toBe(403);
+    expect((await runs.call("GET", "/metrics")).status).toBe(403);
+    expect((await meters.call("GET", "/v1/sessions")).status).toBe(403);
+    expect((await meters.call("GET", "/metrics")).text).toContain("codecell_http_requests_total");
+  });
+
+  test("ends with the token: what ran for it is stopped", async () => {
+    const service = await open();
+    const [client, other] = [await service.client("gone"), await service.client("stays")];
+    await client.session("a");
+    const stream = await client.fetch("/v1/sessions/a/runs", {
+      method: "POST",
+      body: JSON.stringify({ code: "wait" }),
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+    });
+    await service.tokens.remove("gone");
+    expect((await client.call("GET", "/v1/sessions")).status).toBe(401);
+    await other.call("GET", "/v1/sessions");
+    const events = [];
+    for await (const event of eventsOf(stream)) events.push(event);
+    expect(events.at(-1)).toMatchObject({ event: "result", data: { status: "cancelled" } });
+  });
+
+  test("is not a page of another site, nor one that made its name point here", async () => {
+    const service = await open();
+    const { headers } = await service.client("a");
+    const ask = async (more: Record<string, string>) => {
+      const asked = httpRequest(`${service.listener.url}/v1/health`, { headers: { ...headers, ...more } }).end();
+      const [response] = await once(asked, "response");
+      response.resume();
+      return response.statusCode;
+    };
+    expect(await ask({})).toBe(200);
+    expect(await ask({ host: "attacker.example" })).toBe(403);
+    expect(await ask({ origin: "https://attacker.example" })).toBe(403);
+  });
+
+  test("may be this machine without a token for the metrics alone, when told so", async () => {
+    const anonymous = (await open({ openMetrics: true })).anonymous();
+    expect((await anonymous.call("GET", "/metrics")).status).toBe(200);
+    expect((await anonymous.call("GET", "/v1/sessions")).status).toBe(401);
+  });
+});
+
+describe("one tenant's session", () => {
+  const bodies: Record<string, object> = {
+    startRun: { code: "x" },
+    forkSession: {},
+    setVariable: { value: 1 },
+    createLink: { path: "x" },
+    createCheckpoint: { name: "x" },
+  };
+  const inSession = routes.filter(({ path }) => path.includes("{session}"));
+
+  test.each(inSession.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    "is to another one's %s what was never there",
+    async (_, route) => {
+      const service = await open();
+      const [alice, bob] = [await service.client("alice"), await service.client("bob")];
+      await alice.session("secret");
+      const { json: run } = await alice.run("secret", "x");
+      const ask = async (session: string) => {
+        const path = route.path
+          .replace("{session}", session)
+          .replace("{run}", run.run_id)
+          .replaceAll(/\{\w+(?:\.\.\.)?\}/g, "x");
+        const answer = await bob.call(route.method, path, bodies[route.id]);
+        const headers = Object.fromEntries(
+          [...answer.headers].filter(([name]) => !["date", "content-length"].includes(name)),
+        );
+        return { status: answer.status, headers, text: answer.text.replaceAll(session, "ID") };
+      };
+      const foreign = await ask("secret");
+      expect(foreign).toEqual(await ask("nobody"));
+      expect(foreign.status).toBe(404);
+      expect(foreign.text).toContain("session_unknown");
+      expect(foreign.text).not.toMatch(/ns-[0-9a-f]{12}/);
+      expect((await alice.call("GET", "/v1/sessions/secret")).status).toBe(200);
+    },
+  );
+
+  test("may have the id of another's, and its runs are its own", async () => {
+    const service = await open();
+    const [alice, bob] = [await service.client("alice"), await service.client("bob")];
+    await alice.session("a");
+    await bob.session("a");
+    const { json } = await alice.run("a", "mine");
+    expect((await bob.call("GET", `/v1/sessions/a/runs/${json.run_id}`)).json.error.code).toBe("run_gone");
+    expect((await bob.call("GET", "/v1/sessions/a/runs")).json.runs).toEqual([]);
+    await alice.session("b");
+    expect((await alice.call("GET", `/v1/sessions/b/runs/${json.run_id}`)).status).toBe(404);
+    expect((await alice.call("GET", `/v1/sessions/a/runs/${json.run_id}`)).json).toMatchObject({ stdout: "mine" });
+  });
+
+  test("counts against its own quota", async () => {
+    const service = await open();
+    const [alice, bob] = [await service.client("alice", { sessions: 1 }), await service.client("bob", { sessions: 1 })];
+    await alice.session("a");
+    const refused = await alice.call("POST", "/v1/sessions", {});
+    expect(refused).toMatchObject({ status: 429, json: { error: { code: "session_limit" } } });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect((await bob.call("POST", "/v1/sessions", { id: "a" })).status).toBe(201);
+    expect((await alice.call("POST", "/v1/sessions", { id: "a" })).status).toBe(200);
+  });
+});
+
+describe("a run", () => {
+  test("is answered when it ends, or by its id when that takes long", async () => {
+    const client = await (await open()).client("a");
+    await client.session("s");
+    expect((await client.run("s", "hello")).json).toMatchObject({ status: "ok", stdout: "hello", session_id: "s" });
+    const long = await client.run("s", "open", { wait: 0 });
+    expect(long).toMatchObject({ status: 202, json: { status: "running", state: null } });
+    const path = long.headers.get("location") ?? "";
+    expect((await client.run("s", "x")).json.error).toMatchObject({ code: "session_busy" });
+    const queued = client.run("s", "next", { when_busy: "wait" });
+    openGate();
+    expect((await client.call("GET", `${path}?wait=20`)).json).toMatchObject({
+      status: "ok",
+      stdout: "before\nafter\n",
+    });
+    expect((await queued).json).toMatchObject({ status: "ok", stdout: "next" });
+  });
+
+  test("is watched from any offset, by as many as like to, and ends with its result", async () => {
+    const client = await (await open()).client("a");
+    await client.session("s");
+    const { headers, json } = await client.run("s", "open", { wait: 0 });
+    const path = `${headers.get("location")}/events`;
+    const first = eventsOf(await client.fetch(path));
+    expect((await first.next()).value).toMatchObject({ event: "run", data: { run_id: json.run_id } });
+    expect((await first.next()).value).toMatchObject({ event: "stdout", id: "0", data: { text: "before\n" } });
+    openGate();
+    const rest = [];
+    for await (const event of first) rest.push(event);
+    expect(rest).toMatchObject([
+      { event: "stdout", id: "1" },
+      { event: "result", id: "2", data: { status: "ok" } },
+    ]);
+    const again = [];
+    for await (const event of eventsOf(await client.fetch(path, { headers: { "last-event-id": "0" } })))
+      again.push(event);
+    expect(again.slice(1)).toEqual(rest);
+    expect((await client.call("GET", path, undefined, { "last-event-id": "x" })).status).toBe(400);
+  });
+
+  test("goes on when its caller goes away, and stops when it is cancelled", async () => {
+    const client = await (await open()).client("a");
+    await client.session("s");
+    const leaving = new AbortController();
+    const stream = await client.fetch("/v1/sessions/s/runs", {
+      ...{ method: "POST", body: JSON.stringify({ code: "wait" }), signal: leaving.signal },
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+    });
+    const { value } = await eventsOf(stream).next();
+    leaving.abort();
+    const path = `/v1/sessions/s/runs/${value?.data.run_id}`;
+    expect((await client.call("GET", path)).json.status).toBe("running");
+    expect((await client.call("POST", `${path}/cancel?wait=20`)).json).toMatchObject({ status: "cancelled" });
+    expect((await client.call("GET", "/v1/sessions/s/runs")).json.runs).toMatchObject([
+      { status: "cancelled", cancelled: true },
+    ]);
+  });
+
+  test("is refused when there are too many", async () => {
+    const service = await open({ limits: { runs: 2, runsPerToken: 1 } });
+    const [alice, bob, carol] = [
+      await service.client("alice"),
+      await service.client("bob"),
+      await service.client("carol"),
+    ];
+    for (const client of [alice, bob, carol]) for (const id of ["a", "b"]) await client.session(id);
+    const { headers } = await alice.run("a", "wait", { wait: 0 });
+    expect((await alice.run("b", "x")).json.error).toMatchObject({ code: "run_limit" });
+    await bob.run("a", "wait", { wait: 0 });
+    const full = await carol.run("a", "x");
+    expect(full).toMatchObject({ status: 429, json: { error: { code: "run_limit" } } });
+    expect(full.headers.get("retry-after")).toBe("1");
+    await alice.call("POST", `${headers.get("location")}/cancel?wait=20`);
+    expect((await carol.run("a", "x")).json.status).toBe("ok");
+  });
+});
+
+describe("what is wrong with a call", () => {
+  test("is told with a code and a hint", async () => {
+    const client = await (await open()).client("a");
+    await client.session("s");
+    const wrong: [string, string, unknown, number, RegExp][] = [
+      ["POST", "/v1/sessions", { id: "../x" }, 400, /not a session id/],
+      ["POST", "/v1/sessions", { nonsense: 1 }, 400, /nonsense/],
+      ["POST", "/v1/sessions/s/runs", {}, 400, /code/],
+      ["POST", "/v1/sessions/s/runs", { code: 1 }, 400, /code/],
+      ["GET", "/v1/sessions/s/runs/x?wait=1000", undefined, 400, /wait/],
+      ["GET", "/v1/sessions/s/runs/x", undefined, 404, /no run is remembered/],
+      ["GET", "/v1/sessions?x=1", undefined, 400, /x/],
+      ["GET", "/v1/nothing", undefined, 404, /nothing at this path/],
+      ["PUT", "/v1/sessions", {}, 405, /takes GET, POST/],
+      ["GET", "/v1/sessions/s/variables/a.b()", undefined, 400, /name of a Python variable/],
+      ["GET", "/v1/sessions/s/files", undefined, 501, /keeps its files/],
+    ];
+    for (const [method, path, body, status, message] of wrong) {
+      const { json, ...answer } = await client.call(method, path, body);
+      expect([path, answer.status]).toEqual([path, status]);
+      expect(json.error.message).toMatch(message);
+    }
+  });
+
+  test("includes a body that is no JSON, or is not said to be", async () => {
+    const client = await (await open()).client("a");
+    const send = async (body: string, type: string) =>
+      (await client.fetch("/v1/sessions", { method: "POST", body, headers: { "content-type": type } })).status;
+    expect(await send("{", "application/json")).toBe(400);
+    expect(await send("{}", "text/plain")).toBe(400);
+    expect(await send("{}", "application/json; charset=utf-8")).toBe(201);
+  });
+});
+
+describe("a limit", () => {
+  test("holds for bodies, said or not said how long", async () => {
+    const client = await (await open({ limits: { jsonBytes: 1_000 } })).client("a");
+    const large = JSON.stringify({ id: "x".repeat(100_000) });
+    const headers = { "content-type": "application/json" };
+    expect((await client.fetch("/v1/sessions", { method: "POST", body: large, headers })).status).toBe(413);
+    const body = new Blob([large]).stream();
+    const streamed = { method: "POST", body, headers, duplex: "half" } as RequestInit & {
+      headers: Record<string, string>;
+    };
+    expect((await client.fetch("/v1/sessions", streamed)).status).toBe(413);
+    expect((await client.call("GET", "/v1/sessions")).status).toBe(200);
+  });
+
+  test("cuts off whoever sends headers byte by byte", async () => {
+    const service = await open({ limits: { headersMs: 100 } });
+    const socket = await service.socket();
+    let answer = "";
+    socket.on("data", (bytes) => {
+      answer += bytes;
+    });
+    socket.write("GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+    await once(socket, "close");
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("cuts off whoever sends a body byte by byte", async () => {
+    const service = await open({ limits: { headersMs: 100, requestMs: 100 } });
+    const { token } = await service.client("a");
+    const socket = await service.socket();
+    let answer = "";
+    socket.on("data", (bytes) => {
+      answer += bytes;
+    });
+    const head = `POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+    await once(socket, "close");
+    expect(answer).not.toMatch(/^HTTP\/1\.1 2/);
+  });
+
+  test("holds for headers", async () => {
+    const service = await open({ limits: { headerBytes: 2_048 } });
+    const socket = await service.socket();
+    socket.write(`GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX-Large: ${"x".repeat(5_000)}\r\n\r\n`);
+    const [answer] = await once(socket, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 431 /);
+    socket.destroy();
+  });
+
+  test("holds for the requests of one token, and of all of them", async () => {
+    const service = await open({ limits: { requests: 3, requestsPerToken: 2 } });
+    const [alice, bob] = [await service.client("alice"), await service.client("bob")];
+    await alice.session("a");
+    await bob.session("b");
+    const { headers } = await alice.run("a", "wait", { wait: 0 });
+    const path = headers.get("location") ?? "";
+    const waiting = [await alice.fetch(`${path}/events`), await alice.fetch(`${path}/events`)];
+    const refused = await alice.call("GET", "/v1/sessions");
+    expect(refused).toMatchObject({ status: 429, json: { error: { code: "busy" } } });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect((await bob.call("GET", "/v1/sessions")).status).toBe(200);
+    await bob.run("b", "wait", { wait: 0 });
+    const { json } = await bob.call("GET", "/v1/sessions/b/runs");
+    waiting.push(await bob.fetch(`/v1/sessions/b/runs/${json.runs[0].run_id}/events`));
+    expect((await bob.call("GET", "/v1/sessions")).status).toBe(503);
+    await Promise.all(waiting.map((one) => one.body?.cancel()));
+  });
+});
+
+describe("a service that shuts down", () => {
+  test("lets what goes on end, and takes nothing new", async () => {
+    const service = await open();
+    const client = await service.client("a");
+    await client.session("s");
+    const running = client.fetch("/v1/sessions/s/runs", {
+      ...{ method: "POST", body: JSON.stringify({ code: "open" }) },
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+    });
+    const events = eventsOf(await running);
+    await events.next();
+    const drained = service.service.drain();
+    const refused = await client.call("GET", "/v1/health");
+    expect(refused).toMatchObject({ status: 503, json: { error: { code: "draining" } } });
+    openGate();
+    await drained;
+    const rest = [];
+    for await (const event of events) rest.push(event.event);
+    expect(rest.at(-1)).toBe("result");
+  });
+
+  test("stops what does not end", async () => {
+    const service = await open();
+    const client = await service.client("a");
+    await client.session("s");
+    const waiting = client.run("s", "wait", { wait: 50 });
+    await service.service[Symbol.asyncDispose]();
+    // the request may have come before the end, or after it
+    expect([200, 410, 503]).toContain((await waiting).status);
+  });
+});

@@ -1,0 +1,90 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { TokenStore } from "./token-store.ts";
+
+let directory: string;
+let path: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "cc-tokens-"));
+  path = join(directory, "deep", "tokens.json");
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const alice = { name: "alice", scopes: ["run" as const], sessions: 5 };
+
+describe("the token store", () => {
+  test("finds whose token it is, and nobody else's", async () => {
+    const store = await TokenStore.open(path);
+    const { token, record } = await store.create(alice, 1);
+    const other = await store.create({ ...alice, name: "bob" }, 1);
+    expect(await store.find(`Bearer ${token}`, 2)).toEqual(record);
+    expect(other.record.namespace).not.toBe(record.namespace);
+    for (const header of [
+      undefined,
+      "",
+      "Bearer ",
+      `Basic ${token}`,
+      `Bearer ${token}x`,
+      token,
+      "Bearer cc_",
+      `Bearer ${record.sha256}`,
+    ]) {
+      expect(await store.find(header, 2), header).toBeUndefined();
+    }
+  });
+
+  test("keeps digests and no tokens, where only the owner reads", async () => {
+    const store = await TokenStore.open(path);
+    const { token } = await store.create(alice, 1);
+    expect(await readFile(path, "utf8")).not.toContain(token.slice(3));
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test("sees at once what another process changed", async () => {
+    const [service, command] = [await TokenStore.open(path), await TokenStore.open(path)];
+    const { token } = await command.create(alice, 1);
+    expect(await service.find(`Bearer ${token}`, 2)).toMatchObject({ name: "alice" });
+    const { token: next, record } = await command.rotate("alice");
+    expect(await service.find(`Bearer ${token}`, 2)).toBeUndefined();
+    expect(await service.find(`Bearer ${next}`, 2)).toEqual(record);
+    await command.remove("alice");
+    expect(await service.find(`Bearer ${next}`, 2)).toBeUndefined();
+  });
+
+  test("does not find a token whose time is up", async () => {
+    const store = await TokenStore.open(path);
+    const { token } = await store.create({ ...alice, expiresMs: 100 }, 1);
+    expect(await store.find(`Bearer ${token}`, 99)).toBeDefined();
+    expect(await store.find(`Bearer ${token}`, 100)).toBeUndefined();
+  });
+
+  test("loses none of the tokens that are made at the same time", async () => {
+    const names = ["a", "b", "c", "d", "e", "f"];
+    const made = await Promise.allSettled(
+      names.map(async (name) => (await TokenStore.open(path)).create({ ...alice, name }, 1)),
+    );
+    const kept = (await (await TokenStore.open(path)).all()).map(({ name }) => name).sort();
+    expect(kept).toEqual(names.filter((_, index) => made[index]?.status === "fulfilled"));
+    expect(kept.length).toBeGreaterThan(0);
+  });
+
+  test("refuses a file that others can read, one that is damaged, and names twice", async () => {
+    const store = await TokenStore.open(path);
+    await store.create(alice, 1);
+    await expect(store.create(alice, 1)).rejects.toThrow(/already/);
+    await expect(store.create({ ...alice, name: "a b" }, 1)).rejects.toThrow(/a name has/);
+    await chmod(path, 0o640);
+    await expect(TokenStore.open(path)).rejects.toThrow(/can be read by others/);
+    await chmod(path, 0o600);
+    await writeFile(path, "{}");
+    await expect(TokenStore.open(path)).rejects.toThrow(/not a token file/);
+  });
+
+  test("takes one long token from the environment", async () => {
+    const store = TokenStore.single("0123456789abcdef", 3);
+    expect(await store.find("Bearer 0123456789abcdef", 0)).toMatchObject({ scopes: ["admin"], sessions: 3 });
+    expect(() => TokenStore.single("short", 3)).toThrow(/16 characters/);
+  });
+});

@@ -1,0 +1,164 @@
+import { randomBytes } from "node:crypto";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { Cleanup } from "../../src/lib/cleanup.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import type { SandboxRunner } from "../../src/runners/runner.ts";
+import { SessionManager } from "../../src/sessions/manager.ts";
+import type { HttpLimits } from "../../src/surfaces/http/limits.ts";
+import { type Listener, listen } from "../../src/surfaces/http/listen.ts";
+import type { Scope } from "../../src/surfaces/http/scope.ts";
+import { HttpService } from "../../src/surfaces/http/service.ts";
+import { TokenStore } from "../../src/surfaces/http/token-store.ts";
+import { newStateDir, removeStateDir } from "./managers.ts";
+
+export interface ServiceSetup {
+  readonly runners: readonly SandboxRunner[];
+  readonly policy?: PolicyInput;
+  readonly limits?: Partial<HttpLimits>;
+  readonly openMetrics?: boolean;
+  readonly now?: () => number;
+}
+
+/** A service on a port of its own, with a state directory that ends with it. */
+export class TestService implements AsyncDisposable {
+  readonly service: HttpService;
+  readonly manager: SessionManager;
+  readonly listener: Listener;
+  readonly tokens: TokenStore;
+  readonly stateDir: string;
+  readonly #cleanup: Cleanup;
+
+  private constructor(
+    parts: Pick<TestService, "service" | "manager" | "listener" | "tokens" | "stateDir">,
+    cleanup: Cleanup,
+  ) {
+    this.service = parts.service;
+    this.manager = parts.manager;
+    this.listener = parts.listener;
+    this.tokens = parts.tokens;
+    this.stateDir = parts.stateDir;
+    this.#cleanup = cleanup;
+  }
+
+  static async open(setup: ServiceSetup): Promise<TestService> {
+    await using cleanup = new Cleanup();
+    const stateDir = await newStateDir();
+    cleanup.defer(() => removeStateDir(stateDir));
+    const policy = parsePolicy(setup.policy ?? {});
+    const manager = await SessionManager.open({
+      policy,
+      runners: setup.runners,
+      stateDir,
+      runtimeDir: join(stateDir, "rt"),
+    });
+    cleanup.defer(() => manager[Symbol.asyncDispose]());
+    const tokens = await TokenStore.open(join(stateDir, "tokens.json"));
+    const effects = { writesHost: false, reachesNetwork: false };
+    const service = new HttpService({
+      ...{ manager, tokens, linkKey: randomBytes(32), logger: silentLogger, projectDir: stateDir },
+      mcp: { version: "0", tools: "all", effects },
+      ...(setup.limits ? { limits: setup.limits } : {}),
+      ...(setup.openMetrics ? { openMetrics: true } : {}),
+      ...(setup.now ? { now: setup.now } : {}),
+    });
+    cleanup.defer(() => service[Symbol.asyncDispose]());
+    const listener = await listen(service, { host: "127.0.0.1", port: 0 });
+    cleanup.defer(() => listener.end());
+    return new TestService({ service, manager, listener, tokens, stateDir }, cleanup.move());
+  }
+
+  /** A client with a token of its own. */
+  async client(
+    name: string,
+    options: { scopes?: Scope[]; sessions?: number; expiresMs?: number } = {},
+  ): Promise<TestClient> {
+    const { scopes = ["run"], sessions = 20, expiresMs } = options;
+    const { token } = await this.tokens.create({ name, scopes, sessions, expiresMs }, Date.now());
+    return new TestClient(this.listener.url, token);
+  }
+
+  anonymous(): TestClient {
+    return new TestClient(this.listener.url, undefined);
+  }
+
+  /** A bare connection, for what no client would send. */
+  socket(): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(this.listener.port, "127.0.0.1", () => resolve(socket));
+      socket.once("error", reject);
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#cleanup[Symbol.asyncDispose]();
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose schemas are tested elsewhere
+  readonly json: any;
+}
+
+export class TestClient {
+  readonly url: string;
+  readonly token: string | undefined;
+
+  constructor(url: string, token: string | undefined) {
+    this.url = url;
+    this.token = token;
+  }
+
+  get headers(): Record<string, string> {
+    return this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
+  }
+
+  fetch(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+    return fetch(path.startsWith("http") ? path : `${this.url}${path}`, {
+      ...init,
+      headers: { ...this.headers, ...init.headers },
+    });
+  }
+
+  /** Sends JSON where there is a body, and reads the whole answer. */
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+    const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    const response = await this.fetch(path, { method, ...json, headers: { ...type, ...headers } });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+  }
+
+  async session(id?: string): Promise<string> {
+    const { json } = await this.call("POST", "/v1/sessions", id === undefined ? {} : { id });
+    return json.id;
+  }
+
+  run(session: string, code: string, more: object = {}): Promise<Answer> {
+    return this.call("POST", `/v1/sessions/${session}/runs`, { code, ...more });
+  }
+}
+
+/** Events as they come, until the stream ends. */
+export async function* eventsOf(
+  response: Response,
+): AsyncGenerator<{ id: string | undefined; event: string; data: Record<string, unknown> }> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+      const lines = text.slice(0, end).split("\n");
+      text = text.slice(end + 2);
+      const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const event = field("event");
+      if (event !== undefined) yield { id: field("id"), event, data: JSON.parse(field("data") ?? "{}") };
+    }
+  }
+}

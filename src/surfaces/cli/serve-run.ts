@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
+import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
@@ -28,6 +30,8 @@ import { codecellVersion } from "./version.ts";
 const defaultPort = "7410";
 /** What the saving and the ending of cells may take after the drain. */
 const leaveWithinMs = 20_000;
+/** What the last answers may take after everything was stopped. */
+const flushMs = 2_000;
 
 /** Serves until a signal, then drains, saves and leaves. */
 export async function serveHttp(argv: readonly string[], context: CommandContext): Promise<number> {
@@ -133,12 +137,14 @@ async function announce(
 /** New work is refused at once; what goes on gets its time, then it is stopped, and who waits for it is told. */
 async function leave(service: HttpService, listener: Listener, drainMs: number): Promise<void> {
   listener.stop();
-  let timer: NodeJS.Timeout | undefined;
-  const timeUp = new Promise((resolve) => {
-    timer = setTimeout(resolve, drainMs);
-  });
-  await Promise.race([service.drain(), timeUp]);
-  clearTimeout(timer);
+  await drained(service, drainMs);
+  await service[Symbol.asyncDispose]();
+  await drained(service, flushMs);
+}
+
+async function drained(service: HttpService, withinMs: number): Promise<void> {
+  using limit = deadline(withinMs);
+  await Promise.race([service.drain(), once(limit.signal, "abort")]);
 }
 
 /** The first signal asks to leave; the next one means at once. */

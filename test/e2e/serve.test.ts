@@ -1,0 +1,157 @@
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eventsOf, TestClient } from "../support/http-service.ts";
+import { availableRunners, CodecellProcess, codecell, launcher, living } from "./codecell-process.ts";
+
+const hasProcess = (await availableRunners()).includes("process");
+
+let directory: string;
+let servers: CodecellProcess[];
+beforeEach(async () => {
+  servers = [];
+  directory = await mkdtemp(join(tmpdir(), "codecell-serve-"));
+  await chmod(directory, 0o711); // as root, cells run under another uid and pass through
+});
+afterEach(async () => {
+  for (const { child, finished } of servers) {
+    child.kill("SIGKILL");
+    await finished;
+  }
+  await rm(directory, { recursive: true, force: true });
+});
+
+const place = () => ["--state-dir", join(directory, "state"), "--runtime-dir", join(directory, "run")];
+const environment = { CODECELL_TOKEN: "", CODECELL_POLICY: "", XDG_RUNTIME_DIR: "" };
+
+/** Starts a service on a free port and waits until it says where. */
+async function serve(args: readonly string[] = [], env: Record<string, string> = {}) {
+  const argv = ["serve", "--port", "0", "--json", ...place(), ...args];
+  const server = new CodecellProcess(launcher, argv, { cwd: directory, env: { ...environment, ...env } });
+  servers.push(server);
+  const facts = await new Promise<{ url: string; token?: string; token_file?: string }>((resolve, reject) => {
+    server.child.stdout?.once("data", (bytes) => resolve(JSON.parse(String(bytes))));
+    void server.finished.then((end) => reject(new Error(JSON.stringify(end))));
+  });
+  return { server, facts, client: new TestClient(facts.url, facts.token) };
+}
+
+async function newToken(name: string, args: readonly string[] = []): Promise<string> {
+  const state = place().slice(0, 2);
+  const { stdout } = await codecell(["token", "create", "--name", name, ...state, ...args], { env: environment });
+  return stdout.trim();
+}
+
+async function policyFile(text: string): Promise<string[]> {
+  const path = join(directory, "sandbox.policy.yaml");
+  await writeFile(path, text);
+  return ["--policy", path];
+}
+
+describe("codecell token", () => {
+  test("makes, lists, renews and removes tokens, and shows each once", async () => {
+    const first = await newToken("alice", ["--scopes", "run,metrics", "--sessions", "2", "--expires", "30d"]);
+    expect(first).toMatch(/^cc_[\w-]{43}$/);
+    const token = (...argv: string[]) => codecell(["token", ...argv, ...place().slice(0, 2)], { env: environment });
+    const listed = await token("ls", "--json");
+    expect(JSON.parse(listed.stdout).tokens).toMatchObject([
+      { name: "alice", scopes: ["run", "metrics"], sessions: 2, namespace: expect.stringMatching(/^ns-/) },
+    ]);
+    expect(listed.stdout).not.toContain(first);
+    expect((await token("ls")).stdout).toContain("alice");
+    expect((await token("rotate", "alice")).stdout.trim()).not.toBe(first);
+    expect((await token("rm", "alice")).stdout).toBe("removed alice\n");
+    const again = await token("rm", "alice");
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("codecell token ls") });
+  });
+});
+
+describe("codecell serve", () => {
+  test("prints the OpenAPI document without starting anything", async () => {
+    const { code, stdout } = await codecell(["serve", "--print-openapi"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ openapi: "3.1.0", paths: { "/v1/sessions": {} } });
+  });
+
+  test("refuses an address that others reach while there is no token, and says how to do it well", async () => {
+    const refused = await codecell(["serve", "--host", "0.0.0.0", "--port", "0", ...place()], { env: environment });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/no token.*other machines[\s\S]*token create[\s\S]*TLS/);
+  });
+
+  test("refuses one writable directory for several tokens", async () => {
+    await newToken("alice");
+    const policy = await policyFile(`fs:\n  workspace: ${directory}\n`);
+    const refused = await codecell(["serve", "--port", "0", ...place(), ...policy], { env: environment });
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("share one writable directory") });
+  });
+});
+
+describe.skipIf(!hasProcess)("a running service", () => {
+  test("makes a token for its start where there is none, and takes it away at the end", async () => {
+    const { server, facts, client } = await serve(["--runner", "process"]);
+    expect(facts.token).toMatch(/^cc_/);
+    await client.session("s");
+    expect((await client.run("s", "1 + 1")).json.result).toBe("2");
+    server.child.kill("SIGTERM");
+    expect((await server.finished).code).toBe(0);
+    await expect(readdir(facts.token_file ?? "")).rejects.toThrow(/ENOENT/);
+  });
+
+  test("takes one token of the environment", async () => {
+    const token = "a-token-of-the-environment";
+    const { facts } = await serve(["--runner", "process"], { CODECELL_TOKEN: token });
+    expect(facts.token).toBeUndefined();
+    expect((await new TestClient(facts.url, token).call("GET", "/metrics")).status).toBe(200);
+    expect((await new TestClient(facts.url, "something-else-of-it").call("GET", "/metrics")).status).toBe(401);
+  });
+
+  test("ends well on SIGTERM: what runs ends, what persists is saved, no process is left", async () => {
+    const policy = await policyFile("session:\n  persist: true\n");
+    const token = await newToken("alice");
+    const first = await serve(["--runner", "process", ...policy]);
+    const client = new TestClient(first.facts.url, token);
+    await client.session("kept");
+    await client.run("kept", "open('file.txt', 'w').write('on disk'); x = 41");
+    const stream = await client.fetch("/v1/sessions/kept/runs", {
+      ...{ method: "POST", headers: { accept: "text/event-stream", "content-type": "application/json" } },
+      body: JSON.stringify({ code: "import time\nprint('go', flush=True)\ntime.sleep(1)\nx += 1\nprint('done')" }),
+    });
+    const events = eventsOf(stream);
+    while ((await events.next()).value?.event !== "stdout");
+    const below = first.server.descendants();
+    expect(below.length).toBeGreaterThan(0);
+    first.server.child.kill("SIGTERM");
+    await first.server.printed("waiting for what runs");
+    const rest = [];
+    for await (const event of events) rest.push(event);
+    expect(rest.at(-1)).toMatchObject({ event: "result", data: { status: "ok", stdout: "go\ndone\n" } });
+    expect((await first.server.finished).code).toBe(0);
+    expect(living(below)).toEqual([]);
+
+    const second = await serve(["--runner", "process", ...policy]);
+    const again = new TestClient(second.facts.url, token);
+    expect((await again.call("GET", "/v1/sessions")).json.sessions).toMatchObject([{ id: "kept", state: "saved" }]);
+    expect((await again.run("kept", "x, open('file.txt').read()")).json.result).toBe("(42, 'on disk')");
+    const stranger = new TestClient(second.facts.url, await newToken("bob"));
+    expect((await stranger.call("GET", "/v1/sessions")).json.sessions).toEqual([]);
+    expect((await stranger.call("GET", "/v1/sessions/kept")).status).toBe(404);
+  });
+
+  test("stops what does not end within --drain", async () => {
+    const { server, client } = await serve(["--runner", "process", "--drain", "200ms"]);
+    await client.session("s");
+    const stream = await client.fetch("/v1/sessions/s/runs", {
+      ...{ method: "POST", headers: { accept: "text/event-stream", "content-type": "application/json" } },
+      body: JSON.stringify({ code: "print('go', flush=True)\nwhile True: pass" }),
+    });
+    const events = eventsOf(stream);
+    while ((await events.next()).value?.event !== "stdout");
+    server.child.kill("SIGTERM");
+    const rest = [];
+    for await (const event of events) rest.push(event);
+    expect(rest.at(-1)).toMatchObject({ event: "result", data: { status: "cancelled" } });
+    expect((await server.finished).code).toBe(0);
+  });
+});

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { processRunner } from "../../src/runners/process/runner.ts";
+import { examplesOf, outputPattern } from "../support/doc-examples.ts";
 import { availableRunners, launcher, root } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -15,7 +16,7 @@ const runners = await availableRunners();
 const pages = await Promise.all(
   ["README.md", "docs/cli.md"].map(async (page) => ({
     page,
-    examples: examplesOf(await readFile(join(root, page), "utf8")),
+    examples: examplesOf(await readFile(join(root, page), "utf8"), runners),
   })),
 );
 
@@ -40,7 +41,7 @@ for (const { page, examples } of pages) {
     `${page}: $command`,
     async ({ command, output }) => {
       const shown = await shell(command);
-      if (output !== "") expect(shown).toMatch(pattern(output));
+      if (output !== "") expect(shown).toMatch(outputPattern(output));
     },
   );
 }
@@ -51,25 +52,4 @@ function shell(command: string): Promise<string> {
   return new Promise((resolve) => {
     execFile("/bin/sh", ["-c", `{ ${command}\n} 2>&1`], { cwd, env }, (_error, stdout) => resolve(stdout.trimEnd()));
   });
-}
-
-function examplesOf(text: string): { command: string; output: string }[] {
-  const blocks = [...text.matchAll(/^```console runnable(?: (\w+))?\n([\s\S]*?)^```$/gm)]
-    .filter(([, runner]) => runner === undefined || runners.includes(runner))
-    .map((match) => match[2] ?? "");
-  return blocks.flatMap((block) =>
-    block
-      .split(/^\$ /m)
-      .slice(1)
-      .map((example) => {
-        const [command = "", ...output] = example.split("\n");
-        return { command, output: output.join("\n").trimEnd() };
-      }),
-  );
-}
-
-/** `…` in the page stands for anything. */
-function pattern(output: string): RegExp {
-  const parts = output.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join("[\\s\\S]*")}$`);
 }

@@ -2,6 +2,7 @@
 import { bulk, output } from "./bulk.js";
 import { coldStart } from "./cold-start.js";
 import { containers } from "./containers.js";
+import { http } from "./http.js";
 import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
 import { checkpoints, manyLives, pool } from "./sessions.js";
@@ -20,6 +21,7 @@ const suites = {
   "many-lives": manyLives,
   mcp,
   containers,
+  http,
 };
 const words = process.argv.slice(2);
 const asJson = words.includes("--json");

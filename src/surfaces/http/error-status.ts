@@ -30,6 +30,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   file_refused: 403,
   too_large: 413,
   aborted: 499,
+  audit_failed: 503,
   internal: 500,
 };
 

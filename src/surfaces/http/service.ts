@@ -206,7 +206,7 @@ export class HttpService implements AsyncDisposable {
 
   async #caller(request: IncomingMessage): Promise<Caller> {
     const token = await this.#tokens.find(request.headers.authorization, this.now());
-    this.#tenants.keepOnly(await this.#tokens.all());
+    this.#tenants.keepOnly(this.#tokens.current);
     if (token) return { token, tenant: this.#tenants.of(token) };
     throw new HttpError("unauthorized", "a valid token is needed", {
       hint: "send it as `Authorization: Bearer TOKEN`",

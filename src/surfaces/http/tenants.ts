@@ -14,6 +14,7 @@ export class Tenants implements AsyncDisposable {
   readonly #manager: SessionManager;
   readonly #logger: Logger;
   readonly #tenants = new Map<string, Tenant>();
+  #known: readonly TokenRecord[] = [];
 
   constructor(defaults: TenantDefaults) {
     this.#defaults = defaults;
@@ -36,6 +37,8 @@ export class Tenants implements AsyncDisposable {
 
   /** Whose token was removed loses what runs: a revoked token must not leave a program behind that goes on for days. */
   keepOnly(tokens: readonly TokenRecord[]): void {
+    if (tokens === this.#known) return;
+    this.#known = tokens;
     const namespaces = new Set(tokens.map(({ namespace }) => namespace));
     for (const [namespace, tenant] of this.#tenants) {
       if (namespaces.has(namespace)) continue;

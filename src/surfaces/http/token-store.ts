@@ -71,6 +71,11 @@ export class TokenStore {
     return this.#path !== undefined;
   }
 
+  /** Every token as it was when the file was last looked at; the same array as long as it is unchanged. */
+  get current(): readonly TokenRecord[] {
+    return this.#path === undefined ? this.#fixed : this.#records;
+  }
+
   /** Every token as the file has it now. */
   async all(): Promise<readonly TokenRecord[]> {
     if (this.#path === undefined) return this.#fixed;
@@ -79,7 +84,7 @@ export class TokenStore {
       throw new CodecellError("usage", `the tokens cannot be read: ${messageOf(error)}`);
     });
     if (!file) {
-      this.#records = [];
+      if (this.#seen !== "") this.#records = [];
       this.#seen = "";
       return this.#records;
     }

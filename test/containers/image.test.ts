@@ -15,8 +15,9 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
     const { code, stdout, stderr } = inject("containers").build ?? { code: null, stdout: "", stderr: "" };
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ image: defaultImage(), engine: "docker" });
-    // an engine that was there before the tests may have had the image
-    if (JSON.parse(stdout).outcome === "built") expect(stderr).toMatch(/debootstrap[\s\S]*step 1 of \d+[\s\S]*apt-get/);
+    // an engine that was there before the tests may have had the image, or its base
+    if (process.env.CODECELL_TEST_DOCKER === undefined)
+      expect(stderr).toMatch(/debootstrap[\s\S]*step 1 of \d+[\s\S]*apt-get/);
   });
 
   test("builds the same recipe once", async () => {

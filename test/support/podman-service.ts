@@ -16,7 +16,7 @@ export async function startPodman(directory: string): Promise<EngineProcess & { 
   const service = await startEngineProcess(
     [
       "podman",
-      ...["--root", at("root"), "--runroot", at("run"), "--tmpdir", at("tmp")],
+      ...["--root", at("storage"), "--runroot", at("run"), "--tmpdir", at("tmp")],
       ...["--runtime", "runc", "--cgroup-manager", "cgroupfs", "--log-level", "warn"],
       ...["system", "service", "--time=0", `unix://${socket}`],
     ],

@@ -16,6 +16,7 @@ import { routes } from "../http/routes.ts";
 import { HttpService } from "../http/service.ts";
 import { parseArguments } from "./arguments.ts";
 import type { CommandContext } from "./command.ts";
+import { commandAudit } from "./command-audit.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import { jsonText } from "./json-text.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
@@ -70,12 +71,14 @@ async function start(flags: ServeFlags, { terminal, runners }: CommandContext, {
   const host = flags.host ?? "127.0.0.1";
   const port = parsePort(flags.port ?? defaultPort);
   const publicUrl = flags["public-url"] === undefined ? undefined : parsePublicUrl(flags["public-url"]);
-  const { policy } = await effectivePolicy(flags, terminal);
+  const effective = await effectivePolicy(flags, terminal);
+  const { policy } = effective;
   assertPrivate(policy, tokens.store.isShared);
   const named = flags["runtime-dir"];
   const stateDir = stateDirOf(flags, terminal);
   const manager = await SessionManager.open({
     ...{ policy, runners: runners(logger), stateDir, logger },
+    audit: await commandAudit(effective, flags, terminal, logger),
     ...(named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) }),
   }).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);

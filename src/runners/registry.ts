@@ -72,7 +72,7 @@ async function consider(
       error: new CodecellError("policy_refused", reason, { hint }),
     };
   }
-  const probe = await runner.probe();
+  const probe = await runner.probe({ isWanted: policy.isolation.runner === runner.name });
   if (!probe.available) {
     const { reason, hint } = probe;
     const error = new CodecellError("runner_unavailable", `the ${runner.name} runner is not available: ${reason}`, {

@@ -80,6 +80,11 @@ export interface Cell extends AsyncDisposable {
   usage(): Promise<CellUsage>;
 }
 
+export interface ProbeOptions {
+  /** the policy names this runner: what it needs may be started, which takes longer than a look */
+  readonly isWanted?: boolean;
+}
+
 export interface StartOptions {
   readonly signal?: AbortSignal;
 }
@@ -90,7 +95,7 @@ export interface SandboxRunner extends AsyncDisposable {
   /** whether `CellSpec.workspace` can be held; elsewhere files live in the cell alone */
   readonly takesWorkspace: boolean;
   /** Answers within two seconds whatever the host does: available, or the reason and the exact fix. */
-  probe(): Promise<Probe>;
+  probe(options?: ProbeOptions): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */
   plan(policy: Policy): Promise<EnforcementPlan>;
   /** Refuses with `policy_refused` when the plan refuses a rule; never weakens a policy. */

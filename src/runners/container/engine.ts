@@ -51,7 +51,7 @@ export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promis
   return {
     available: false,
     reason: reasons.length > 0 ? reasons.join("; ") : `no ${wanted} answers here`,
-    hint: "start Docker or Podman, or set DOCKER_HOST to the socket where one listens",
+    hint: "start Docker or Podman, set DOCKER_HOST to the socket where one listens, or name isolation.runner: container to have Podman started",
   };
 }
 

@@ -17,7 +17,16 @@ import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
-import type { Cell, CellSpec, Guarantee, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import type {
+  Cell,
+  CellSpec,
+  Guarantee,
+  KernelSetup,
+  Probe,
+  ProbeOptions,
+  SandboxRunner,
+  StartOptions,
+} from "../runner.ts";
 import { usageReader } from "./cell-usage.ts";
 import { type StartedContainer, startContainer } from "./container.ts";
 import { containerSpec, type identityFiles } from "./container-spec.ts";
@@ -121,6 +130,7 @@ class ContainerRunner implements SandboxRunner {
   /** the engine that answered last; forgotten when it fails us */
   #known: Engine | undefined;
   #podman: PodmanService | undefined;
+  #startsPodman = false;
   #cells = 0;
 
   constructor(kind: Kind, options: ContainerRunnerOptions) {
@@ -131,7 +141,8 @@ class ContainerRunner implements SandboxRunner {
     this.#removals = new Removals(this.#logger);
   }
 
-  async probe(): Promise<Probe> {
+  async probe({ isWanted = false }: ProbeOptions = {}): Promise<Probe> {
+    this.#startsPodman ||= isWanted;
     const found = await this.#engine();
     if (!found.available) return found;
     const { engine } = found;
@@ -248,6 +259,7 @@ class ContainerRunner implements SandboxRunner {
     const isNamed = facts.env.DOCKER_HOST !== undefined || facts.env.CONTAINER_HOST !== undefined;
     // Who named an engine wants that one, and other runtimes are registered with Docker.
     if (found.available || isNamed || this.#options.engine === "docker" || this.#kind.runtime) return found;
+    if (!this.#startsPodman) return found;
     const podman = await this.#ownPodman(facts);
     return podman ? { available: true, engine: podman } : found;
   }

@@ -39,7 +39,9 @@ export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, s
 /** What is around us, and what to do about it where it may be why a runner does not start. */
 function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], width: number): string[] {
   if (outer === undefined) return [];
-  const isInTheWay = runners.some(({ probe }) => probe !== "not in this version" && !probe.available);
+  const isInTheWay = runners.some(
+    ({ name, probe }) => name === "process" && probe !== "not in this version" && !probe.available,
+  );
   const text = `codecell runs inside ${outer.name}${isInTheWay ? `: ${outer.remedy}` : ""}`;
   return ["", ...wrapText(text, Math.max(40, width))];
 }

@@ -10,8 +10,9 @@ const mayImport: Record<string, readonly string[]> = {
   audit: ["lib"],
   kernel: ["lib"],
   artifacts: ["lib", "policy"],
+  egress: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
-  sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit"],
+  sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
   surfaces: ["lib", "policy", "audit", "runners", "artifacts", "sessions"],
 };
 

@@ -57,6 +57,11 @@ export function closedAddress(address: string): string | undefined {
   return namedV6.find(isIn)?.[2] ?? "reserved";
 }
 
+/** Whether two spellings are one address. */
+export function isSameAddress(a: string, b: string): boolean {
+  return a === b || (isIPv6(a) && isIPv6(b) && v6Number(a) === v6Number(b));
+}
+
 function sharesPrefix(a: bigint, b: bigint, prefix: number, width: number): boolean {
   const shift = BigInt(width - prefix);
   return a >> shift === b >> shift;

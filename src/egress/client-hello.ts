@@ -1,0 +1,124 @@
+/** What the first bytes of a client say about TLS. */
+export type HelloVerdict =
+  | { readonly kind: "more" }
+  | { readonly kind: "not_tls" }
+  | { readonly kind: "hello"; readonly serverName: string | undefined; readonly isEncrypted: boolean }
+  | { readonly kind: "malformed"; readonly why: string };
+
+/** A hello with post-quantum keys has about 2 KB; what is longer than this is no hello. */
+export const maxHelloBytes = 64 * 1024;
+
+const handshakeRecord = 22;
+const clientHello = 1;
+const extension = { serverName: 0, encryptedHello: 0xfe0d } as const;
+const maxRecordBytes = 16_384;
+
+/**
+ * Reads the server name from a ClientHello, across TCP segments and across TLS records: servers accept a hello that is
+ * cut into records of one byte, so a reader that looks at the first record alone can be led past the check.
+ */
+export function readClientHello(bytes: Buffer): HelloVerdict {
+  if (bytes.length === 0) return { kind: "more" };
+  if (bytes[0] !== handshakeRecord) return { kind: "not_tls" };
+  const message = handshakeMessage(bytes);
+  if (typeof message === "string") return { kind: "malformed", why: message };
+  if (message === undefined) {
+    return bytes.length >= maxHelloBytes ? { kind: "malformed", why: "the TLS hello is too long" } : { kind: "more" };
+  }
+  try {
+    return readExtensions(new Cursor(message));
+  } catch (error) {
+    if (error instanceof BadHello) return { kind: "malformed", why: error.message };
+    throw error;
+  }
+}
+
+/** The body of the first handshake message; undefined while bytes are missing, text when it can never be one. */
+function handshakeMessage(bytes: Buffer): Buffer | string | undefined {
+  const parts: Buffer[] = [];
+  let gathered = 0;
+  for (let at = 0; at < bytes.length; ) {
+    if (bytes[at] !== handshakeRecord) return "another TLS record came before the end of the hello";
+    if (bytes.length - at < 5) return undefined;
+    if (bytes[at + 1] !== 3) return "not a version of TLS";
+    const length = bytes.readUInt16BE(at + 3);
+    if (length === 0 || length > maxRecordBytes) return "a TLS record of a forbidden length";
+    const part = bytes.subarray(at + 5, at + 5 + length);
+    parts.push(part);
+    gathered += part.length;
+    at += 5 + length;
+    if (gathered >= 4) {
+      const all = Buffer.concat(parts);
+      if (all[0] !== clientHello) return "the first TLS message is no ClientHello";
+      const size = all.readUIntBE(1, 3);
+      if (size > maxHelloBytes) return "the TLS hello is too long";
+      if (gathered >= 4 + size) return all.subarray(4, 4 + size);
+    }
+    if (part.length < length) return undefined;
+  }
+  return undefined;
+}
+
+function readExtensions(cursor: Cursor): HelloVerdict {
+  cursor.skip(2 + 32); // version, random
+  cursor.skip(cursor.byte()); // session
+  cursor.skip(cursor.short()); // cipher suites
+  cursor.skip(cursor.byte()); // compression
+  if (cursor.left === 0) return { kind: "hello", serverName: undefined, isEncrypted: false };
+  if (cursor.short() !== cursor.left) throw new BadHello("bytes after the TLS extensions");
+  const seen = new Set<number>();
+  let serverName: string | undefined;
+  while (cursor.left > 0) {
+    const type = cursor.short();
+    const content = cursor.take(cursor.short());
+    // Two parsers may disagree on which of two counts.
+    if (seen.has(type)) throw new BadHello("a TLS extension appears twice");
+    seen.add(type);
+    if (type === extension.serverName) serverName = readServerName(new Cursor(content));
+  }
+  return { kind: "hello", serverName, isEncrypted: seen.has(extension.encryptedHello) };
+}
+
+/** Exactly one name, of the only type there is. */
+function readServerName(cursor: Cursor): string {
+  if (cursor.short() !== cursor.left) throw new BadHello("a malformed TLS server name");
+  if (cursor.byte() !== 0) throw new BadHello("a TLS server name of an unknown type");
+  const name = cursor.take(cursor.short()).toString("latin1");
+  if (cursor.left > 0) throw new BadHello("more than one TLS server name");
+  if (!/^[A-Za-z0-9._-]{1,253}$/.test(name)) throw new BadHello("a TLS server name with forbidden characters");
+  return name.toLowerCase();
+}
+
+class BadHello extends Error {}
+
+/** Reads numbers and pieces, never past the end. */
+class Cursor {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  take(count: number): Buffer {
+    if (count > this.left) throw new BadHello("the TLS hello ends too early");
+    this.#at += count;
+    return this.#bytes.subarray(this.#at - count, this.#at);
+  }
+
+  skip(count: number): void {
+    this.take(count);
+  }
+
+  byte(): number {
+    return this.take(1).readUInt8(0);
+  }
+
+  short(): number {
+    return this.take(2).readUInt16BE(0);
+  }
+}

@@ -1,0 +1,60 @@
+import type { EgressRequest } from "./decide.ts";
+
+/** One request or tunnel that was allowed, from the decision to its end. */
+export class Exchange {
+  readonly id: number;
+  readonly request: EgressRequest;
+  sentBytes = 0;
+  receivedBytes = 0;
+  /** what `report` told last */
+  reportedBytes = 0;
+  /** a connection to the server exists, and the record says so */
+  isConnected = false;
+  readonly #onBytes: (exchange: Exchange) => void;
+  readonly #onEnd: (exchange: Exchange, failure: string | undefined) => void;
+  #stop: (() => void) | undefined;
+  #hasEnded = false;
+
+  constructor(
+    id: number,
+    request: EgressRequest,
+    on: { bytes: (exchange: Exchange) => void; end: (exchange: Exchange, failure: string | undefined) => void },
+  ) {
+    this.id = id;
+    this.request = request;
+    this.#onBytes = on.bytes;
+    this.#onEnd = on.end;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  sent(bytes: number): void {
+    this.sentBytes += bytes;
+    this.#onBytes(this);
+  }
+
+  received(bytes: number): void {
+    this.receivedBytes += bytes;
+    this.#onBytes(this);
+  }
+
+  /** How to cut it when the policy changes or a limit is reached. */
+  stopsBy(stop: () => void): void {
+    this.#stop = stop;
+    if (this.#hasEnded) stop();
+  }
+
+  /** Cuts it now. */
+  cut(reason: string): void {
+    this.end(reason);
+    this.#stop?.();
+  }
+
+  end(failure?: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#onEnd(this, failure);
+  }
+}

@@ -1,0 +1,237 @@
+import { createServer, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { connectRequest } from "./connect.ts";
+import {
+  type Denial,
+  decide,
+  deny,
+  type EgressRequest,
+  type EgressRules,
+  malformed,
+  type Permission,
+} from "./decide.ts";
+import { type Dialled, dial } from "./dial.ts";
+import type { OnEgressEvent } from "./events.ts";
+import { Exchange } from "./exchange.ts";
+import { forwardRequest } from "./forward.ts";
+import { defaultLimits, type EgressLimits } from "./limits.ts";
+import type { ProxyContext } from "./proxy-context.ts";
+import { rawRefusal } from "./refusal-text.ts";
+import { RequestRate } from "./request-rate.ts";
+import { type Resolve, resolveOnHost } from "./resolver.ts";
+import { sayGoodbye } from "./say-goodbye.ts";
+import { socksVersion } from "./socks.ts";
+import { socksConnection } from "./socks-connection.ts";
+
+export interface EgressProxyOptions {
+  readonly rules: EgressRules;
+  readonly onEvent: OnEgressEvent;
+  readonly resolve?: Resolve;
+  readonly limits?: Partial<EgressLimits>;
+}
+
+interface Client {
+  /** being answered */
+  requests: number;
+  /** runs while none is */
+  timer: NodeJS.Timeout | undefined;
+}
+
+const maxHeadBytes = 32 * 1024;
+
+/** The proxy of one session: takes connections, wherever they come from, and lets out what the rules allow. */
+export class EgressProxy implements ProxyContext {
+  readonly limits: EgressLimits;
+  readonly #onEvent: OnEgressEvent;
+  readonly #resolve: Resolve;
+  readonly #rate: RequestRate;
+  readonly #server: Server;
+  readonly #tellRate: RequestRate;
+  readonly #clients = new Map<Duplex, Client>();
+  readonly #exchanges = new Set<Exchange>();
+  readonly #total = { sentBytes: 0, receivedBytes: 0 };
+  #rules: EgressRules;
+  #exchangeCount = 0;
+  #limitToldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: EgressProxyOptions) {
+    this.limits = { ...defaultLimits, ...options.limits };
+    this.#rules = options.rules;
+    this.#onEvent = options.onEvent;
+    this.#resolve = options.resolve ?? resolveOnHost;
+    this.#rate = new RequestRate(this.limits);
+    this.#tellRate = new RequestRate({ requestsPerSecond: 20, burst: 500 });
+    this.#server = this.#makeServer();
+  }
+
+  /** Serves one client. */
+  accept(client: Duplex): void {
+    client.on("error", () => {}); // without a listener, a client that resets would end the process
+    if (this.#clients.size >= this.limits.connections) {
+      const denial = this.#limit(`${this.limits.connections} connections are open already`);
+      sayGoodbye(client, rawRefusal(503, denial));
+      return;
+    }
+    this.#clients.set(client, { requests: 1, timer: undefined });
+    client.once("close", () => {
+      clearTimeout(this.#clients.get(client)?.timer);
+      this.#clients.delete(client);
+    });
+    this.#requestWent(client);
+    client.once("readable", () => {
+      const first: Buffer | null = client.read();
+      if (first === null) return void client.destroy();
+      if (first[0] === socksVersion) {
+        void socksConnection(client, first, this)
+          .catch(() => client.destroy())
+          .finally(() => this.#requestCame(client));
+        return;
+      }
+      client.unshift(first);
+      this.#server.emit("connection", client);
+    });
+  }
+
+  /** Puts other rules in force: what they do not allow ends now. */
+  update(rules: EgressRules): void {
+    this.#rules = rules;
+    for (const exchange of [...this.#exchanges]) {
+      const verdict = decide(exchange.request, rules);
+      if (verdict.allow) continue;
+      this.refuse(exchange.request, verdict);
+      exchange.cut(verdict.reason);
+    }
+  }
+
+  /** Tells about bytes since the last report. */
+  report(): void {
+    for (const exchange of this.#exchanges) {
+      const bytes = exchange.sentBytes + exchange.receivedBytes;
+      if (bytes === exchange.reportedBytes) continue;
+      exchange.reportedBytes = bytes;
+      this.#tell("progress", exchange);
+    }
+  }
+
+  close(): void {
+    for (const client of this.#clients.keys()) client.destroy();
+    for (const exchange of [...this.#exchanges]) exchange.cut("the session ended");
+  }
+
+  ask(request: EgressRequest): Permission | Denial {
+    if (!this.#rate.take()) return this.#limit("too many requests", request);
+    const { sentBytes, receivedBytes } = this.limits;
+    if (this.#total.sentBytes >= sentBytes || this.#total.receivedBytes >= receivedBytes)
+      return this.#limit("the session has used up what it may send or receive", request);
+    const verdict = decide(request, this.#rules);
+    if (!verdict.allow) this.refuse(request, verdict);
+    return verdict;
+  }
+
+  refuse({ host, port, via }: EgressRequest, denial: Denial, address?: string): void {
+    if (!this.#tellRate.take()) return; // a flood of nonsense is not worth a record each
+    const { code, reason, remedy } = denial;
+    this.#onEvent({ type: "denied", via, host, port, code, reason, remedy, ...(address ? { address } : {}) });
+  }
+
+  begin(request: EgressRequest): Exchange {
+    const exchange = new Exchange(++this.#exchangeCount, request, {
+      bytes: () => this.#count(),
+      end: (ended, failure) => {
+        this.#exchanges.delete(ended);
+        this.#total.sentBytes += ended.sentBytes;
+        this.#total.receivedBytes += ended.receivedBytes;
+        if (ended.isConnected) this.#tell("closed", ended, failure);
+      },
+    });
+    this.#exchanges.add(exchange);
+    return exchange;
+  }
+
+  async dial(exchange: Exchange, { rule }: Permission): Promise<Dialled> {
+    const { host, port, via } = exchange.request;
+    const dialled = await dial(exchange.request, this.#resolve, this.limits.connectMs);
+    if (exchange.hasEnded) {
+      if (dialled.kind === "connected") dialled.socket.destroy();
+      return { kind: "failed", reason: "the rules changed" };
+    }
+    if (dialled.kind === "connected") {
+      exchange.isConnected = true;
+      this.#onEvent({ type: "allowed", id: exchange.id, via, host, port, rule });
+      return dialled;
+    }
+    if (dialled.kind === "denied") this.refuse(exchange.request, dialled.denial, dialled.address);
+    else this.#onEvent({ type: "failed", via, host, port, reason: dialled.reason });
+    exchange.end();
+    return dialled;
+  }
+
+  #makeServer(): Server {
+    const server = createServer({ maxHeaderSize: maxHeadBytes, insecureHTTPParser: false });
+    // Node's own timers watch servers that listen; this one is handed its connections, and `#requestWent` watches.
+    Object.assign(server, { timeout: 0, keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 });
+    server.maxHeadersCount = 0; // Node would drop the rest without a word; `readForwardHead` counts
+    server.on("request", (request, answer) => {
+      this.#requestCame(request.socket);
+      answer.once("close", () => this.#requestWent(request.socket));
+      void forwardRequest(request, answer, this).catch(() => request.socket.destroy());
+    });
+    server.on("connect", (request, client: Duplex, early: Buffer) => {
+      this.#requestCame(client);
+      void connectRequest(request.url ?? "", client, early, this).catch(() => client.destroy());
+    });
+    server.on("clientError", (error: NodeJS.ErrnoException, client: Duplex) => {
+      if (!error.code?.startsWith("HPE_")) {
+        client.destroy(); // it went away
+        return;
+      }
+      const denial = malformed("this is not an HTTP request");
+      this.refuse({ host: "", port: 0, via: "http" }, denial);
+      if (client.writable) sayGoodbye(client, rawRefusal(400, denial));
+      else client.destroy();
+    });
+    return server;
+  }
+
+  #requestCame(client: Duplex): void {
+    const known = this.#clients.get(client);
+    if (!known) return;
+    known.requests++;
+    clearTimeout(known.timer);
+  }
+
+  /** Stops clients that hold a place with a request that never comes. */
+  #requestWent(client: Duplex): void {
+    const known = this.#clients.get(client);
+    if (!known || --known.requests > 0) return;
+    known.timer = setTimeout(() => client.destroy(), this.limits.headMs);
+  }
+
+  #count(): void {
+    let { sentBytes, receivedBytes } = this.#total;
+    for (const exchange of this.#exchanges) {
+      sentBytes += exchange.sentBytes;
+      receivedBytes += exchange.receivedBytes;
+    }
+    if (sentBytes <= this.limits.sentBytes && receivedBytes <= this.limits.receivedBytes) return;
+    const denial = this.#limit("the session has used up what it may send or receive");
+    for (const exchange of [...this.#exchanges]) exchange.cut(denial.reason);
+  }
+
+  /** A flood of refusals is recorded once a second. */
+  #limit(reason: string, request: EgressRequest = { host: "", port: 0, via: "connect" }): Denial {
+    const denial = deny("limit", reason, "wait, or use fewer connections and bytes");
+    const now = performance.now();
+    if (now - this.#limitToldAt >= 1000) {
+      this.#limitToldAt = now;
+      this.refuse(request, denial);
+    }
+    return denial;
+  }
+
+  #tell(type: "progress" | "closed", exchange: Exchange, failure?: string): void {
+    const { id, sentBytes, receivedBytes } = exchange;
+    const { host, port } = exchange.request;
+    this.#onEvent({ type, id, host, port, sentBytes, receivedBytes, ...(failure === undefined ? {} : { failure }) });
+  }
+}

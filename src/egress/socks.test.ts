@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { readGreeting, readSocksRequest, socksReply } from "./socks.ts";
+
+const named = (name: string, port = 22) =>
+  Buffer.concat([
+    Buffer.from([5, 1, 0, 3, name.length]),
+    Buffer.from(name, "latin1"),
+    Buffer.from([port >> 8, port & 255]),
+  ]);
+
+test("reads a name with its length, NUL and all", () => {
+  expect(readSocksRequest(named("a\0.good.example"))).toMatchObject({
+    kind: "read",
+    host: "a\0.good.example",
+    port: 22,
+  });
+});
+
+test("waits for every byte", () => {
+  const request = named("good.example");
+  for (let length = 0; length < request.length; length++)
+    expect(readSocksRequest(request.subarray(0, length))).toEqual({ kind: "more" });
+  expect(readGreeting(Buffer.from([5, 2, 0]))).toEqual({ kind: "more" });
+});
+
+test("shows addresses as addresses", () => {
+  expect(readSocksRequest(Buffer.from([5, 1, 0, 1, 127, 0, 0, 1, 0, 80]))).toMatchObject({ host: "127.0.0.1" });
+  const v6 = Buffer.concat([Buffer.from([5, 1, 0, 4]), Buffer.alloc(15), Buffer.from([1, 0, 80])]);
+  expect(readSocksRequest(v6)).toMatchObject({ host: "[0000:0000:0000:0000:0000:0000:0000:0001]" });
+});
+
+test.each([
+  ["BIND", [5, 2, 0, 1, 1, 1, 1, 1, 0, 1], socksReply.commandUnsupported],
+  ["UDP", [5, 3, 0, 1, 1, 1, 1, 1, 0, 1], socksReply.commandUnsupported],
+  ["an unknown address type", [5, 1, 0, 9, 1], socksReply.addressUnsupported],
+  ["another version", [4, 1, 0, 1, 1], socksReply.failure],
+])("refuses %s", (_, bytes, reply) => {
+  expect(readSocksRequest(Buffer.from(bytes))).toMatchObject({ kind: "refused", reply });
+});
+
+test("refuses clients that insist on a password, and other versions", () => {
+  expect(readGreeting(Buffer.from([5, 1, 2]))).toMatchObject({ kind: "refused" });
+  expect(readGreeting(Buffer.from([4, 1]))).toMatchObject({ kind: "refused" });
+});

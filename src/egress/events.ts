@@ -18,7 +18,7 @@ export type EgressEvent =
       readonly host: string;
       readonly port: number;
       /** what the name led to, where that is the reason; for the record, the cell is not told */
-      readonly address?: string;
+      readonly address?: string | undefined;
     } & Pick<Denial, "code" | "reason" | "remedy">)
   /** allowed, and not reached */
   | {
@@ -37,7 +37,7 @@ export type EgressEvent =
       readonly sentBytes: number;
       readonly receivedBytes: number;
       /** why nothing came of it */
-      readonly failure?: string;
+      readonly failure?: string | undefined;
     };
 
 export type OnEgressEvent = (event: EgressEvent) => void;

@@ -1,0 +1,181 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { CodecellError } from "../lib/errors.ts";
+import { type Logger, silentLogger } from "../lib/logger.ts";
+import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
+import type { EgressRules } from "./decide.ts";
+import type { OnEgressEvent } from "./events.ts";
+import type { EgressLimits } from "./limits.ts";
+import { fromProxy, type ToProxy } from "./process-messages.ts";
+import { proxyEntry } from "./proxy-entry.ts";
+import { SessionEgress } from "./session-egress.ts";
+
+export interface EgressOptions {
+  readonly logger?: Logger;
+  readonly runtimeDir?: string;
+  readonly limits?: Partial<EgressLimits>;
+  /**
+   * Addresses of names, instead of what name servers say; the address rules do not ask about them. For tests, and for
+   * programs that embed codecell: no policy reaches this.
+   */
+  readonly fixedAddresses?: Readonly<Record<string, string>>;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly directory: string;
+}
+
+type Answer = (error?: CodecellError) => void;
+
+const answerMs = 10_000;
+const flags = ["--no-addons", "--disallow-code-generation-from-strings", "--max-old-space-size=512"];
+
+/** The proxy's process: started with the first session that has a network, and again when it died. */
+export class EgressProcess implements AsyncDisposable {
+  readonly #options: EgressOptions;
+  readonly #logger: Logger;
+  readonly #sessions = new Map<number, SessionEgress>();
+  readonly #opening = new Map<number, Answer>();
+  readonly #flushing = new Map<number, Answer>();
+  #child: Promise<Child> | undefined;
+  #sessionCount = 0;
+  #flushCount = 0;
+
+  /** Starts nothing. */
+  constructor(options: EgressOptions = {}) {
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  async openSession(rules: EgressRules, onEvent: OnEgressEvent): Promise<SessionEgress> {
+    const number = ++this.#sessionCount;
+    const link = {
+      open: (current: EgressRules) => this.#open(number, current),
+      update: (current: EgressRules) => this.#send({ t: "update", session: number, rules: current }),
+      flush: () => this.#flush(number),
+      close: () => {
+        this.#sessions.delete(number);
+        void this.#send({ t: "close", session: number });
+      },
+    };
+    const session = new SessionEgress(link, rules, onEvent);
+    this.#sessions.set(number, session);
+    try {
+      await session.ready();
+    } catch (error) {
+      await session[Symbol.asyncDispose]();
+      throw error;
+    }
+    return session;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const child = await this.#child?.catch(() => undefined);
+    if (!child || hasExited(child.process)) return;
+    const exit = once(child.process, "exit");
+    child.process.ref();
+    child.process.kill("SIGKILL");
+    await exit;
+    await rm(child.directory, { recursive: true, force: true });
+  }
+
+  async #open(session: number, rules: EgressRules): Promise<string> {
+    this.#child ??= this.#start().catch((error: unknown) => {
+      this.#child = undefined;
+      throw error;
+    });
+    const { directory } = await this.#child;
+    await this.#exchange(this.#opening, session, { t: "open", session, rules });
+    return join(directory, String(session));
+  }
+
+  async #flush(session: number): Promise<void> {
+    if (this.#child === undefined) return;
+    const flush = ++this.#flushCount;
+    await this.#exchange(this.#flushing, flush, { t: "flush", session, flush }).catch(() => {});
+  }
+
+  /** Sends a message and waits for the answer that carries its number. */
+  async #exchange(waiting: Map<number, Answer>, number: number, message: ToProxy): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const answered = new Promise<void>((settle, reject) => {
+      waiting.set(number, (error) => (error ? reject(error) : settle()));
+      timer = setTimeout(() => reject(new CodecellError("internal", "the egress proxy does not answer")), answerMs);
+    });
+    try {
+      await Promise.all([answered, this.#send(message)]);
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(number);
+    }
+  }
+
+  async #send(message: ToProxy): Promise<void> {
+    const child = await this.#child?.catch(() => undefined);
+    if (child?.process.connected) child.process.send(message, () => {});
+  }
+
+  async #start(): Promise<Child> {
+    const entry = proxyEntry();
+    const directory = join(
+      await openRuntimeDirectory(this.#options.runtimeDir),
+      `egress-${randomBytes(6).toString("hex")}`,
+    );
+    await mkdir(directory, { mode: 0o700 });
+    const child = spawn(process.execPath, [...flags, entry], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      // No key of the host is in reach of what reads a cell's bytes. Lookups take threads: a slow one must not stop all.
+      env: { UV_THREADPOOL_SIZE: "16" },
+      cwd: "/",
+    });
+    child.on("message", (message) => this.#receive(message));
+    child.once("exit", (code, signal) => this.#ended(directory, { code, signal }));
+    await once(child, "spawn");
+    child.on("error", () => {});
+    child.unref(); // a program that has nothing else to do may end; the process notices and follows
+    child.channel?.unref();
+    const { fixedAddresses = {}, limits = {} } = this.#options;
+    child.send({ t: "configure", settings: { directory, fixedAddresses, limits } } satisfies ToProxy);
+    return { process: child, directory };
+  }
+
+  #ended(directory: string, how: object): void {
+    this.#child = undefined;
+    this.#logger.info("the egress proxy ended", { ...how });
+    for (const session of this.#sessions.values()) session.lost();
+    const error = new CodecellError("internal", "the egress proxy ended");
+    for (const answer of [...this.#opening.values(), ...this.#flushing.values()]) answer(error);
+    void rm(directory, { recursive: true, force: true });
+  }
+
+  #receive(message: unknown): void {
+    const parsed = fromProxy.safeParse(message);
+    if (!parsed.success) {
+      this.#logger.error("the egress proxy said something that is not part of its protocol", {});
+      return;
+    }
+    const said = parsed.data;
+    switch (said.t) {
+      case "opened":
+        this.#opening.get(said.session)?.();
+        return;
+      case "refused":
+        this.#opening.get(said.session)?.(new CodecellError("internal", `no egress proxy: ${said.reason}`));
+        return;
+      case "event":
+        this.#sessions.get(said.session)?.tell(said.event);
+        return;
+      case "flushed":
+        this.#flushing.get(said.flush)?.();
+        return;
+    }
+  }
+}
+
+function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}

@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { EgressProcess } from "../../src/egress/egress-process.ts";
+import type { EgressEvent } from "../../src/egress/events.ts";
+import type { SessionEgress } from "../../src/egress/session-egress.ts";
+import { hostProcesses } from "../support/process-cells.ts";
+
+const server = createHttpServer((request, answer) => answer.end(`hello ${request.headers.host}`));
+let port = 0;
+let runtimeDir = "";
+let egress: EgressProcess;
+
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  runtimeDir = await mkdtemp(join(tmpdir(), "egress-"));
+  egress = new EgressProcess({ runtimeDir, fixedAddresses: { "good.example": "127.0.0.1" } });
+});
+afterEach(async () => {
+  await egress[Symbol.asyncDispose]();
+  await rm(runtimeDir, { recursive: true, force: true });
+});
+
+/** A connection as a carrier hands it over: the far end is a client's. */
+async function dialled(session: SessionEgress): Promise<Socket> {
+  const hub = createServer({ allowHalfOpen: true }, (near) => session.accept(near));
+  hub.listen(0, "127.0.0.1");
+  await once(hub, "listening");
+  const far = connect({ port: (hub.address() as AddressInfo).port, allowHalfOpen: true });
+  far.on("error", () => {});
+  await once(hub, "connection");
+  hub.close();
+  return far;
+}
+
+async function get(session: SessionEgress, host: string): Promise<string> {
+  const client = await dialled(session);
+  client.write(`GET http://${host}:${port}/ HTTP/1.1\r\nHost: ${host}:${port}\r\nConnection: close\r\n\r\n`);
+  return text(client);
+}
+
+const rules = () => ({ enabled: true, allowlist: [`good.example:${port}`], deny: [] });
+const ownProxies = () =>
+  hostProcesses().filter(
+    ({ command, status }) => command.includes("egress/proxy-process.js") && Number(status.PPid) === process.pid,
+  );
+
+test("carries a session's connections, tells what it decided, and leaves nothing behind", async () => {
+  const events: EgressEvent[] = [];
+  const session = await egress.openSession(rules(), (event) => events.push(event));
+  expect(await get(session, "good.example")).toContain(`hello good.example:${port}`);
+  expect(await get(session, "evil.example")).toMatch(
+    /^HTTP\/1\.1 403 codecell: evil\.example is not in net\.allowlist/,
+  );
+  await session.flush();
+  expect(events.map(({ type, host }) => [type, host])).toEqual(
+    expect.arrayContaining([
+      ["allowed", "good.example"],
+      ["denied", "evil.example"],
+    ]),
+  );
+  await session[Symbol.asyncDispose]();
+  await egress[Symbol.asyncDispose]();
+  expect(await readdir(runtimeDir)).toEqual([]);
+});
+
+test("sessions have rules of their own", async () => {
+  const open = await egress.openSession(rules(), () => {});
+  const shut = await egress.openSession({ ...rules(), allowlist: [] }, () => {});
+  expect(await get(open, "good.example")).toMatch(/^HTTP\/1\.1 200/);
+  expect(await get(shut, "good.example")).toMatch(/^HTTP\/1\.1 403/);
+});
+
+test("other rules hold from the moment they are put in force", async () => {
+  const session = await egress.openSession(rules(), () => {});
+  expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 200/);
+  await session.update({ ...rules(), deny: ["good.example"] });
+  expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
+});
+
+test("a proxy that is killed is started again with the rules in force", async () => {
+  const before = new Set(ownProxies().map(({ pid }) => pid));
+  const session = await egress.openSession(rules(), () => {});
+  await session.update({ ...rules(), deny: ["good.example"] });
+  const [killed] = ownProxies().filter(({ pid }) => !before.has(pid));
+  const hanging = await dialled(session);
+  process.kill(killed?.pid ?? 0, "SIGKILL");
+  hanging.resume();
+  await once(hanging, "end");
+  expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
+});
+
+test("no address rule is lifted for names that nobody fixed", async () => {
+  const session = await egress.openSession(
+    { enabled: true, allowlist: ["localhost.localdomain:1"], deny: [] },
+    () => {},
+  );
+  const client = await dialled(session);
+  client.write("CONNECT localhost.localdomain:1 HTTP/1.1\r\nHost: localhost.localdomain:1\r\n\r\n");
+  expect(await text(client)).toMatch(
+    /^HTTP\/1\.1 (403 codecell: .* closed: loopback|502 codecell: .* could not be resolved)/,
+  );
+});

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -9,12 +9,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { EgressProcess } from "../../src/egress/egress-process.ts";
 import type { EgressEvent } from "../../src/egress/events.ts";
 import type { SessionEgress } from "../../src/egress/session-egress.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
 import { hostProcesses } from "../support/process-cells.ts";
 
 const server = createHttpServer((request, answer) => answer.end(`hello ${request.headers.host}`));
 let port = 0;
 let runtimeDir = "";
 let egress: EgressProcess;
+const log = new EventEmitter();
 
 beforeAll(async () => {
   server.listen(0, "127.0.0.1");
@@ -24,7 +26,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(async () => {
   runtimeDir = await mkdtemp(join(tmpdir(), "egress-"));
-  egress = new EgressProcess({ runtimeDir, fixedAddresses: { "good.example": "127.0.0.1" } });
+  const logger = { ...silentLogger, info: (message: string) => void log.emit(message) };
+  egress = new EgressProcess({ runtimeDir, fixedAddresses: { "good.example": "127.0.0.1" }, logger });
 });
 afterEach(async () => {
   await egress[Symbol.asyncDispose]();
@@ -94,9 +97,11 @@ test("a proxy that is killed is started again with the rules in force", async ()
   await session.update({ ...rules(), deny: ["good.example"] });
   const [killed] = ownProxies().filter(({ pid }) => !before.has(pid));
   const hanging = await dialled(session);
+  const noticed = once(log, "the egress proxy ended");
   process.kill(killed?.pid ?? 0, "SIGKILL");
+  await noticed;
   hanging.resume();
-  await once(hanging, "end");
+  await new Promise((over) => hanging.once("end", over).once("close", over));
   expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
 });
 

@@ -38,6 +38,7 @@ class Supervisor:
         self.branches = {}
         self.guards = {}
         self.config = None
+        self.egress = None  # connections on their way out, where the policy gives the cell a network
         self.memory_due = 0.0
         self.dying = set()  # copies and workers that were killed and are not reaped yet: nothing that a run left behind
         self.spared = 0  # a copy on its way to become a worker
@@ -69,6 +70,8 @@ class Supervisor:
 
     def step(self):
         self.watch()
+        if self.egress is not None:
+            self.egress.watch(self.poll)
         for fd, events in self.poll.poll(self.wait_ms()):
             if fd == self.outlet.fd and events & (select.POLLOUT | select.POLLERR):
                 self.outlet.flush()
@@ -84,6 +87,8 @@ class Supervisor:
                 self.on_guard(fd, events)
             elif fd == self.changes.fd:
                 self.changes.drain()
+            elif self.egress is not None and fd in self.egress.watched:
+                self.egress.on_event(fd, events, self.poll)
             else:
                 self.on_branch_event(fd, events)
         for branch in list(self.branches.values()):
@@ -231,7 +236,13 @@ class Supervisor:
         kind = header["t"]
         if kind == "start":
             self.config = header
+            if header.get("egress"):
+                self.open_egress()
             self.add(Branch(self, 0, header))
+            return
+        if kind[:4] == "net.":
+            if self.egress is not None:
+                self.egress.on_message(kind, header, body, self.poll)
             return
         branch = self.branches.get(header.get("branch", 0))
         if kind == "data":
@@ -244,6 +255,18 @@ class Supervisor:
             branch.on_interrupt(header["id"])
         else:
             branch.on_request(Request(header, bytes(frame)))
+
+    def open_egress(self):
+        """Loaded only where a policy gives a network: every import counts in a cold cell's start."""
+        import resource
+
+        from .egress import Egress
+
+        try:
+            self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        except OSError as error:
+            self.outlet.write(head({"t": "failed", "reason": "the proxy's port could not be opened: %s" % error}))
+            posix._exit(4)
 
     def refuse(self, header):
         """For a branch that is gone."""

@@ -1,7 +1,13 @@
 import type { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
 import { CellFiles } from "./cell-files.ts";
-import { type Branch, KernelConnection, type KernelInfo, type StartConfig } from "./connection.ts";
+import {
+  type Branch,
+  type ConnectionOptions,
+  KernelConnection,
+  type KernelInfo,
+  type StartConfig,
+} from "./connection.ts";
 import { Credit } from "./credit.ts";
 import {
   type CellFile,
@@ -96,9 +102,9 @@ export class KernelClient implements Branch {
   static async connect(
     channel: Duplex,
     config: StartConfig,
-    options: { signal?: AbortSignal; onLost?: OnLost } = {},
+    options: ConnectionOptions & { onLost?: OnLost } = {},
   ): Promise<KernelClient> {
-    const connection = await KernelConnection.open(channel, config, options.signal);
+    const connection = await KernelConnection.open(channel, config, options);
     return new KernelClient(connection, 0, 0, options.onLost ?? (() => {}));
   }
 

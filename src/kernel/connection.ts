@@ -2,7 +2,8 @@ import type { Duplex } from "node:stream";
 import { DeadlinePassed, deadline } from "../lib/deadline.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
-import { type CellMessage, cellMessage, type HostMessage } from "./messages.ts";
+import { type CellMessage, cellMessage, type HostMessage, type NetMessage } from "./messages.ts";
+import { NetStreams } from "./net-streams.ts";
 import { plainDone } from "./plain-done.ts";
 
 export type StartConfig = Omit<Extract<HostMessage, { t: "start" }>, "t">;
@@ -20,6 +21,15 @@ export interface Branch {
   onFailure(error: CodecellError): void;
 }
 
+/** Takes a connection that a program in the cell made to its proxy. */
+export type OnStream = (stream: Duplex) => void;
+
+export interface ConnectionOptions {
+  readonly signal?: AbortSignal;
+  /** gives the cell a way out: present where the policy has a network */
+  readonly onStream?: OnStream;
+}
+
 const startTimeoutMs = 60_000;
 const smallBodyBytes = 64 * 1024;
 
@@ -32,9 +42,11 @@ export class KernelConnection {
   #ready: { resolve: () => void; reject: (error: Error) => void } | undefined;
   #info: KernelInfo = { python: "", languages: [], features: [] };
   #latestBranch = 0;
+  readonly #streams: NetStreams | undefined;
 
-  private constructor(channel: Duplex) {
+  private constructor(channel: Duplex, onStream: OnStream | undefined) {
     this.#channel = channel;
+    this.#streams = onStream && new NetStreams(channel, (message, body) => this.send(0, message, body), onStream);
     channel.on("data", (bytes: Buffer) => this.#receive(bytes));
     channel.on("error", (error) => {
       this.fail(new CodecellError("cell_lost", "the cell's channel broke", { cause: error }));
@@ -44,9 +56,9 @@ export class KernelConnection {
   }
 
   /** Sets the worker up and returns when it is ready for code. */
-  static async open(channel: Duplex, config: StartConfig, signal?: AbortSignal): Promise<KernelConnection> {
-    const connection = new KernelConnection(channel);
-    using limit = deadline(startTimeoutMs, signal);
+  static async open(channel: Duplex, config: StartConfig, options: ConnectionOptions = {}): Promise<KernelConnection> {
+    const connection = new KernelConnection(channel, options.onStream);
+    using limit = deadline(startTimeoutMs, options.signal);
     await new Promise<void>((resolve, reject) => {
       connection.#ready = { resolve, reject };
       limit.signal.addEventListener("abort", () => {
@@ -54,7 +66,7 @@ export class KernelConnection {
         const code = reason instanceof DeadlinePassed ? "cell_start_failed" : "aborted";
         reject(new CodecellError(code, `the start was given up: ${messageOf(reason)}`));
       });
-      connection.send(0, { t: "start", ...config });
+      connection.send(0, { t: "start", ...config, ...(options.onStream ? { egress: true } : {}) });
     });
     return connection;
   }
@@ -106,6 +118,7 @@ export class KernelConnection {
     if (this.#failure) return;
     this.#failure = error;
     this.#ready?.reject(error);
+    this.#streams?.close();
     for (const branch of this.#branches.values()) branch.onFailure(error);
   }
 
@@ -138,10 +151,17 @@ export class KernelConnection {
       // Once user code has run, a cell that reports a failed start is one that was lost.
       const code = this.#ready ? "cell_start_failed" : "cell_lost";
       this.fail(new CodecellError(code, `the cell could not be set up: ${message.reason}`));
+    } else if (isNetMessage(message)) {
+      if (!this.#streams) throw new CodecellError("cell_lost", "the cell speaks of a network that it does not have");
+      this.#streams.receive(message, body);
     } else {
       this.#branches.get(branchOf(header))?.onMessage(message, body);
     }
   }
+}
+
+function isNetMessage(message: CellMessage): message is NetMessage {
+  return message.t.startsWith("net.");
 }
 
 function branchOf(header: unknown): number {

@@ -34,6 +34,8 @@ export type HostMessage =
       recovery: boolean;
       /** watch the sum of resident memory, where no kernel limit does */
       watchMemoryBytes?: number;
+      /** listen for connections to the proxy; they come as `net.*` frames */
+      egress?: boolean;
     }
   /** body: the code, UTF-8 */
   | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number }
@@ -81,7 +83,12 @@ export type HostMessage =
   /** the reply's data is a page of the list, as JSON */
   | { t: "file.list"; id: number; prefix: string; after: string; limit: number; timeoutMs: number }
   /** the receiver of a bulk transfer has taken this many bytes */
-  | { t: "credit"; id: number; bytes: number };
+  | { t: "credit"; id: number; bytes: number }
+  /** a connection of a program to its proxy, by the number that the cell gave it: bytes, no more bytes, the end */
+  | { t: "net.data"; id: number }
+  | { t: "net.end"; id: number }
+  | { t: "net.close"; id: number }
+  | { t: "net.credit"; id: number; bytes: number };
 
 export const maxChangedFiles = 1000;
 
@@ -171,6 +178,12 @@ export const cellMessage = z.discriminatedUnion("t", [
   }),
   z.object({ t: z.literal("data"), id }),
   z.object({ t: z.literal("credit"), id, bytes: count }),
+  /** a program has connected to its proxy */
+  z.object({ t: z.literal("net.open"), id }),
+  z.object({ t: z.literal("net.data"), id }),
+  z.object({ t: z.literal("net.end"), id }),
+  z.object({ t: z.literal("net.close"), id }),
+  z.object({ t: z.literal("net.credit"), id, bytes: count }),
   /** the interpreter died between two runs */
   z.object({
     t: z.literal("lost"),
@@ -180,6 +193,8 @@ export const cellMessage = z.discriminatedUnion("t", [
   }),
 ]);
 export type CellMessage = z.output<typeof cellMessage>;
+/** What the cell says about connections to its proxy. */
+export type NetMessage = Extract<CellMessage, { t: `net.${string}` }>;
 export type DoneMessage = z.output<typeof done>;
 
 /** body of the `vars` reply */

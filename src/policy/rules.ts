@@ -13,9 +13,6 @@ export type PolicyFieldName =
 /** The rules that a runner answers for. `isolation.runner` chooses the runner and is nothing to enforce. */
 export type RuleName = Exclude<PolicyFieldName, "isolation.runner">;
 
-/** Why every runner refuses `net.enabled: true`. */
-export const networkRefusal = "the egress proxy is not part of this version";
-
 const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "isolation.runner": ({ isolation }) => isolation.runner,
   "isolation.minimum": ({ isolation }) => isolation.minimum,

@@ -1,7 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import { type Audit, silentAudit } from "../audit/audit.ts";
+import { type EgressOptions, EgressProcess } from "../egress/egress-process.ts";
 import { KernelClient, type OnLost } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
@@ -10,6 +12,7 @@ import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "../runners/registry.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
+import { CellNetwork } from "./cell-network.ts";
 import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./kernel-files.ts";
 import { Session } from "./session.ts";
@@ -23,6 +26,8 @@ export interface CodecellOptions {
   readonly runners: readonly SandboxRunner[];
   /** where what happens is written down, owned by whoever opened it; absent: nowhere */
   readonly audit?: Audit;
+  /** how the egress proxy is set up, where the policy gives a network */
+  readonly egress?: EgressOptions;
 }
 
 export interface OpenSessionOptions {
@@ -32,6 +37,12 @@ export interface OpenSessionOptions {
   readonly signal?: AbortSignal;
   /** the caller writes down itself that the session opened and closed */
   readonly isManaged?: boolean;
+}
+
+/** What a cell tells and hands over while it lives. */
+interface CellTies {
+  readonly onLost: OnLost;
+  readonly network: CellNetwork | undefined;
 }
 
 /** A cell whose interpreter is ready for code. */
@@ -52,14 +63,16 @@ export class Codecell implements AsyncDisposable {
   readonly #sessions = new Set<Session>();
   /** what sessions write down; absent where nobody reads it */
   readonly audit: SessionAudit | undefined;
+  readonly #egress: EgressProcess;
   #closing: Promise<void> | undefined;
 
-  private constructor({ policy, runners, audit }: CodecellOptions, choice: Choice) {
+  private constructor({ policy, runners, audit, egress }: CodecellOptions, choice: Choice) {
     this.policy = policy;
     this.#choice = choice;
     this.#runners = runners;
     const isWritten = audit !== undefined && audit !== silentAudit;
     this.audit = isWritten && policy.audit.enabled ? new SessionAudit(audit, policy) : undefined;
+    this.#egress = new EgressProcess(egress);
   }
 
   static async open(options: CodecellOptions): Promise<Codecell> {
@@ -93,7 +106,9 @@ export class Codecell implements AsyncDisposable {
       lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
       if (message.state === "lost") session?.interpreterLost();
     };
-    const { cell, kernel, runner } = await this.#startCell(id, options, onLost);
+    const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
+    cleanup.defer(() => network?.[Symbol.asyncDispose]());
+    const { cell, kernel, runner } = await this.#startCell(id, options, { onLost, network });
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const files = kernel.info.features.includes("files")
       ? kernelFiles(kernel.files)
@@ -104,7 +119,7 @@ export class Codecell implements AsyncDisposable {
       this.#sessions.delete(closed);
     };
     const onClosed = (closed: Session) => audit?.sessionClosed(closed.id, false);
-    const cellShare = new SharedCell(cell, async () => files?.[Symbol.asyncDispose]());
+    const cellShare = new SharedCell(cell, async () => files?.[Symbol.asyncDispose](), network);
     const onFork = (fork: Session) => {
       this.#sessions.add(fork);
       audit?.sessionOpened(fork.id, this.runner, "fork", id);
@@ -117,17 +132,17 @@ export class Codecell implements AsyncDisposable {
   }
 
   /** An engine may stop answering, or lose its image, while we live: where the policy leaves the choice, we choose anew. */
-  async #startCell(id: string, options: OpenSessionOptions, onLost: OnLost): Promise<ReadyCell> {
+  async #startCell(id: string, options: OpenSessionOptions, ties: CellTies): Promise<ReadyCell> {
     const { runner } = this.#choice;
     try {
-      return await this.#startIn(runner, id, options, onLost);
+      return await this.#startIn(runner, id, options, ties);
     } catch (error) {
       const isRunners = error instanceof CodecellError && replaceable.has(error.code);
       if (!isRunners || this.policy.isolation.runner !== "auto") throw error;
       const next = await chooseRunner(this.#runners, this.policy);
       if (next.runner === runner) throw error;
       this.#choice = next;
-      return await this.#startIn(next.runner, id, options, onLost);
+      return await this.#startIn(next.runner, id, options, ties);
     }
   }
 
@@ -135,7 +150,7 @@ export class Codecell implements AsyncDisposable {
     runner: SandboxRunner,
     id: string,
     { workspace, signal }: OpenSessionOptions,
-    onLost: OnLost,
+    { onLost, network }: CellTies,
   ): Promise<ReadyCell> {
     const { policy } = this;
     const directory = workspace && runner.takesWorkspace ? { workspace } : {};
@@ -143,7 +158,9 @@ export class Codecell implements AsyncDisposable {
     await using cleanup = new Cleanup();
     const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
     cleanup.defer(() => cell[Symbol.asyncDispose]());
-    const kernel = await KernelClient.connect(cell.channel, cell.setup, { ...signals, onLost }).catch(
+    const setup = network ? network.setup(cell.setup) : cell.setup;
+    const wayOut = network ? { onStream: (stream: Duplex) => network.accept(stream) } : {};
+    const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, onLost }).catch(
       async (error: unknown) => {
         throw await endedEarly(error, cell);
       },
@@ -173,6 +190,7 @@ export class Codecell implements AsyncDisposable {
   async #close(): Promise<void> {
     await using cleanup = new Cleanup();
     for (const runner of this.#runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
+    cleanup.defer(() => this.#egress[Symbol.asyncDispose]());
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
   }
 }

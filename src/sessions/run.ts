@@ -1,6 +1,7 @@
 import type { Artifact, LeftOut } from "../artifacts/artifacts.ts";
 import type { DoneMessage, Language, RunError, RunState, RunStatus } from "../kernel/messages.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { RunEgress } from "./egress-record.ts";
 
 /** What happens while a run goes on, in order. */
 export type RunEvent =
@@ -36,6 +37,8 @@ export interface RunResult {
   readonly artifacts: readonly Artifact[];
   /** changed files that are no artifacts and why */
   readonly leftOut: readonly LeftOut[];
+  /** hosts that the run reached or was refused; only where the policy gives a network */
+  readonly egress?: RunEgress;
   readonly durationMs: number;
   readonly runner: string;
   readonly receipt: EnforcementReceipt;

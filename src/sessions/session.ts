@@ -8,6 +8,7 @@ import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
+import { egressNotes } from "./egress-record.ts";
 import { Run, type RunOptions, type RunResult } from "./run.ts";
 import type { RunBegin, SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
@@ -571,6 +572,7 @@ export class Session implements AsyncDisposable {
     const durationMs = performance.now() - context.started;
     const gathered = run.gathered();
     const { artifacts, leftOut } = await this.#artifacts(run.id, done);
+    const egress = await this.#cell.network?.take();
     await this.#recovering;
     if (this.#recovery || !this.isAlive) context.lost.push(...this.#lostNotes.splice(0));
     return {
@@ -584,10 +586,11 @@ export class Session implements AsyncDisposable {
       truncated: run.wasTruncated(done) || done.resultTruncated === true,
       stdoutBytes: done.stdoutBytes,
       stderrBytes: done.stderrBytes,
-      notes: [...context.lost, ...done.notes],
+      notes: [...context.lost, ...done.notes, ...(egress ? egressNotes(egress) : [])],
       recoveredTo: done.recoveredTo,
       artifacts,
       leftOut,
+      ...(egress ? { egress } : {}),
       durationMs,
       runner: this.receipt.runner,
       receipt: this.receipt,

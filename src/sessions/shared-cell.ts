@@ -1,5 +1,6 @@
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { Cell, CellUsage } from "../runners/runner.ts";
+import type { CellNetwork } from "./cell-network.ts";
 import { exitWithin } from "./ended-early.ts";
 
 /** How long a result waits for the reason of an ending. */
@@ -9,6 +10,8 @@ const reasonMs = 1_000;
 export class SharedCell {
   /** files that the host put into the workspace, as it left them */
   readonly given = new Map<string, string>();
+  /** what the cell's programs did with their network, where they have one */
+  readonly network: CellNetwork | undefined;
   readonly #cell: Cell;
   readonly #onEnd: () => Promise<void>;
   #users = 1;
@@ -17,7 +20,8 @@ export class SharedCell {
   #ending: Promise<void> | undefined;
 
   /** `onEnd` runs when the cell is gone. */
-  constructor(cell: Cell, onEnd: () => Promise<void> = async () => {}) {
+  constructor(cell: Cell, onEnd: () => Promise<void> = async () => {}, network?: CellNetwork) {
+    this.network = network;
     this.#cell = cell;
     this.#onEnd = onEnd;
   }
@@ -63,6 +67,7 @@ export class SharedCell {
       try {
         await this.#cell[Symbol.asyncDispose]();
       } finally {
+        await this.network?.[Symbol.asyncDispose]();
         await this.#onEnd();
       }
     })();

@@ -97,11 +97,11 @@ test("a proxy that is killed is started again with the rules in force", async ()
   await session.update({ ...rules(), deny: ["good.example"] });
   const [killed] = ownProxies().filter(({ pid }) => !before.has(pid));
   const hanging = await dialled(session);
+  const over = new Promise((done) => hanging.resume().once("end", done).once("close", done));
   const noticed = once(log, "the egress proxy ended");
   process.kill(killed?.pid ?? 0, "SIGKILL");
   await noticed;
-  hanging.resume();
-  await new Promise((over) => hanging.once("end", over).once("close", over));
+  await over;
   expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
 });
 

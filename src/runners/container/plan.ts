@@ -1,6 +1,7 @@
-import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
+import { policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
+import { networkRules } from "../network-rules.ts";
 import {
   type EnforcedBy,
   type EnforcedRule,
@@ -49,12 +50,7 @@ const table: Table = {
   "fs.mounts": ({ fs }) => kernel(fs.mounts.length > 0 ? "bind mounts" : "nothing is mounted"),
   "fs.deny": () => kernel("matching entries of every mount are covered when the cell starts"),
   "fs.load": () => loadedByHost,
-  "net.enabled": ({ net }) =>
-    net.enabled
-      ? { refused: networkRefusal, hint: "set net.enabled to false" }
-      : kernel("network mode none: nothing but loopback"),
-  "net.allowlist": ({ net }) => unusedNetworkRule(net.allowlist),
-  "net.deny": ({ net }) => unusedNetworkRule(net.deny),
+  ...networkRules("network mode none: nothing but loopback"),
   "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the container if the supervisor does not"),
   "proc.cpus": (_, { engine }) =>
     engine.limits.cpus
@@ -136,8 +132,4 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
       : [`${engine.name} has no system call filter of its own; ours is in place`]),
     ...(engine.isRootless ? ["root of the container is the user who runs the engine, without any capability"] : []),
   ];
-}
-
-function unusedNetworkRule(entries: readonly string[]): Answer {
-  return kernel(entries.length > 0 ? "there is no network that it could apply to" : "no network");
 }

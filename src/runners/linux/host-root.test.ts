@@ -19,5 +19,6 @@ test("tells links from directories and leaves out what is absent", async () => {
     links: [{ path: "/bin", target: "usr/bin" }],
     directories: ["/lib"],
     etc: ["/etc/ld.so.cache"],
+    certificates: undefined,
   });
 });

@@ -9,6 +9,8 @@ export interface HostRoot {
   readonly directories: readonly string[];
   /** single entries of /etc without which programs do not start */
   readonly etc: readonly string[];
+  /** the authorities that this host trusts, in one file */
+  readonly certificates: string | undefined;
 }
 
 const programDirectories = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -17,6 +19,15 @@ const neededEtc = [
   "/etc/ld.so.cache", // libraries outside the default directories
   "/etc/matplotlibrc", // Debian's matplotlib does not import without it
   "/etc/fonts", // where programs that draw look for fonts
+];
+
+/** Where distributions keep the authorities they trust. */
+const certificateFiles = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/ssl/cert.pem",
 ];
 
 /** Looks at how this host lays out its programs and libraries. */
@@ -30,11 +41,17 @@ export async function findHostRoot(root = "/"): Promise<HostRoot> {
   }
   const etc: string[] = [];
   for (const path of neededEtc) {
-    const isThere = await access(join(root, path)).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) etc.push(path);
+    if (await isThere(join(root, path))) etc.push(path);
   }
-  return { links, directories, etc };
+  for (const path of certificateFiles) {
+    if (await isThere(join(root, path))) return { links, directories, etc, certificates: path };
+  }
+  return { links, directories, etc, certificates: undefined };
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }

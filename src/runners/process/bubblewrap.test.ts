@@ -4,7 +4,12 @@ import { directArguments, stagePath, templateArguments } from "./bubblewrap.ts";
 
 const jail: JailPaths = {
   tag: "abc123",
-  hostRoot: { links: [{ path: "/bin", target: "usr/bin" }], directories: ["/lib"], etc: ["/etc/ld.so.cache"] },
+  hostRoot: {
+    links: [{ path: "/bin", target: "usr/bin" }],
+    directories: ["/lib"],
+    etc: ["/etc/ld.so.cache"],
+    certificates: "/etc/pki/ca.pem",
+  },
   python: {
     executable: "/home/x/py/bin/python3",
     executableInside: "/opt/python/bin/python3",
@@ -164,3 +169,9 @@ function has(args: readonly string[], ...words: string[]): boolean {
 function position(args: readonly string[], ...words: string[]): number {
   return args.findIndex((_, index) => words.every((word, offset) => args[index + offset] === word));
 }
+
+test("the host's certificates are shown only to cells that have a network", () => {
+  expect(templateArguments(template)).not.toContain("/etc/pki/ca.pem");
+  const args = templateArguments({ ...template, certificates: "/etc/pki/ca.pem" }).join(" ");
+  expect(args).toContain("--ro-bind /etc/pki/ca.pem /etc/ssl/certs/ca-certificates.crt");
+});

@@ -14,6 +14,7 @@ export const insidePath = {
   socketDirectory: "/run/s",
   cgroups: "/run/cg",
   mounts: "/run/m",
+  certificates: "/etc/ssl/certs/ca-certificates.crt",
 } as const;
 
 const hugePages = "/sys/kernel/mm/transparent_hugepage";
@@ -30,6 +31,8 @@ export interface JailPaths {
   /** an empty read-only file and directory that cover what must not be seen */
   readonly emptyFile: string;
   readonly emptyDirectory: string;
+  /** authorities for TLS, where the cell has a network */
+  readonly certificates?: string | undefined;
   /** program and arguments inside */
   readonly command: readonly string[];
 }
@@ -131,7 +134,7 @@ function namespaces(tag: string): string[] {
 }
 
 /** Programs and libraries of the host, read-only, and an /etc that tells nothing about it. */
-function root({ hostRoot, python, identityDirectory, kernelDirectory }: JailPaths): string[] {
+function root({ hostRoot, python, identityDirectory, kernelDirectory, certificates }: JailPaths): string[] {
   return [
     ...["--ro-bind", "/usr", "/usr"],
     ...hostRoot.links.flatMap(({ path, target }) => ["--symlink", target, path]),
@@ -139,6 +142,7 @@ function root({ hostRoot, python, identityDirectory, kernelDirectory }: JailPath
     ...Object.keys(identityFiles).flatMap((name) => ["--ro-bind", `${identityDirectory}/${name}`, `/etc/${name}`]),
     ...python.mounts.flatMap(({ source, target }) => ["--ro-bind", source, target]),
     ...["--ro-bind", kernelDirectory, insidePath.kernel],
+    ...(certificates === undefined ? [] : ["--ro-bind", certificates, insidePath.certificates]),
   ];
 }
 

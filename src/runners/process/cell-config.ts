@@ -3,6 +3,7 @@ import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
 import type { KernelSetup } from "../runner.ts";
+import { insidePath } from "./bubblewrap.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { ProcMasks } from "./proc-masks.ts";
 import type { ProcessFacts } from "./process-facts.ts";
@@ -73,8 +74,20 @@ export function privateFilesBytes(policy: Policy, hasSessionDirectory: boolean):
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
 const kernelProcesses = 3;
 
+/** Each client has its own name for the file with the authorities that it trusts. */
+const certificateVariables = Object.fromEntries(
+  ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "NODE_EXTRA_CA_CERTS"].map(
+    (name) => [name, insidePath.certificates],
+  ),
+);
+
 /** What the kernel is told before it runs code. */
-export function kernelSetup(policy: Policy, facts: ProcessFacts, python: PythonInstallation): KernelSetup {
+export function kernelSetup(
+  policy: Policy,
+  facts: ProcessFacts,
+  python: PythonInstallation,
+  hasCertificates: boolean,
+): KernelSetup {
   return {
     env: {
       PATH: "/usr/local/bin:/usr/bin:/bin",
@@ -84,6 +97,7 @@ export function kernelSetup(policy: Policy, facts: ProcessFacts, python: PythonI
       XDG_CACHE_HOME: "/tmp/cache", // what libraries cache is no artifact
       OPENBLAS_NUM_THREADS: "1",
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
+      ...(policy.net.enabled && hasCertificates ? certificateVariables : {}),
       ...policy.env,
     },
     path: [...python.path],

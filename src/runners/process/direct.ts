@@ -74,6 +74,7 @@ function directPaths(parts: DirectParts) {
   return {
     tag: host.tag,
     hostRoot: host.root,
+    certificates: policy.net.enabled ? host.root.certificates : undefined,
     python,
     identityDirectory: host.identityDirectory,
     kernelDirectory: parts.kernelDirectory,

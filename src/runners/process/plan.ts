@@ -1,6 +1,7 @@
-import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
+import { policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
+import { networkRules } from "../network-rules.ts";
 import {
   type EnforcedBy,
   type EnforcedRule,
@@ -37,12 +38,7 @@ const table: Table = {
   "fs.mounts": ({ fs }) => kernel(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted"),
   "fs.deny": () => kernel("matching entries of every mount are covered when the cell starts"),
   "fs.load": () => loadedByHost,
-  "net.enabled": ({ net }) =>
-    net.enabled
-      ? { refused: networkRefusal, hint: "set net.enabled to false" }
-      : kernel("own network namespace with nothing but loopback"),
-  "net.allowlist": ({ net }) => unusedNetworkRule(net.allowlist),
-  "net.deny": ({ net }) => unusedNetworkRule(net.deny),
+  ...networkRules("own network namespace with nothing but loopback"),
   "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
   "proc.cpus": ({ proc }, facts) => cpus(proc.cpus, facts),
   "proc.memory": (policy, facts) =>
@@ -97,10 +93,6 @@ function notes(facts: ProcessFacts): string[] {
     ...(facts.layout === "template" ? ["cells of one policy share address layout and hash seed"] : []),
     ...(facts.cgroups.kind === "none" ? [`no control groups: ${facts.cgroups.reason}`] : []),
   ];
-}
-
-function unusedNetworkRule(entries: readonly string[]): Answer {
-  return kernel(entries.length > 0 ? "there is no network that it could apply to" : "no network");
 }
 
 function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1: string): string {

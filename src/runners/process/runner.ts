@@ -97,7 +97,7 @@ class ProcessRunner implements SandboxRunner {
       notes: plan.notes,
     };
     const python = await this.#python(spec.policy.kernel.python);
-    const setup = kernelSetup(spec.policy, host.facts, python);
+    const setup = kernelSetup(spec.policy, host.facts, python, host.root.certificates !== undefined);
     await using cleanup = new Cleanup();
     const jail =
       host.facts.layout === "template"

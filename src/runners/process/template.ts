@@ -128,6 +128,7 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
   const args = templateArguments({
     tag: host.tag,
     hostRoot: host.root,
+    certificates: policy.net.enabled ? host.root.certificates : undefined,
     python,
     identityDirectory: host.identityDirectory,
     kernelDirectory: parts.kernelDirectory,

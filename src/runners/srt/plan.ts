@@ -1,4 +1,4 @@
-import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
+import { policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 import {
@@ -64,7 +64,13 @@ const answers: Record<RuleName, (policy: Policy) => Answer> = {
   },
   "fs.deny": () => kernel("matching entries of every mount are covered when the cell starts"),
   "fs.load": () => loadedByHost,
-  "net.enabled": ({ net }) => (net.enabled ? { reason: networkRefusal, hint: "set net.enabled to false" } : noNetwork),
+  "net.enabled": ({ net }) =>
+    net.enabled
+      ? {
+          reason: "codecell's proxy does not serve this runner",
+          hint: "set net.enabled to false, or use the process runner",
+        }
+      : noNetwork,
   "net.allowlist": () => noNetwork,
   "net.deny": () => noNetwork,
   "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),

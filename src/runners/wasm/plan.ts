@@ -1,4 +1,4 @@
-import { networkRefusal, policyRules, type RuleName } from "../../policy/rules.ts";
+import { policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 import {
@@ -73,7 +73,9 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
   "fs.deny": (_, facts) => nothingOfTheHost(facts),
   "fs.load": () => loadedByHost,
   "net.enabled": ({ net }, facts) =>
-    net.enabled ? { reason: networkRefusal, hint: "set net.enabled to false" } : noNetwork(facts),
+    net.enabled
+      ? { reason: "there are no sockets here", hint: "set net.enabled to false, or use another runner" }
+      : noNetwork(facts),
   "net.allowlist": (_, facts) => noNetwork(facts),
   "net.deny": (_, facts) => noNetwork(facts),
   "proc.timeout": () => ({

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { EgressRecord, egressNotes } from "./egress-record.ts";
+
+const where = { host: "a.example", port: 443 };
+
+test("counts requests and bytes by host, long connections from report to report", () => {
+  const record = new EgressRecord();
+  record.add({ type: "allowed", id: 1, via: "connect", rule: "a.example", ...where });
+  record.add({ type: "progress", id: 1, sentBytes: 10, receivedBytes: 100, ...where });
+  expect(record.take().allowed).toEqual([{ ...where, requests: 1, sentBytes: 10, receivedBytes: 100, failures: 0 }]);
+  record.add({ type: "closed", id: 1, sentBytes: 15, receivedBytes: 100, ...where });
+  expect(record.take().allowed).toEqual([{ ...where, requests: 0, sentBytes: 5, receivedBytes: 0, failures: 0 }]);
+  expect(record.take()).toEqual({ allowed: [], denied: [], more: 0 });
+});
+
+test("tells refusals once each, with what would allow them", () => {
+  const record = new EgressRecord();
+  const refusal = { type: "denied", via: "http", code: "not_named", reason: "no", remedy: "add it" } as const;
+  for (let count = 0; count < 3; count++) record.add({ ...refusal, ...where });
+  expect(egressNotes(record.take())).toEqual(["network: a.example:443 was refused (3 times): no; add it"]);
+});
+
+test("stays small however many hosts a program names", () => {
+  const record = new EgressRecord();
+  const refusal = { type: "denied", via: "http", code: "not_named", reason: "no", remedy: "add it" } as const;
+  for (let port = 1; port <= 1000; port++) record.add({ ...refusal, host: "a.example", port });
+  const taken = record.take();
+  expect(taken.denied).toHaveLength(100);
+  expect(egressNotes(taken).at(-1)).toBe("network: 992 more refusals");
+});

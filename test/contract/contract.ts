@@ -344,10 +344,11 @@ export async function runnerContract(
     });
 
     test("a policy that the runner cannot hold is refused with the rule's name", async () => {
-      const opening = Codecell.open({ policy: parsePolicy({ net: { enabled: true } }), runners: [make()] });
+      const unheld = parsePolicy({ kernel: { image: "no-such-image:none" } });
+      const opening = Codecell.open({ policy: unheld, runners: [make()] });
       await expect(opening).rejects.toMatchObject({
         code: "policy_refused",
-        message: expect.stringContaining("net.enabled"),
+        message: expect.stringContaining("kernel.image"),
       });
     });
   });

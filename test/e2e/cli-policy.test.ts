@@ -40,11 +40,11 @@ test("check reports file, line, column, rule and suggestion, never a stack trace
 });
 
 test("explain says REFUSED with the reason and the hint, and exits with 3", async () => {
-  await writeFile(join(cwd, "net.yaml"), "net: { enabled: true }\n");
-  const { code, stdout } = await policy("explain", "net.yaml");
+  await writeFile(join(cwd, "image.yaml"), "kernel: { image: 'no-such-image:none' }\n");
+  const { code, stdout } = await policy("explain", "image.yaml");
   expect(code).toBe(3);
-  expect(stdout).toMatch(/REFUSED[\s\S]*net\.enabled \(true\): .*\n +hint: /);
-  expect(JSON.parse((await policy("explain", "net.yaml", "--json")).stdout)).toMatchObject({ holds: false });
+  expect(stdout).toMatch(/REFUSED[\s\S]*kernel\.image \(no-such-image:none\): .*\n +hint: /);
+  expect(JSON.parse((await policy("explain", "image.yaml", "--json")).stdout)).toMatchObject({ holds: false });
 });
 
 test("schema prints JSON Schema", async () => {

@@ -81,10 +81,10 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
     expect(stderr).toContain("codecell: output was cut: the program printed 3 MiB");
   });
 
-  test("refuses a network with 3, naming the rule", async () => {
-    await writeFile(join(cwd, "net.yaml"), "net: { enabled: true }\n");
-    const { code, stderr } = await run("-c", "1", "--policy", "net.yaml");
-    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("net.enabled") });
+  test("refuses what the runner cannot hold with 3, naming the rule", async () => {
+    await writeFile(join(cwd, "image.yaml"), "kernel: { image: 'no-such-image:none' }\n");
+    const { code, stderr } = await run("-c", "1", "--policy", "image.yaml");
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("kernel.image") });
   });
 });
 

@@ -122,8 +122,9 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     expect(refused.error?.message).toContain("codecell: other.example is not in net.allowlist");
   });
 
-  test("requests fetches over http and https, where it is installed", async (context) => {
-    if ((await python("import requests")).status !== "ok") return context.skip("requests is not installed");
+  test("requests fetches over http and https, its own or the one that pip brings", async (context) => {
+    const load = "try:\n    import requests\nexcept ImportError:\n    from pip._vendor import requests";
+    if ((await python(load)).status !== "ok") return context.skip("requests is not installed");
     const code = `[requests.get(url).text for url in ("http://plain.example:${http}/hello.txt", "https://good.example:${https}/hello.txt")]`;
     expect(await python(code)).toMatchObject({ result: "['hello\\n', 'hello\\n']" });
     const refused = await python(`requests.get("https://other.example:${https}/")`);

@@ -4,9 +4,14 @@ import { processRunner } from "../../src/runners/process/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
-import { bothLayouts, look, run, skipsProcess } from "../support/process-cells.ts";
+import { look, run, skipsProcess } from "../support/process-cells.ts";
+import { isMissing, tiers } from "../support/tiers.ts";
 
-describe.skipIf(skipsProcess).each(bothLayouts)("a cell with a network, $name", ({ options }) => {
+const withSockets = await Promise.all(
+  tiers.filter(({ name }) => name !== "wasm").map(async (tier) => ({ ...tier, isAbsent: await isMissing(tier) })),
+);
+
+describe.each(withSockets.filter(({ isAbsent }) => !isAbsent))("a cell with a network, $name", ({ make }) => {
   let web: LoopbackWeb;
   let codecell: Codecell;
   let session: Session;
@@ -18,7 +23,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a cell with a network, $name", 
         proc: { timeout: "30s" },
         net: { enabled: true, allowlist: [`good.example:${web.port}`, "inside.example", `*.wide.example:${web.port}`] },
       }),
-      runners: [processRunner(options)],
+      runners: [make()],
       egress: { fixedAddresses: { "good.example": "127.0.0.1", "a.wide.example": "127.0.0.1" } },
     });
     session = await codecell.openSession();

@@ -14,6 +14,7 @@ export type { Policy, PolicyInput, RunnerName } from "./policy/schema.ts";
 export type { EnforcedRule, EnforcementPlan, EnforcementReceipt, RefusedRule } from "./runners/receipt.ts";
 export type { Cell, CellSpec, Guarantee, Probe, SandboxRunner } from "./runners/runner.ts";
 export { Codecell } from "./sessions/codecell.ts";
+export type { ReachedHost, RefusedHost, RunEgress } from "./sessions/egress-record.ts";
 export { KeptOutput } from "./sessions/kept-output.ts";
 export type { ManagedSession } from "./sessions/managed-session.ts";
 export { type ManagerOptions, SessionManager } from "./sessions/manager.ts";

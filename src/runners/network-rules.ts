@@ -16,7 +16,9 @@ export function networkRules(without: string): Readonly<Record<NetworkRule, (pol
     kernel(entries.length > 0 ? "there is no network that it could apply to" : "no network");
   return {
     "net.enabled": ({ net }) =>
-      net.enabled ? proxy(`through the host's proxy alone, at 127.0.0.1:3128; otherwise ${without}`) : kernel(without),
+      net.enabled
+        ? proxy(`through the host's proxy alone, at 127.0.0.1:3128; besides it, ${without}`)
+        : kernel(without),
     "net.allowlist": ({ net }) => {
       if (!net.enabled) return unused(net.allowlist);
       return proxy("by name, port and TLS server name; names are resolved on the host, to public addresses only");

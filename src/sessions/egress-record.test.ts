@@ -13,6 +13,15 @@ test("counts requests and bytes by host, long connections from report to report"
   expect(record.take()).toEqual({ allowed: [], denied: [], more: 0 });
 });
 
+test("begins anew with the numbers of a proxy that was started again", () => {
+  const record = new EgressRecord();
+  record.add({ type: "progress", id: 1, sentBytes: 500, receivedBytes: 500, ...where });
+  record.take();
+  record.add({ type: "allowed", id: 1, via: "connect", rule: "a.example", ...where });
+  record.add({ type: "closed", id: 1, sentBytes: 5, receivedBytes: 6, ...where });
+  expect(record.take().allowed).toMatchObject([{ sentBytes: 5, receivedBytes: 6 }]);
+});
+
 test("tells refusals once each, with what would allow them", () => {
   const record = new EgressRecord();
   const refusal = { type: "denied", via: "http", code: "not_named", reason: "no", remedy: "add it" } as const;

@@ -47,6 +47,7 @@ export class EgressRecord {
   add(event: EgressEvent): void {
     switch (event.type) {
       case "allowed": {
+        this.#told.delete(event.id); // a proxy that was started again counts from the beginning
         const host = this.#reached(event);
         if (host) host.requests++;
         return;

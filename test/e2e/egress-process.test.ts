@@ -1,4 +1,6 @@
+import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
+import { readdirSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -10,7 +12,7 @@ import { EgressProcess } from "../../src/egress/egress-process.ts";
 import type { EgressEvent } from "../../src/egress/events.ts";
 import type { SessionEgress } from "../../src/egress/session-egress.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { hostProcesses } from "../support/process-cells.ts";
+import { eventually, hostProcesses } from "../support/process-cells.ts";
 
 const server = createHttpServer((request, answer) => answer.end(`hello ${request.headers.host}`));
 let port = 0;
@@ -115,4 +117,20 @@ test("no address rule is lifted for names that nobody fixed", async () => {
   expect(await text(client)).toMatch(
     /^HTTP\/1\.1 (403 codecell: .* closed: loopback|502 codecell: .* could not be resolved)/,
   );
+});
+
+test("the proxy ends with the program that started it, however that ended, and takes its sockets along", async () => {
+  const entry = new URL("../../dist/egress/egress-process.js", import.meta.url).href;
+  const script = `
+    const { EgressProcess } = await import(${JSON.stringify(entry)});
+    const egress = new EgressProcess({ runtimeDir: ${JSON.stringify(runtimeDir)} });
+    await egress.openSession({ enabled: true, allowlist: [], deny: [] }, () => {});
+    process.stdout.write("up");
+    setInterval(() => {}, 1000);`;
+  const host = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(host.stdout, "data");
+  expect(await readdir(runtimeDir)).toHaveLength(1);
+  host.kill("SIGKILL");
+  await once(host, "exit");
+  expect(await eventually(() => readdirSync(runtimeDir).length === 0)).toBe(true);
 });

@@ -7,6 +7,7 @@ import { policyHash } from "../policy/hash.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
 import type { PolicyInput } from "../policy/schema.ts";
 import { Codecell } from "./codecell.ts";
+import { SessionAudit } from "./session-audit.ts";
 
 async function open(audit: FakeAudit, input: PolicyInput = {}, fake: FakeOptions = {}) {
   const policy = parsePolicy(input);
@@ -38,6 +39,22 @@ describe("what a session writes down", () => {
       { session: "one", run: 1, status: "error", state: "kept", exitCode: 3, files: [], network: [] },
       { session: "one", isKept: false },
     ]);
+  });
+
+  test("has the hosts that a run reached, with their bytes, and those that it was refused", async () => {
+    const audit = new FakeAudit();
+    const { codecell, policy } = await open(audit);
+    const result = await (await codecell.openSession()).run("1").result;
+    const reached = { host: "files.test", port: 443, requests: 2, sentBytes: 10, receivedBytes: 500, failures: 0 };
+    const refused = { host: "else.test", port: 80, requests: 1, reason: "not on the allowlist", remedy: "name it" };
+    const egress = { allowed: [reached], denied: [refused], more: 0 };
+    new SessionAudit(audit, policy).runEnded("two", 1, { ...result, egress }, undefined, 0);
+    await codecell.close();
+    expect(audit.of("egress.allowed")).toMatchObject([{ session: "two", host: "files.test", port: 443 }]);
+    expect(audit.of("egress.denied")).toMatchObject([{ host: "else.test", reason: "not on the allowlist" }]);
+    expect(audit.of("run.ended")).toContainEqual(
+      expect.objectContaining({ session: "two", network: [{ host: "files.test", bytesIn: 500, bytesOut: 10 }] }),
+    );
   });
 
   test("has no code where the policy says hash", async () => {

@@ -75,12 +75,18 @@ export class SessionAudit {
     const { status, state, exitCode, error, durationMs, stdoutBytes, stderrBytes, truncated, recoveredTo } = result;
     const cpuMs = usage?.cpuMs === undefined ? {} : { cpuMs: Math.max(0, usage.cpuMs - cpuBeforeMs) };
     const peak = usage?.peakMemoryBytes === undefined ? {} : { peakMemoryBytes: usage.peakMemoryBytes };
+    const reached = result.egress?.allowed ?? [];
+    for (const { host, port } of reached) this.audit.record({ type: "egress.allowed", session, host, port });
+    for (const { host, port, reason } of result.egress?.denied ?? []) {
+      this.audit.record({ type: "egress.denied", session, host, port, reason });
+    }
     this.audit.record({
       ...{ type: "run.ended", session, run, status, state, durationMs, stdoutBytes, stderrBytes, truncated },
       ...(exitCode === undefined ? {} : { exitCode }),
       // from the cell: the name of a class may be anything
       ...(error === undefined ? {} : { error: error.name.slice(0, maxNameCharacters) }),
-      ...{ ...cpuMs, ...peak, network: [] },
+      ...{ ...cpuMs, ...peak },
+      network: reached.map((one) => ({ host: one.host, bytesIn: one.receivedBytes, bytesOut: one.sentBytes })),
       files: result.artifacts.map(({ name, size, sha256: hash }) => ({ name, size, sha256: hash })),
       filesLeftOut: result.leftOut.length,
     });

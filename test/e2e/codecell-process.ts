@@ -100,17 +100,17 @@ export function codecell(argv: readonly string[], options: StartOptions = {}): P
   return new CodecellProcess(launcher, argv, options).finished;
 }
 
-/** What runs in an engine that the tests of test/containers start themselves: no engine is here without them. */
-const inEngines = ["container", "gvisor", "kata", "podman"];
+/** What other tests bring themselves: an engine of test/containers, the optional package in test/clients. */
+const elsewhere = ["container", "gvisor", "kata", "podman", "srt"];
 
 /** Runners that `doctor` finds here; one that REQUIRE_RUNNERS names must be among them. */
 export async function availableRunners(): Promise<string[]> {
   const { stdout } = await codecell(["doctor", "--json"]);
   const { runners } = JSON.parse(stdout) as { runners: { name: string; available: boolean; reason?: string }[] };
-  const isHere = ({ name, available }: { name: string; available: boolean }) => available && !inEngines.includes(name);
+  const isHere = ({ name, available }: { name: string; available: boolean }) => available && !elsewhere.includes(name);
   const there = runners.filter(isHere).map(({ name }) => name);
   const required = (process.env.REQUIRE_RUNNERS ?? "").split(",").filter(Boolean);
-  const missing = required.filter((name) => !there.includes(name) && !inEngines.includes(name));
+  const missing = required.filter((name) => !there.includes(name) && !elsewhere.includes(name));
   if (missing.length > 0) throw new Error(`REQUIRE_RUNNERS names ${missing}, which \`codecell doctor\` does not find`);
   return there;
 }

@@ -31,8 +31,9 @@ describe("the plan of a container", () => {
     expect(refused).toEqual([]);
   });
 
-  test("refuses a network by name", () => {
-    expect(refused({ net: { enabled: true } })).toEqual(["net.enabled"]);
+  test("has the proxy hold the network, and the kernel where there is none", () => {
+    expect(answer("net.enabled", { net: { enabled: true } })).toMatchObject({ by: "proxy" });
+    expect(answer("net.enabled")).toMatchObject({ by: "kernel" });
   });
 
   test.each([

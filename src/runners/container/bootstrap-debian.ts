@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
@@ -8,8 +8,6 @@ import { type EngineClient, EngineRefusal } from "./engine-client.ts";
 import { linesOf, type OnProgress } from "./image-progress.ts";
 
 const suite = "bookworm";
-const mirror = "http://packages.example/debian";
-const securityMirror = "http://packages.example/debian-security";
 const importMs = 600_000;
 
 export interface BootstrapOptions {
@@ -31,14 +29,15 @@ export async function bootstrapDebian(client: EngineClient, image: string, optio
   const root = join(directory, "root");
   options.onProgress({ type: "step", text: `making a base with debootstrap (Debian ${suite})` });
   await debootstrap(root, options);
-  await writeFile(join(root, "etc/apt/sources.list"), sources());
+  const list = join(root, "etc/apt/sources.list");
+  await writeFile(list, withUpdates(await readFile(list, "utf8")));
   options.onProgress({ type: "step", text: `handing the base to ${client.address.name}` });
   await importTree(client, root, image, options);
 }
 
 /** In a mount and process namespace of its own: whatever happens, no mount and no process of it stays. */
 async function debootstrap(root: string, options: BootstrapOptions): Promise<void> {
-  const inside = ["debootstrap", "--variant=minbase", suite, root, mirror];
+  const inside = ["debootstrap", "--variant=minbase", suite, root]; // from the mirror that it knows
   const child = spawn("unshare", ["--mount", "--pid", "--fork", "--kill-child", "--", ...inside], {
     env: environment(options.env),
     stdio: ["ignore", "pipe", "pipe"],
@@ -111,12 +110,14 @@ function refuseFailure(answer: string): void {
   if (failure) throw new CodecellError("runner_unavailable", `the engine did not take the base: ${failure}`);
 }
 
-/** The suites that debootstrap leaves out, so that the image is built with security updates. */
-function sources(): string {
+/** Pure: the list that debootstrap wrote, with the suites it leaves out: an image is built with security updates. */
+export function withUpdates(list: string): string {
+  const mirror = /^deb (\S+?)\/? /m.exec(list)?.[1];
+  if (mirror === undefined) return list;
   return [
     `deb ${mirror} ${suite} main`,
     `deb ${mirror} ${suite}-updates main`,
-    `deb ${securityMirror} ${suite}-security main`,
+    `deb ${mirror}-security ${suite}-security main`,
     "",
   ].join("\n");
 }

@@ -20,9 +20,9 @@ test.each([[], ...runners.map((runner) => ["--runner", runner])])(
 );
 
 test("the demo explains in one sentence why it cannot run", async () => {
-  const { code, stdout, stderr } = await script("scripts/demo.js", "--runner", "gvisor");
+  const { code, stdout, stderr } = await script("scripts/demo.js", "--runner", "microvm");
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain("the demo failed: this build has no runner named gvisor");
+  expect(stderr).toContain("the demo failed: this build has no runner named microvm");
 });
 
 describe("examples", () => {

@@ -39,6 +39,7 @@ class Branch:
         self.active = None  # the request that is being worked on
         self.copies = Copies(supervisor.end_child)
         self.parking = None  # what the copy that is being made is for: "automatic", or a request
+        self.unborn = 0  # the copy that is there, and has not announced itself yet
         self.park_at = None
         self.park_began = self.park_due = self.park_cost = 0.0
         self.dirty = False  # a run ended since the automatic copy was made
@@ -230,6 +231,8 @@ class Branch:
         kind, active = header.get("t"), self.active
         if kind == "parked":
             self.on_parked(header)
+        elif kind == "copied":
+            self.on_copied(header)
         elif kind == "unparked":
             self.on_unparked()
         elif kind == "forked" and self.born is not None:
@@ -354,8 +357,18 @@ class Branch:
 
     def make_copy(self, purpose):
         self.parking = purpose
+        self.unborn = 0
         self.park_began = monotonic()
         self.link.send({"t": "park", "run": self.runs})
+
+    def on_copied(self, header):
+        """The copy is there, and has yet to go out of everybody's reach: the next request waits for that, not this one."""
+        if self.parking is None or self.unborn or not claims.is_whole(header.get("pid"), MAX_PID):
+            return
+        self.unborn = header["pid"]
+        if self.parking != "automatic":
+            self.parking.is_answered = True
+            self.tell(self.parking.reply())
 
     def on_parked(self, header):
         pid = header.get("pid")
@@ -363,7 +376,7 @@ class Branch:
             return
         if not freeze_copy(pid):
             return
-        purpose, self.parking = self.parking, None
+        purpose, self.parking, self.unborn = self.parking, None, 0
         copy = Copy(pid, self.runs, self.link)
         self.supervisor.new_processes.copied(pid, header.get("forks"))
         now = monotonic()
@@ -373,19 +386,39 @@ class Branch:
             self.park_cost = now - self.park_began
             self.park_due = now + min(LONGEST_WITHOUT_COPY, self.park_cost * BUSY_COST_FACTOR)
         else:
+            if not purpose.is_answered:
+                self.tell(purpose.reply())
             self.copies.set_named(purpose.header["name"], copy)
-            self.tell(purpose.reply())
             self.plan_park()
         self.next()
 
     def on_unparked(self):
-        purpose, self.parking = self.parking, None
+        purpose, self.parking, self.unborn = self.parking, None, 0
         if purpose == "automatic":
             self.dirty = self.has_gift = False  # no room for a copy: do not ask again before the next run
+        elif purpose is not None and purpose.is_answered:
+            self.gone(purpose.header["name"])
         elif purpose is not None:
             message = NO_ROOM if purpose.kind == "checkpoint" else ROLLED_BACK_ONCE
             self.tell(purpose.reply(ok=False, code="too_large", message=message))
         self.next()
+
+    def on_child_ended(self, pid):
+        """A copy that ended without our doing: its own fork hooks, the memory killer or user code took it."""
+        if pid == self.unborn:
+            self.on_unparked()
+            return
+        name = self.copies.died(pid)
+        if name is None:
+            return
+        self.dirty = True
+        if name:
+            self.gone(name)
+
+    def gone(self, name):
+        """A checkpoint that its session counts on is not there any more; nor is an older one under its name."""
+        self.copies.forget(name)
+        self.tell({"t": "gone", "name": name})
 
     def checkpoint(self, request):
         self.make_copy(request)
@@ -475,7 +508,7 @@ class Branch:
     def recover(self):
         """The worker is dead: the automatic copy takes its place, or a fresh interpreter does."""
         status, active = self.link.dead, self.active
-        purpose, self.parking, self.park_at = self.parking, None, None
+        purpose, self.parking, self.unborn, self.park_at = self.parking, None, 0, None
         if active is not None and active.is_run:
             self.drain_output()
         elif active is None:
@@ -502,7 +535,9 @@ class Branch:
         self.supervisor.new_processes.any()
         if active is not None and active.kind == "fork":
             self.drop_unborn(active)
-        if purpose not in (None, "automatic"):
+        if purpose not in (None, "automatic") and purpose.is_answered:
+            self.gone(purpose.header["name"])
+        elif purpose not in (None, "automatic"):
             self.tell(purpose.reply(ok=False, code="cell_lost", message="the interpreter ended while it was copied"))
         self.report(active, status, state, back_to)
         self.finish()

@@ -48,15 +48,15 @@ class Copies:
         self.named.clear()
 
     def died(self, pid):
-        """True when it was one of ours; a named one that user code or the memory killer ended is gone."""
+        """Takes out a copy that has ended: its name, "" for the automatic one, or None when it is none of ours."""
         if self.automatic is not None and self.automatic.pid == pid:
             self.automatic = None
-            return True
+            return ""
         for name, copy in list(self.named.items()):
             if copy.pid == pid:
                 del self.named[name]
-                return True
-        return False
+                return name
+        return None
 
     def drop(self, copy):
         if copy is not None:

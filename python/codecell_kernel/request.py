@@ -15,7 +15,7 @@ class Request:
         self.is_bulk = self.kind in BULK
         self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
         self.deadline = None
-        self.is_answered = False  # of a fork: the worker has said that it forked
+        self.is_answered = False  # the worker has forked: of a fork or a checkpoint, whose new process is still to come
         self.ending = None  # why the supervisor ends it
         self.began = 0.0
         self.sent = 0

@@ -370,8 +370,8 @@ class Supervisor:
             for branch in self.branches.values():
                 if pid == branch.link.pid:
                     branch.link.dead = status
-                elif branch.copies.died(pid):
-                    branch.dirty = True
+                else:
+                    branch.on_child_ended(pid)
 
 
 class Spared:

@@ -204,6 +204,8 @@ class Worker:
             pid, forks = self.fork_sibling()
             if pid == 0:
                 self.sleep(run_id, forks)
+            elif forks == 1:
+                self.send({"t": "copied", "pid": pid})
         except OSError:
             self.send({"t": "unparked"})
         finally:

@@ -41,9 +41,15 @@ export interface RunHandlers {
   onEnd?(): void;
 }
 
-/** The interpreter died between two runs. */
 export type LostMessage = Extract<CellMessage, { t: "lost" }>;
-export type OnLost = (message: LostMessage) => void;
+
+/** What an interpreter tells when nobody asked. */
+export interface InterpreterEvents {
+  /** it died between two runs */
+  onLost?(message: LostMessage): void;
+  /** a checkpoint of it has ended */
+  onGone?(name: string): void;
+}
 
 interface Answer {
   readonly data: Buffer;
@@ -86,15 +92,15 @@ export class KernelClient implements Branch {
   readonly #connection: KernelConnection;
   readonly #branch: number;
   readonly #pending = new Map<number, Pending>();
-  readonly #onLost: OnLost;
+  readonly #events: InterpreterEvents;
   #runs: number;
   #requests = firstRequestId;
 
-  private constructor(connection: KernelConnection, branch: number, runs: number, onLost: OnLost) {
+  private constructor(connection: KernelConnection, branch: number, runs: number, events: InterpreterEvents) {
     this.#connection = connection;
     this.#branch = branch;
     this.#runs = runs;
-    this.#onLost = onLost;
+    this.#events = events;
     connection.attach(branch, this);
   }
 
@@ -102,10 +108,10 @@ export class KernelClient implements Branch {
   static async connect(
     channel: Duplex,
     config: StartConfig,
-    options: ConnectionOptions & { onLost?: OnLost } = {},
+    options: ConnectionOptions & { events?: InterpreterEvents } = {},
   ): Promise<KernelClient> {
     const connection = await KernelConnection.open(channel, config, options);
-    return new KernelClient(connection, 0, 0, options.onLost ?? (() => {}));
+    return new KernelClient(connection, 0, 0, options.events ?? {});
   }
 
   get info(): KernelInfo {
@@ -188,9 +194,9 @@ export class KernelClient implements Branch {
   }
 
   /** A second interpreter in the same cell that starts from this one's state. */
-  async fork(onLost: OnLost): Promise<KernelClient> {
+  async fork(events: InterpreterEvents): Promise<KernelClient> {
     const branch = this.#connection.newBranch();
-    const fork = new KernelClient(this.#connection, branch, this.#runs, onLost);
+    const fork = new KernelClient(this.#connection, branch, this.#runs, events);
     try {
       await this.#request({ t: "fork", into: branch }, 0);
       return fork;
@@ -227,7 +233,10 @@ export class KernelClient implements Branch {
   onMessage(message: CellMessage, body: Uint8Array): void {
     switch (message.t) {
       case "lost":
-        this.#onLost(message);
+        this.#events.onLost?.(message);
+        return;
+      case "gone":
+        this.#events.onGone?.(message.name);
         return;
       case "out":
         this.#runHandlers(message.id)?.onOutput(message.stream, body);
@@ -288,8 +297,8 @@ export class KernelClient implements Branch {
     };
     return new Promise<Answer>((resolve, reject) => {
       this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
-      watchdog = setTimeout(watch, limitMs);
       this.#send({ ...request, id } as HostMessage);
+      watchdog = setTimeout(watch, limitMs); // set while the cell is at work
     }).finally(() => clearTimeout(watchdog));
   }
 

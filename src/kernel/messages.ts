@@ -191,6 +191,8 @@ export const cellMessage = z.discriminatedUnion("t", [
     recoveredTo: count.optional(),
     notes: z.array(text).max(32),
   }),
+  /** the copy behind a checkpoint has ended */
+  z.object({ t: z.literal("gone"), name: text.max(64) }),
 ]);
 export type CellMessage = z.output<typeof cellMessage>;
 /** What the cell says about connections to its proxy. */

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import { type Audit, silentAudit } from "../audit/audit.ts";
 import { type EgressOptions, EgressProcess } from "../egress/egress-process.ts";
-import { KernelClient, type OnLost } from "../kernel/client.ts";
+import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 import { denyMatcher } from "../policy/deny.ts";
@@ -41,7 +41,7 @@ export interface OpenSessionOptions {
 
 /** What a cell tells and hands over while it lives. */
 interface CellTies {
-  readonly onLost: OnLost;
+  readonly events: InterpreterEvents;
   readonly network: CellNetwork | undefined;
 }
 
@@ -101,14 +101,17 @@ export class Codecell implements AsyncDisposable {
     await using cleanup = new Cleanup();
     const lostNotes: string[] = [];
     let session: Session | undefined;
-    // the latest only: user code decides how often its interpreter dies
-    const onLost: OnLost = (message) => {
-      lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
-      if (message.state === "lost") session?.interpreterLost();
+    const events: InterpreterEvents = {
+      // the latest only: user code decides how often its interpreter dies
+      onLost: (message) => {
+        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+        if (message.state === "lost") session?.interpreterLost();
+      },
+      onGone: (name) => session?.checkpointGone(name),
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());
-    const { cell, kernel, runner } = await this.#startCell(id, options, { onLost, network });
+    const { cell, kernel, runner } = await this.#startCell(id, options, { events, network });
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const files = kernel.info.features.includes("files")
       ? kernelFiles(kernel.files)
@@ -150,7 +153,7 @@ export class Codecell implements AsyncDisposable {
     runner: SandboxRunner,
     id: string,
     { workspace, signal }: OpenSessionOptions,
-    { onLost, network }: CellTies,
+    { events, network }: CellTies,
   ): Promise<ReadyCell> {
     const { policy } = this;
     const directory = workspace && runner.takesWorkspace ? { workspace } : {};
@@ -160,7 +163,7 @@ export class Codecell implements AsyncDisposable {
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const setup = network ? network.setup(cell.setup) : cell.setup;
     const wayOut = network ? { onStream: (stream: Duplex) => network.accept(stream) } : {};
-    const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, onLost }).catch(
+    const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, events }).catch(
       async (error: unknown) => {
         throw await endedEarly(error, cell);
       },

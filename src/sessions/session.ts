@@ -3,7 +3,7 @@ import { describeArtifacts } from "../artifacts/artifacts.ts";
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { KernelClient } from "../kernel/client.ts";
-import type { DoneMessage, RestoreFailure, RunStatus, ValueFormat, Variable } from "../kernel/messages.ts";
+import type { ChangedFile, DoneMessage, RestoreFailure, RunStatus, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -19,6 +19,10 @@ const supervisorGraceMs = 8_000;
 const maxCodeBytes = 2 * 1024 * 1024;
 const defaultValueBytes = 256 * 1024 * 1024;
 const defaultPreviewBytes = 64 * 1024;
+const maxGone = 100;
+
+type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
+const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
 export interface SessionParts {
   readonly id: string;
@@ -65,6 +69,8 @@ export class Session implements AsyncDisposable {
   readonly #onClosed: ((session: Session) => void) | undefined;
   readonly #onFork: (fork: Session) => void;
   readonly #checkpoints = new Map<string, Checkpoint>();
+  /** names of checkpoints that ended by themselves, for the next result to tell */
+  readonly #gone = new Set<string>();
   readonly #digests = new HashCache();
   /** where the kernel leaves no copy of the interpreter behind */
   readonly #recovery: SnapshotRecovery | undefined;
@@ -165,7 +171,7 @@ export class Session implements AsyncDisposable {
           onOutput: (stream, bytes) => self.receiveOutput(stream, bytes),
           onDisplay: (part, bytes) => self.receiveDisplay(part, bytes),
           // What is lost after this moment is for the next result to tell.
-          onEnd: () => lost.push(...this.#lostNotes.splice(0)),
+          onEnd: () => lost.push(...this.#takeNews()),
         },
       );
       isBegun = true;
@@ -300,7 +306,11 @@ export class Session implements AsyncDisposable {
       );
     }
     this.#tellLossBefore(name);
+    this.#gone.delete(name);
     await this.#kernel.checkpoint(name);
+    if (this.#gone.delete(name)) {
+      throw new CodecellError("cell_lost", `nothing was kept as ${name}: the copy ended as soon as it was made`);
+    }
     if (this.#lostNotes.length > 0) {
       // It died while the request was on its way: what was kept is not what the caller has seen.
       this.#checkpoints.delete(name);
@@ -351,14 +361,18 @@ export class Session implements AsyncDisposable {
   async fork(id: string): Promise<Session> {
     this.#assertIdle("fork");
     const lostNotes: string[] = [];
-    const kernel = await this.#kernel.fork((message) => {
-      lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+    let fork: Session | undefined;
+    const kernel = await this.#kernel.fork({
+      onLost: (message) => {
+        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+      },
+      onGone: (name) => fork?.checkpointGone(name),
     });
     lostNotes.unshift(...this.#lostNotes); // what this one lost before is not in the fork either
     const cell = this.#cell.acquire();
     const { policy, files } = this;
     const [onClose, onClosed, onFork] = [this.#onClose, this.#onClosed, this.#onFork];
-    const fork = new Session({
+    fork = new Session({
       ...{ id, policy, cell, kernel, lostNotes, onClose, onClosed, onFork },
       ...(files ? { files } : {}),
       ...(this.#audit ? { audit: this.#audit } : {}),
@@ -399,6 +413,20 @@ export class Session implements AsyncDisposable {
     this.#recovering = this.#recovery?.recover("between runs").then(({ notes }) => {
       this.#lostNotes.push(...notes);
     });
+  }
+
+  /** A checkpoint has ended without anybody's doing here: whoever counts on it hears of it with the next result. */
+  checkpointGone(name: string): void {
+    this.#checkpoints.delete(name);
+    if (this.#gone.size < maxGone) this.#gone.add(name);
+  }
+
+  /** What changed between two runs without the caller's doing; told once. */
+  #takeNews(): string[] {
+    const news = this.#lostNotes.splice(0);
+    for (const name of this.#gone) news.push(`checkpoint ${name} is gone: its copy of the interpreter has ended`);
+    this.#gone.clear();
+    return news;
   }
 
   /** The host put this file into the workspace itself: as it is, no run made it. */
@@ -524,9 +552,9 @@ export class Session implements AsyncDisposable {
       void this[Symbol.asyncDispose]().catch(() => {});
     }, context.timeoutMs + supervisorGraceMs);
     try {
-      const done = await reply.catch((error: unknown) => this.#cellEnded(run.id, error, () => overdue));
+      const done = await this.#ending(run.id, reply, () => overdue);
       clearTimeout(watchdog);
-      return await this.#result(run, await this.#recovered(done), context);
+      return await this.#result(run, this.#recovery ? await this.#recovered(done, this.#recovery) : done, context);
     } finally {
       clearTimeout(watchdog);
       context.signal?.removeEventListener("abort", abort);
@@ -534,10 +562,17 @@ export class Session implements AsyncDisposable {
     }
   }
 
+  async #ending(id: number, reply: Promise<DoneMessage>, isOverdue: () => boolean): Promise<DoneMessage> {
+    try {
+      return await reply;
+    } catch (error) {
+      return this.#cellEnded(id, error, isOverdue());
+    }
+  }
+
   /** The cell died under the run: that is an ending, not an exception, unless the session was closed on purpose. */
-  async #cellEnded(id: number, error: unknown, isOverdue: () => boolean): Promise<DoneMessage> {
+  async #cellEnded(id: number, error: unknown, overdue: boolean): Promise<DoneMessage> {
     if (!(error instanceof CodecellError) || error.code !== "cell_lost") throw error;
-    const overdue = isOverdue();
     const closed = this.#closing !== undefined && !overdue;
     const status: RunStatus = overdue ? "timeout" : closed ? "cancelled" : "crashed";
     const reason = overdue || closed ? undefined : await this.#cell.whyEnded();
@@ -556,10 +591,10 @@ export class Session implements AsyncDisposable {
   }
 
   /** A run that took the interpreter with it: variables come back from the host's snapshot, where one is kept. */
-  async #recovered(done: DoneMessage): Promise<DoneMessage> {
-    if (done.state !== "lost") this.#recovery?.changed();
-    if (done.state !== "lost" || !this.#recovery || !this.isAlive) return done;
-    const { run, notes } = await this.#recovery.recover("in a run");
+  async #recovered(done: DoneMessage, recovery: SnapshotRecovery): Promise<DoneMessage> {
+    if (done.state !== "lost") recovery.changed();
+    if (done.state !== "lost" || !this.isAlive) return done;
+    const { run, notes } = await recovery.recover("in a run");
     const state = run === undefined ? {} : ({ state: "recovered", recoveredTo: run } as const);
     return { ...done, ...state, notes: [...done.notes, ...notes] };
   }
@@ -571,13 +606,15 @@ export class Session implements AsyncDisposable {
   ): Promise<RunResult> {
     const durationMs = performance.now() - context.started;
     const gathered = run.gathered();
-    const { artifacts, leftOut } = await this.#artifacts(run.id, done);
-    const egress = await this.#cell.network?.take();
-    await this.#recovering;
-    if (this.#recovery || !this.isAlive) context.lost.push(...this.#lostNotes.splice(0));
+    // Most runs change no file and have no network: what is not there is not waited for.
+    const { files } = this;
+    const found = files && done.files?.length ? await this.#artifacts(run.id, files, done.files) : noFiles;
+    const egress = this.#cell.network ? await this.#cell.network.take() : undefined;
+    if (this.#recovering) await this.#recovering;
+    if (this.#recovery || !this.isAlive) context.lost.push(...this.#takeNews());
     return {
       id: run.id,
-      status: await this.#status(done, context.signal),
+      status: done.status === "crashed" ? await this.#crashed() : statusOf(done, context.signal),
       state: done.state,
       exitCode: done.exitCode,
       ...gathered,
@@ -588,8 +625,7 @@ export class Session implements AsyncDisposable {
       stderrBytes: done.stderrBytes,
       notes: [...context.lost, ...done.notes, ...(egress ? egressNotes(egress) : [])],
       recoveredTo: done.recoveredTo,
-      artifacts,
-      leftOut,
+      ...found,
       ...(egress ? { egress } : {}),
       durationMs,
       runner: this.receipt.runner,
@@ -598,18 +634,18 @@ export class Session implements AsyncDisposable {
   }
 
   /** What the run says it changed is a hint: the host opens and checks each file itself. */
-  async #artifacts(run: number, done: DoneMessage): Promise<Pick<RunResult, "artifacts" | "leftOut">> {
-    if (!this.files || !done.files?.length) return { artifacts: [], leftOut: [] };
+  #artifacts(run: number, files: WorkspaceFiles, told: readonly ChangedFile[]): Promise<FoundFiles> {
     const { given } = this.#cell;
-    const changed = done.files.filter((file) => given.get(file.path) !== `${file.size} ${file.modifiedMs}`);
-    return describeArtifacts(this.files, changed, {}, { run, cache: this.#digests });
+    const changed = told.filter((file) => given.get(file.path) !== `${file.size} ${file.modifiedMs}`);
+    return describeArtifacts(files, changed, {}, { run, cache: this.#digests });
   }
 
   /** Only the host can tell a memory kill from another SIGKILL: by the kernel's counter, read when a run died. */
-  async #status(done: DoneMessage, signal: AbortSignal | undefined): Promise<RunStatus> {
-    if (done.status === "interrupted" && signal?.aborted) return "cancelled";
-    if (done.status !== "crashed") return done.status;
-    const struck = await this.#cell.struckByMemoryKiller();
-    return struck ? "out_of_memory" : "crashed";
+  async #crashed(): Promise<RunStatus> {
+    return (await this.#cell.struckByMemoryKiller()) ? "out_of_memory" : "crashed";
   }
+}
+
+function statusOf({ status }: DoneMessage, signal: AbortSignal | undefined): RunStatus {
+  return status === "interrupted" && signal?.aborted ? "cancelled" : status;
 }

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CodecellError } from "../../src/lib/errors.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import {
@@ -15,6 +16,8 @@ import {
 
 const crash = "import os\nos._exit(9)";
 const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass";
+
+const isLoss = (error: unknown) => error instanceof CodecellError && error.code === "cell_lost";
 
 describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (layout) => {
   let codecell: Codecell;
@@ -99,6 +102,21 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     await session.rollback("one");
     expect(await value("x")).toBe("2");
     expect(session.checkpoints).toHaveLength(1);
+  });
+
+  test("whose copy ends by itself are gone, and the next to ask or to look is told", async () => {
+    await open();
+    await run(session, "x = 'older'");
+    await session.checkpoint("taken");
+    await run(session, "import os\nx = 'kept'\nos.register_at_fork(after_in_child=lambda: os._exit(1))");
+    // Either the answer or, when the copy ends after it, the next result tells.
+    const refused = await session.checkpoint("taken").then(() => false, isLoss);
+    const { status, notes } = await run(session, "x");
+    expect(status).toBe("ok");
+    expect(refused || notes.some((note) => note.startsWith("checkpoint taken is gone"))).toBe(true);
+    await expect(session.rollback("taken")).rejects.toMatchObject({ code: "checkpoint_unknown" });
+    expect(session.checkpoints).toEqual([]);
+    expect(await value("x")).toBe("'kept'");
   });
 
   test("that are unknown, forgotten, badly named or too many are refused, and nothing is lost", async () => {

@@ -19,6 +19,7 @@ const forgeries: readonly (readonly [string, string])[] = [
   ["that the worker is ready, again", "[forge({'t': 'ready'}) for _ in range(1000)]"],
   ["that a copy was resumed", "forge({'t': 'resumed'})"],
   ["that no copy can be made", "forge({'t': 'unparked'})"],
+  ["that a copy is there", "[forge({'t': 'copied', 'pid': pid}) for pid in (0, 1, 2, -1, '2', 10**30, None)]"],
   ["an end with a status that does not exist", "forge({'t': 'done', 'id': 2, 'status': 'root'})"],
   ["an end whose status is an object", "forge({'t': 'done', 'id': 2, 'status': {}})"],
   ["an end with an exit code out of range", "forge({'t': 'done', 'id': 2, 'status': 'ok', 'exitCode': 300})"],

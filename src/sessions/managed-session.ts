@@ -108,6 +108,12 @@ export class ManagedSession {
     this.#live = live;
   }
 
+  /** For the manager: one that waited in a pool begins its life, under this id. */
+  begin(id: string): void {
+    const nowMs = this.#now();
+    this.#record = { ...this.#record, id, createdMs: nowMs, usedMs: nowMs };
+  }
+
   /** What its callers call it: without the namespace of a tenant. */
   get id(): string {
     return shownId(this.#record.id);
@@ -166,8 +172,10 @@ export class ManagedSession {
   }
 
   async #start(code: string, options: RunOptions): Promise<Run> {
-    const session = await this.#session();
-    await this.#changing();
+    // Without a pause where nothing is to wait for: the code is on its way before this returns.
+    const session = this.#ready() ?? (await this.#session());
+    const marking = this.#changing();
+    if (marking) await marking;
     const number = this.#record.runs + 1;
     const run = session.run(code, options, number);
     // Counted now: a session that ends under its run has had it all the same.
@@ -364,10 +372,16 @@ export class ManagedSession {
     }
   }
 
-  async #session(): Promise<Session> {
+  /** The cell's session, if it is there. */
+  #ready(): Session | undefined {
     if (this.#closedBy) throw this.#closedBy;
     this.#record = { ...this.#record, usedMs: this.#now() };
-    if (this.#live?.isAlive) return this.#live;
+    return this.#live?.isAlive ? this.#live : undefined;
+  }
+
+  async #session(): Promise<Session> {
+    const ready = this.#ready();
+    if (ready) return ready;
     this.#reviving ??= this.#replace().finally(() => {
       this.#reviving = undefined;
     });
@@ -398,9 +412,9 @@ export class ManagedSession {
   }
 
   /** Before variables change: whoever finds the session after a kill -9 is to know that its save is not the last word. */
-  async #changing(): Promise<void> {
+  #changing(): Promise<unknown> | undefined {
     this.#changes++;
-    if (this.policy.session.persist && !this.#isMarked) await this.#mark(true);
+    return this.policy.session.persist && !this.#isMarked ? this.#mark(true) : undefined;
   }
 
   #mark(isUnsaved: boolean): Promise<unknown> {

@@ -39,6 +39,9 @@ interface Entry {
   readonly lifetimeTimer: NodeJS.Timeout;
 }
 
+/** Where a session that becomes alive comes from. */
+type Origin = { readonly from: "new" | "saved" } | { readonly from: "fork"; readonly of: string };
+
 const maxTombstones = 1000;
 
 /** Sessions by id: made, found, counted, culled, saved and brought back. */
@@ -196,7 +199,8 @@ export class SessionManager implements AsyncDisposable {
       cleanup.defer(() => lock?.[Symbol.asyncDispose]());
       const session = await (await parent.live()).fork(forkId);
       cleanup.defer(() => session.close());
-      const fork = await this.#admit(this.#newRecord(forkId, parent.record.workspace), lock, cleanup, session, id);
+      const fork = this.#managed(this.#newRecord(forkId, parent.record.workspace), session);
+      await this.#admit(fork, lock, cleanup, { from: "fork", of: id });
       await fork.begunFromAnother();
       return fork;
     } finally {
@@ -237,7 +241,10 @@ export class SessionManager implements AsyncDisposable {
     const { persist, limit } = this.policy.session;
     if (persist || this.#entries.size + this.#leaving.size + this.#reserved >= limit) return undefined;
     const pooled = this.#pool.takeReady();
-    return pooled && this.#enter(this.#newRecord(pooled.session.id, pooled.workspace), undefined, pooled.session);
+    if (!pooled) return undefined;
+    pooled.managed.begin(pooled.session.id);
+    this.#enter(pooled.managed, undefined, { from: "new" });
+    return pooled.managed;
   }
 
   async #open(id: string, waitMs: number): Promise<ManagedSession> {
@@ -248,11 +255,12 @@ export class SessionManager implements AsyncDisposable {
     const record = lock && (await this.#store.read(id));
     const release = await this.#reserve(waitMs);
     try {
-      if (record) return await this.#admit(record, lock, cleanup);
+      if (record) return await this.#admit(this.#managed(record), lock, cleanup, { from: "saved" });
       const pooled = this.#pool.takeReady() ?? (await this.#openPooled());
       cleanup.defer(() => pooled[Symbol.asyncDispose]());
       pooled.session.rename(id);
-      return await this.#admit(this.#newRecord(id, pooled.workspace), lock, cleanup, pooled.session);
+      pooled.managed.begin(id);
+      return await this.#admit(pooled.managed, lock, cleanup, { from: "new" });
     } finally {
       release();
     }
@@ -294,42 +302,35 @@ export class SessionManager implements AsyncDisposable {
 
   /** Takes over what was made for the session so far; the caller's undo is emptied once nothing can fail any more. */
   async #admit(
-    record: SessionRecord,
+    session: ManagedSession,
     lock: LivenessLock | undefined,
     undo: Cleanup,
-    live?: Session,
-    forkOf?: string,
+    origin: Origin,
   ): Promise<ManagedSession> {
     // What was saved is on disk already, and can be had from a disk that is full.
-    if (this.policy.session.persist && live) await this.#store.write(record);
-    const session = this.#enter(record, lock, live, forkOf);
+    if (this.policy.session.persist && origin.from !== "saved") await this.#store.write(session.record);
+    this.#enter(session, lock, origin);
     undo.move();
     return session;
   }
 
-  #enter(
-    record: SessionRecord,
-    lock: LivenessLock | undefined,
-    live: Session | undefined,
-    forkOf?: string,
-  ): ManagedSession {
-    const { policy } = this;
+  #managed(record: SessionRecord, live?: Session): ManagedSession {
+    const { policy, runner } = this;
     const { audit } = this.codecell;
-    const session = new ManagedSession(
-      {
-        ...{ record, policy, runner: this.runner, store: this.#store, now: this.#now, audit },
-        revive: (managed) => this.#revive(managed),
-      },
-      live,
-    );
-    const { idleMs, lifetimeMs } = policy.session;
+    const revive = (managed: ManagedSession) => this.#revive(managed);
+    return new ManagedSession({ record, policy, runner, store: this.#store, now: this.#now, audit, revive }, live);
+  }
+
+  #enter(session: ManagedSession, lock: LivenessLock | undefined, origin: Origin): void {
+    const { record } = session;
+    const { idleMs, lifetimeMs } = this.policy.session;
     const lifetimeTimer = setTimeout(() => {
       void this.#cull(session.key, `it was ${formatDuration(lifetimeMs)} old, its session.lifetime`);
     }, lifetimeMs).unref();
     this.#entries.set(record.id, { session, lock, lifetimeTimer, idleTimer: this.#watchIdle(session, idleMs) });
     this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
-    audit?.sessionOpened(record.id, this.runner, forkOf ? "fork" : live ? "new" : "saved", forkOf);
-    return session;
+    const forkOf = origin.from === "fork" ? origin.of : undefined;
+    this.codecell.audit?.sessionOpened(record.id, this.runner, origin.from, forkOf);
   }
 
   /** One timer per session that looks again later when the session was used meanwhile: no work per call. */
@@ -440,7 +441,7 @@ export class SessionManager implements AsyncDisposable {
     const store = this.#store;
     return {
       session,
-      workspace,
+      managed: this.#managed(this.#newRecord(session.id, workspace), session),
       async [Symbol.asyncDispose]() {
         await session.close();
         await store.removeWorkspace(workspace);
@@ -501,5 +502,6 @@ function unknownSession(id: string): CodecellError {
 
 interface PooledSession extends AsyncDisposable {
   readonly session: Session;
-  readonly workspace: string;
+  /** made while it waits: nothing is left to do when it is asked for */
+  readonly managed: ManagedSession;
 }

@@ -78,11 +78,17 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
     this.id = id;
     this.#outputBytes = outputBytes;
     this.#interrupt = interrupt;
-    this.result = end(this).finally(() => {
+    this.result = this.#until(end(this));
+    this.result.catch(() => {}); // whoever awaits it sees the failure; nobody is obliged to
+  }
+
+  async #until(ending: Promise<RunResult>): Promise<RunResult> {
+    try {
+      return await ending;
+    } finally {
       this.#ended = true;
       this.#notify();
-    });
-    this.result.catch(() => {}); // whoever awaits it sees the failure; nobody is obliged to
+    }
   }
 
   /** Stops the run and keeps the state; a second call ends what ignores the first. */

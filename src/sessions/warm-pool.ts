@@ -33,7 +33,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   #missWaitMs = 0;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
-  #refill: NodeJS.Timeout | undefined;
+  #refill: NodeJS.Timeout | NodeJS.Immediate | undefined;
 
   constructor(options: WarmPoolOptions<Item>) {
     this.#options = options;
@@ -100,17 +100,21 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
-    clearTimeout(this.#refill);
+    clearImmediate(this.#refill as NodeJS.Immediate | undefined);
+    clearTimeout(this.#refill as NodeJS.Timeout | undefined);
     await Promise.all(this.#making);
     await Promise.all(this.#ready.splice(0).map((item) => item[Symbol.asyncDispose]()));
   }
 
   /** A little later, so that the next one is not made while the one just handed out answers for the first time. */
   #refillSoon(): void {
-    this.#refill ??= setTimeout(() => {
-      this.#refill = undefined;
-      this.fill();
-    }, refillPauseMs).unref();
+    // Setting a timer takes a quarter of a hand-out: it is set when whoever asked has what they want.
+    this.#refill ??= setImmediate(() => {
+      this.#refill = setTimeout(() => {
+        this.#refill = undefined;
+        this.fill();
+      }, refillPauseMs).unref();
+    });
   }
 
   async #makeOne(): Promise<boolean> {

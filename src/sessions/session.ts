@@ -1,4 +1,3 @@
-import { setImmediate as afterThis } from "node:timers/promises";
 import { describeArtifacts } from "../artifacts/artifacts.ts";
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
@@ -8,9 +7,11 @@ import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import { egressNotes } from "./egress-record.ts";
+import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import { Run, type RunOptions, type RunResult } from "./run.ts";
-import type { RunBegin, SessionAudit } from "./session-audit.ts";
+import { RunAudit } from "./run-audit.ts";
+import { endedWithCell, runResult } from "./run-ending.ts";
+import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
 import { SnapshotRecovery } from "./snapshot-recovery.ts";
 
@@ -19,7 +20,6 @@ const supervisorGraceMs = 8_000;
 const maxCodeBytes = 2 * 1024 * 1024;
 const defaultValueBytes = 256 * 1024 * 1024;
 const defaultPreviewBytes = 64 * 1024;
-const maxGone = 100;
 
 type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
 const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
@@ -49,14 +49,6 @@ export interface ReadOptions {
   readonly maxBytes?: number;
 }
 
-/** A frozen copy of the interpreter that can be gone back to. */
-export interface Checkpoint {
-  readonly name: string;
-  /** the last run before it */
-  readonly run: number;
-  readonly atMs: number;
-}
-
 /** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
 export class Session implements AsyncDisposable {
   readonly policy: Policy;
@@ -68,20 +60,17 @@ export class Session implements AsyncDisposable {
   readonly #onClose: (session: Session) => void;
   readonly #onClosed: ((session: Session) => void) | undefined;
   readonly #onFork: (fork: Session) => void;
-  readonly #checkpoints = new Map<string, Checkpoint>();
-  /** names of checkpoints that ended by themselves, for the next result to tell */
-  readonly #gone = new Set<string>();
+  readonly #checkpoints: Checkpoints;
   readonly #digests = new HashCache();
   /** where the kernel leaves no copy of the interpreter behind */
   readonly #recovery: SnapshotRecovery | undefined;
   readonly #audit: SessionAudit | undefined;
+  readonly #runAudit: RunAudit | undefined;
   #id: string;
   #active: Run | undefined;
   #closing: Promise<void> | undefined;
   /** until variables that were lost between two runs are back */
   #recovering: Promise<void> | undefined;
-  /** until what a run used is written down; the cell has to be there for it */
-  #auditing: Promise<void> = Promise.resolve();
 
   constructor(parts: SessionParts) {
     this.#id = parts.id;
@@ -94,6 +83,8 @@ export class Session implements AsyncDisposable {
     this.#onClosed = parts.onClosed;
     this.#onFork = parts.onFork;
     this.#audit = parts.audit;
+    this.#runAudit = parts.audit && new RunAudit(parts.audit, parts.cell);
+    this.#checkpoints = new Checkpoints(parts.kernel, parts.policy.session.checkpoints, parts.lostNotes);
     const { features } = parts.kernel.info;
     const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
     const isWanted = parts.policy.session.recovery !== "off";
@@ -181,54 +172,15 @@ export class Session implements AsyncDisposable {
     };
     const { runner } = this.receipt;
     const facts = { session: this.id, run: number, language, runner, code, timeoutMs };
-    const run = new Run(id, outputBytes, interrupt, (self) => this.#audited(facts, started, () => begin(self)));
+    const drop = () => {
+      this.#active = undefined;
+    };
+    const run = new Run(id, outputBytes, interrupt, (self) => {
+      const work = { begin: () => begin(self), drop };
+      return this.#runAudit ? this.#runAudit.run(facts, started, work) : work.begin();
+    });
     this.#active = run;
     return run;
-  }
-
-  /** Begins a run and writes down that it did, and how it ended. */
-  #audited(facts: RunBegin, started: number, begin: () => Promise<RunResult>): Promise<RunResult> {
-    const audit = this.#audit;
-    if (!audit) return begin();
-    if (audit.isDurable) return this.#written(audit, facts, started, this.#beginWritten(audit, facts, begin));
-    const ended = begin();
-    audit.runStarted(facts); // hashed while the cell is at work
-    return this.#written(audit, facts, started, ended);
-  }
-
-  /** What cannot be written down for good does not run. */
-  async #beginWritten(audit: SessionAudit, facts: RunBegin, begin: () => Promise<RunResult>): Promise<RunResult> {
-    let ended: Promise<RunResult>;
-    try {
-      audit.runStarted(facts);
-      await audit.settled();
-      ended = begin();
-    } catch (error) {
-      this.#active = undefined;
-      throw error;
-    }
-    return await ended;
-  }
-
-  async #written(
-    audit: SessionAudit,
-    { session, run }: RunBegin,
-    started: number,
-    ended: Promise<RunResult>,
-  ): Promise<RunResult> {
-    const result = await ended.catch((error: unknown) => {
-      audit.runFailed(session, run, error, performance.now() - started);
-      throw error;
-    });
-    // Reading what the cell has used takes half as long as a short run: the result goes first.
-    this.#auditing = this.#auditing
-      .then(() => (audit.isDurable ? undefined : afterThis()))
-      .then(() => this.#cell.spent())
-      .then(({ usage, cpuBeforeMs }) => audit.runEnded(session, run, result, usage, cpuBeforeMs));
-    if (!audit.isDurable) return result;
-    await this.#auditing;
-    await audit.settled();
-    return result;
   }
 
   /** Names, types, sizes and summaries of the session's variables. */
@@ -290,68 +242,24 @@ export class Session implements AsyncDisposable {
   /** Freezes a copy of the interpreter under a name; copy-on-write, so it costs milliseconds whatever it holds. */
   async checkpoint(name: string): Promise<Checkpoint> {
     this.#assertIdle("checkpoints");
-    if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
-      throw new CodecellError("usage", `not a checkpoint's name: ${JSON.stringify(name.slice(0, 80))}`, {
-        hint: "use 1 to 64 letters, digits, dots, dashes and underscores",
-      });
-    }
-    const { checkpoints: most } = this.policy.session;
-    if (!this.#checkpoints.has(name) && this.#checkpoints.size >= most) {
-      throw new CodecellError(
-        "too_large",
-        `there are ${most} checkpoints already, as many as session.checkpoints allows`,
-        {
-          hint: "forget one first, or raise session.checkpoints",
-        },
-      );
-    }
-    this.#tellLossBefore(name);
-    this.#gone.delete(name);
-    await this.#kernel.checkpoint(name);
-    if (this.#gone.delete(name)) {
-      throw new CodecellError("cell_lost", `nothing was kept as ${name}: the copy ended as soon as it was made`);
-    }
-    if (this.#lostNotes.length > 0) {
-      // It died while the request was on its way: what was kept is not what the caller has seen.
-      this.#checkpoints.delete(name);
-      await this.#kernel.forget(name);
-      this.#tellLossBefore(name);
-    }
-    const checkpoint = { name, run: this.runs, atMs: Date.now() };
-    this.#checkpoints.set(name, checkpoint);
-    return checkpoint;
-  }
-
-  /** A checkpoint of a state that its caller does not know of would be a trap: the caller hears of the loss instead. */
-  #tellLossBefore(name: string): void {
-    if (this.#lostNotes.length === 0) return;
-    const notes = this.#lostNotes.splice(0).join(" ");
-    throw new CodecellError("cell_lost", `nothing was kept as ${name}: ${notes}`, {
-      hint: "look at the variables, and ask again",
-    });
+    return this.#checkpoints.keep(name, () => this.runs);
   }
 
   get checkpoints(): Checkpoint[] {
-    return [...this.#checkpoints.values()];
+    return this.#checkpoints.list;
   }
 
   /** Variables as they were at the checkpoint, which stays; files are as they are now. */
   async rollback(name: string): Promise<Checkpoint> {
     this.#assertIdle("checkpoints");
-    const checkpoint = this.#known(name);
-    await this.#kernel.rollback(name).catch((error: unknown) => {
-      if (error instanceof CodecellError && error.code === "checkpoint_unknown") this.#checkpoints.delete(name);
-      throw error;
-    });
+    const checkpoint = await this.#checkpoints.goBackTo(this.id, name);
     this.#haveLastWord(`variables are as they were at checkpoint ${name}`);
     return checkpoint;
   }
 
   async forgetCheckpoint(name: string): Promise<void> {
     this.#assertIdle("checkpoints");
-    this.#known(name);
-    this.#checkpoints.delete(name);
-    await this.#kernel.forget(name);
+    await this.#checkpoints.forget(this.id, name);
   }
 
   /**
@@ -417,16 +325,12 @@ export class Session implements AsyncDisposable {
 
   /** A checkpoint has ended without anybody's doing here: whoever counts on it hears of it with the next result. */
   checkpointGone(name: string): void {
-    this.#checkpoints.delete(name);
-    if (this.#gone.size < maxGone) this.#gone.add(name);
+    this.#checkpoints.ended(name);
   }
 
   /** What changed between two runs without the caller's doing; told once. */
   #takeNews(): string[] {
-    const news = this.#lostNotes.splice(0);
-    for (const name of this.#gone) news.push(`checkpoint ${name} is gone: its copy of the interpreter has ended`);
-    this.#gone.clear();
-    return news;
+    return [...this.#lostNotes.splice(0), ...this.#checkpoints.takeGone()];
   }
 
   /** The host put this file into the workspace itself: as it is, no run made it. */
@@ -458,13 +362,13 @@ export class Session implements AsyncDisposable {
       this.#onClose(this);
       this.#recovery?.stop();
       const active = this.#active;
-      if (this.#audit) await this.#auditing; // the cell knows what it has used as long as it is there
+      await this.#runAudit?.settled; // the cell knows what it has used as long as it is there
       const isShared = this.#cell.users > 1;
       if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
       await this.#cell.release();
-      if (!this.#audit) return;
+      if (!this.#runAudit) return;
       await active?.result.catch(() => {});
-      await this.#auditing;
+      await this.#runAudit.settled;
       this.#onClosed?.(this);
     })();
     return this.#closing;
@@ -496,19 +400,6 @@ export class Session implements AsyncDisposable {
         hint: "await its result or interrupt it first",
       });
     }
-  }
-
-  #known(name: string): Checkpoint {
-    const checkpoint = this.#checkpoints.get(name);
-    if (checkpoint) return checkpoint;
-    const names = [...this.#checkpoints.keys()].join(", ") || "none";
-    throw new CodecellError(
-      "checkpoint_unknown",
-      `session ${this.id} has no checkpoint named ${JSON.stringify(name.slice(0, 80))}`,
-      {
-        hint: `it has: ${names}`,
-      },
-    );
   }
 
   #assertReady(code: string, language: string): void {
@@ -573,21 +464,10 @@ export class Session implements AsyncDisposable {
   /** The cell died under the run: that is an ending, not an exception, unless the session was closed on purpose. */
   async #cellEnded(id: number, error: unknown, overdue: boolean): Promise<DoneMessage> {
     if (!(error instanceof CodecellError) || error.code !== "cell_lost") throw error;
-    const closed = this.#closing !== undefined && !overdue;
-    const status: RunStatus = overdue ? "timeout" : closed ? "cancelled" : "crashed";
-    const reason = overdue || closed ? undefined : await this.#cell.whyEnded();
-    const ended = reason === undefined ? error.message : `${error.message}: ${reason}`;
-    const why = overdue ? "the cell did not answer and was ended" : closed ? "the session was closed" : ended;
-    if (!closed) void this[Symbol.asyncDispose]().catch(() => {});
-    return {
-      t: "done",
-      id,
-      status,
-      state: "lost",
-      stdoutBytes: 0,
-      stderrBytes: 0,
-      notes: [why, "the session is over"],
-    };
+    const ending = overdue ? "overdue" : this.#closing ? "closed" : "died";
+    const reason = ending === "died" ? await this.#cell.whyEnded() : undefined;
+    if (ending !== "closed") void this[Symbol.asyncDispose]().catch(() => {});
+    return endedWithCell(id, ending, error, reason);
   }
 
   /** A run that took the interpreter with it: variables come back from the host's snapshot, where one is kept. */
@@ -605,32 +485,14 @@ export class Session implements AsyncDisposable {
     context: { started: number; lost: string[]; signal?: AbortSignal },
   ): Promise<RunResult> {
     const durationMs = performance.now() - context.started;
-    const gathered = run.gathered();
     // Most runs change no file and have no network: what is not there is not waited for.
     const { files } = this;
     const found = files && done.files?.length ? await this.#artifacts(run.id, files, done.files) : noFiles;
     const egress = this.#cell.network ? await this.#cell.network.take() : undefined;
     if (this.#recovering) await this.#recovering;
     if (this.#recovery || !this.isAlive) context.lost.push(...this.#takeNews());
-    return {
-      id: run.id,
-      status: done.status === "crashed" ? await this.#crashed() : statusOf(done, context.signal),
-      state: done.state,
-      exitCode: done.exitCode,
-      ...gathered,
-      result: done.result,
-      error: done.error,
-      truncated: run.wasTruncated(done) || done.resultTruncated === true,
-      stdoutBytes: done.stdoutBytes,
-      stderrBytes: done.stderrBytes,
-      notes: [...context.lost, ...done.notes, ...(egress ? egressNotes(egress) : [])],
-      recoveredTo: done.recoveredTo,
-      ...found,
-      ...(egress ? { egress } : {}),
-      durationMs,
-      runner: this.receipt.runner,
-      receipt: this.receipt,
-    };
+    const status = done.status === "crashed" ? await this.#crashed() : statusOf(done, context.signal);
+    return runResult(run, done, { status, durationMs, lost: context.lost, ...found, egress, receipt: this.receipt });
   }
 
   /** What the run says it changed is a hint: the host opens and checks each file itself. */

@@ -1,0 +1,111 @@
+import type { KernelClient } from "../kernel/client.ts";
+import { CodecellError } from "../lib/errors.ts";
+
+/** A frozen copy of the interpreter that can be gone back to. */
+export interface Checkpoint {
+  readonly name: string;
+  /** the last run before it */
+  readonly run: number;
+  readonly atMs: number;
+}
+
+/** The cell says which are gone, and is not believed about how many. */
+const maxGone = 100;
+
+/** The named copies of one interpreter, as its session knows them. */
+export class Checkpoints {
+  readonly #kernel: KernelClient;
+  readonly #most: number;
+  /** what the interpreter lost since the caller last heard of it; shared with the session, which tells it */
+  readonly #lostNotes: string[];
+  readonly #kept = new Map<string, Checkpoint>();
+  /** names of those that ended by themselves, for the next result to tell */
+  readonly #gone = new Set<string>();
+
+  constructor(kernel: KernelClient, most: number, lostNotes: string[]) {
+    this.#kernel = kernel;
+    this.#most = most;
+    this.#lostNotes = lostNotes;
+  }
+
+  get list(): Checkpoint[] {
+    return [...this.#kept.values()];
+  }
+
+  async keep(name: string, sessionRun: () => number): Promise<Checkpoint> {
+    this.#assertRoomFor(name);
+    this.#tellLossBefore(name);
+    this.#gone.delete(name);
+    await this.#kernel.checkpoint(name);
+    if (this.#gone.delete(name)) {
+      throw new CodecellError("cell_lost", `nothing was kept as ${name}: the copy ended as soon as it was made`);
+    }
+    if (this.#lostNotes.length > 0) {
+      // It died while the request was on its way: what was kept is not what the caller has seen.
+      this.#kept.delete(name);
+      await this.#kernel.forget(name);
+      this.#tellLossBefore(name);
+    }
+    const checkpoint = { name, run: sessionRun(), atMs: Date.now() };
+    this.#kept.set(name, checkpoint);
+    return checkpoint;
+  }
+
+  async goBackTo(id: string, name: string): Promise<Checkpoint> {
+    const checkpoint = this.#known(id, name);
+    await this.#kernel.rollback(name).catch((error: unknown) => {
+      if (error instanceof CodecellError && error.code === "checkpoint_unknown") this.#kept.delete(name);
+      throw error;
+    });
+    return checkpoint;
+  }
+
+  async forget(id: string, name: string): Promise<void> {
+    this.#known(id, name);
+    this.#kept.delete(name);
+    await this.#kernel.forget(name);
+  }
+
+  /** One has ended without anybody's doing here. */
+  ended(name: string): void {
+    this.#kept.delete(name);
+    if (this.#gone.size < maxGone) this.#gone.add(name);
+  }
+
+  /** A sentence for each that ended by itself; told once. */
+  takeGone(): string[] {
+    if (this.#gone.size === 0) return [];
+    const notes = [...this.#gone].map((name) => `checkpoint ${name} is gone: its copy of the interpreter has ended`);
+    this.#gone.clear();
+    return notes;
+  }
+
+  #assertRoomFor(name: string): void {
+    if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
+      throw new CodecellError("usage", `not a checkpoint's name: ${JSON.stringify(name.slice(0, 80))}`, {
+        hint: "use 1 to 64 letters, digits, dots, dashes and underscores",
+      });
+    }
+    const most = this.#most;
+    if (this.#kept.has(name) || this.#kept.size < most) return;
+    const message = `there are ${most} checkpoints already, as many as session.checkpoints allows`;
+    throw new CodecellError("too_large", message, { hint: "forget one first, or raise session.checkpoints" });
+  }
+
+  /** A checkpoint of a state that its caller does not know of would be a trap: the caller hears of the loss instead. */
+  #tellLossBefore(name: string): void {
+    if (this.#lostNotes.length === 0) return;
+    const notes = this.#lostNotes.splice(0).join(" ");
+    throw new CodecellError("cell_lost", `nothing was kept as ${name}: ${notes}`, {
+      hint: "look at the variables, and ask again",
+    });
+  }
+
+  #known(id: string, name: string): Checkpoint {
+    const checkpoint = this.#kept.get(name);
+    if (checkpoint) return checkpoint;
+    const message = `session ${id} has no checkpoint named ${JSON.stringify(name.slice(0, 80))}`;
+    const names = [...this.#kept.keys()].join(", ") || "none";
+    throw new CodecellError("checkpoint_unknown", message, { hint: `it has: ${names}` });
+  }
+}

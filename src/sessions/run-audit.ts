@@ -1,0 +1,66 @@
+import { setImmediate as afterThis } from "node:timers/promises";
+import type { RunResult } from "./run.ts";
+import type { RunBegin, SessionAudit } from "./session-audit.ts";
+import type { SharedCell } from "./shared-cell.ts";
+
+/** A run as its session starts it. */
+export interface RunWork {
+  begin(): Promise<RunResult>;
+  /** it may not begin after all */
+  drop(): void;
+}
+
+/** Writes down that the runs of a session began, how they ended, and what they used. */
+export class RunAudit {
+  readonly #audit: SessionAudit;
+  readonly #cell: SharedCell;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(audit: SessionAudit, cell: SharedCell) {
+    this.#audit = audit;
+    this.#cell = cell;
+  }
+
+  /** Until what the last run used is written down; the cell has to be there for it. */
+  get settled(): Promise<void> {
+    return this.#writing;
+  }
+
+  run(facts: RunBegin, started: number, work: RunWork): Promise<RunResult> {
+    if (this.#audit.isDurable) return this.#written(facts, started, this.#beginWritten(facts, work));
+    const ended = work.begin();
+    this.#audit.runStarted(facts); // hashed while the cell is at work
+    return this.#written(facts, started, ended);
+  }
+
+  /** What cannot be written down for good does not run. */
+  async #beginWritten(facts: RunBegin, work: RunWork): Promise<RunResult> {
+    let ended: Promise<RunResult>;
+    try {
+      this.#audit.runStarted(facts);
+      await this.#audit.settled();
+      ended = work.begin();
+    } catch (error) {
+      work.drop();
+      throw error;
+    }
+    return await ended;
+  }
+
+  async #written({ session, run }: RunBegin, started: number, ended: Promise<RunResult>): Promise<RunResult> {
+    const audit = this.#audit;
+    const result = await ended.catch((error: unknown) => {
+      audit.runFailed(session, run, error, performance.now() - started);
+      throw error;
+    });
+    // Reading what the cell has used takes half as long as a short run: the result goes first.
+    this.#writing = this.#writing
+      .then(() => (audit.isDurable ? undefined : afterThis()))
+      .then(() => this.#cell.spent())
+      .then(({ usage, cpuBeforeMs }) => audit.runEnded(session, run, result, usage, cpuBeforeMs));
+    if (!audit.isDurable) return result;
+    await this.#writing;
+    await audit.settled();
+    return result;
+  }
+}

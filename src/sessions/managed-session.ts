@@ -15,10 +15,9 @@ import type { Run, RunOptions, RunResult } from "./run.ts";
 import type { ReadOptions, Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { shownId } from "./session-id.ts";
-import { readManifest } from "./snapshot-manifest.ts";
+import { type RestoreReport, type SavedSession, SessionSaves } from "./session-saves.ts";
 import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
-const saveAfterMs = 2_000;
 const maxLoadBytes = 256 * 1024 * 1024;
 /** Forms that are taken apart on the host, where a large one would hold up everybody else. */
 const maxParsedBytes = 32 * 1024 * 1024;
@@ -41,17 +40,6 @@ export interface SessionInfo {
   readonly sharers: number;
 }
 
-/** What came of putting saved variables into a fresh cell. */
-export interface RestoreReport {
-  readonly snapshot: SnapshotInfo;
-  /** saved, and yet not back */
-  readonly failed: readonly { readonly name: string; readonly reason: string }[];
-  /** why nothing came back at all */
-  readonly problem: CodecellError | undefined;
-  /** the sentence about it in the next result's notes, when variables came back */
-  readonly note: string;
-}
-
 export interface ManagedRunOptions extends RunOptions {
   /** what to do while another run goes on; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
@@ -71,7 +59,7 @@ export interface ManagedSessionParts {
 }
 
 /** A session with an id, a life on disk and a cell that comes when it is needed. */
-export class ManagedSession {
+export class ManagedSession implements SavedSession {
   readonly policy: Policy;
   readonly #store: SessionStore;
   readonly #now: () => number;
@@ -84,19 +72,10 @@ export class ManagedSession {
   #queue: Promise<unknown> = Promise.resolve();
   #queued = 0;
   #restored: RestoreReport | undefined;
-  /** counts what may have changed variables; what the last save has of it */
-  #changes = 0;
-  #savedChanges = 0;
-  #marking: Promise<unknown> = Promise.resolve();
+  readonly #saves: SessionSaves;
   /** entries of the history on their way to the disk */
   #writing: Promise<unknown> = Promise.resolve();
-  #isMarked = false;
-  #savesByItself = true;
-  /** a run took the cell with it */
-  #isLost = false;
   #closedBy: CodecellError | undefined;
-  #saving: Promise<SnapshotInfo> | undefined;
-  #saveTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: ManagedSessionParts, live?: Session) {
     this.#record = parts.record;
@@ -107,6 +86,7 @@ export class ManagedSession {
     this.#audit = parts.audit;
     this.#revive = parts.revive;
     this.#live = live;
+    this.#saves = new SessionSaves(this, parts.store, parts.policy, parts.now);
   }
 
   /** For the manager: one that waited in a pool begins its life, under this id. */
@@ -129,6 +109,15 @@ export class ManagedSession {
     return this.#record;
   }
 
+  set record(record: SessionRecord) {
+    this.#record = record;
+  }
+
+  /** The session in its cell, if it is there. */
+  get live(): Session | undefined {
+    return this.#live;
+  }
+
   get usedMs(): number {
     return this.#record.usedMs;
   }
@@ -139,7 +128,7 @@ export class ManagedSession {
   }
 
   get isBusy(): boolean {
-    return this.#live?.isBusy === true || this.#reviving !== undefined || this.#saving !== undefined;
+    return this.#live?.isBusy === true || this.#reviving !== undefined || this.#saves.isSaving;
   }
 
   get state(): SessionState {
@@ -175,7 +164,7 @@ export class ManagedSession {
   async #start(code: string, options: RunOptions): Promise<Run> {
     // Without a pause where nothing is to wait for: the code is on its way before this returns.
     const session = this.#ready() ?? (await this.#session());
-    const marking = this.#changing();
+    const marking = this.#saves.changing();
     if (marking) await marking;
     const number = this.#record.runs + 1;
     const run = session.run(code, options, number);
@@ -206,17 +195,17 @@ export class ManagedSession {
 
   async set(name: string, value: unknown): Promise<void> {
     const session = await this.#session();
-    await this.#changing();
+    await this.#saves.changing();
     await session.set(name, value);
-    this.#changed();
+    this.#saves.changed();
   }
 
   async reset(): Promise<void> {
     const session = await this.#session();
-    await this.#changing();
+    await this.#saves.changing();
     await session.reset();
     this.#audit?.audit.record({ type: "session.reset", session: this.id });
-    this.#changed();
+    this.#saves.changed();
   }
 
   /** Reads a file of the host into a variable, if `fs.load` allows it. Large text and bytes do not pass through JSON. */
@@ -230,9 +219,9 @@ export class ManagedSession {
     const session = await this.#session();
     this.#audit?.fileLoaded(this.id, file.path, name, file.data);
     await this.#audit?.settled();
-    await this.#changing();
+    await this.#saves.changing();
     await session.setEncoded(name, format, body);
-    this.#changed();
+    this.#saves.changed();
     return { bytes: file.data.byteLength };
   }
 
@@ -271,10 +260,10 @@ export class ManagedSession {
 
   async rollback(name: string): Promise<Checkpoint> {
     const session = await this.#session();
-    await this.#changing();
+    await this.#saves.changing();
     const checkpoint = await session.rollback(name);
     this.#audit?.audit.record({ type: "session.rollback", session: this.id, name });
-    this.#changed();
+    this.#saves.changed();
     return checkpoint;
   }
 
@@ -284,12 +273,12 @@ export class ManagedSession {
 
   /** For the manager: a fork has variables from its first moment on, and none of them is saved. */
   async begunFromAnother(): Promise<void> {
-    await this.#changing();
-    this.#changed();
+    await this.#saves.changing();
+    this.#saves.changed();
   }
 
   /** For the manager: the cell's session itself. */
-  live(): Promise<Session> {
+  wake(): Promise<Session> {
     return this.#session();
   }
 
@@ -299,22 +288,19 @@ export class ManagedSession {
   }
 
   /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
-  save(): Promise<SnapshotInfo> {
-    this.#saving ??= this.#save().finally(() => {
-      this.#saving = undefined;
-    });
-    return this.#saving;
+  async save(): Promise<SnapshotInfo> {
+    return this.#saves.save(await this.#session());
   }
 
   /** Saves what changed and gives the cell up; the next call brings it back. */
   async suspend(): Promise<void> {
-    clearTimeout(this.#saveTimer);
+    this.#saves.stop();
     const live = this.#live;
     if (!live) return;
     await live.settle();
-    if (this.#isDirty && live.isAlive && live.features.includes("snapshot")) await this.save();
+    if (this.#saves.isDirty && live.isAlive && live.features.includes("snapshot")) await this.save();
     else if (this.policy.session.persist) await this.#store.write(this.#record);
-    if (!this.#isDirty && live.isAlive) await this.#mark(false);
+    if (!this.#saves.isDirty && live.isAlive) await this.#saves.mark(false);
     this.#live = undefined;
     await live.close();
   }
@@ -322,55 +308,23 @@ export class ManagedSession {
   /** Ends the cell; whoever calls later is told why, where it was not their doing. */
   async end(why?: string): Promise<void> {
     this.#closedBy ??= why === undefined ? closed(this.id) : culled(this.id, why, this.policy.session.persist);
-    clearTimeout(this.#saveTimer);
+    this.#saves.stop();
     await this.#reviving?.catch(() => {});
     await this.#live?.close();
-    await Promise.all([this.#writing, this.#marking]);
+    await Promise.all([this.#writing, this.#saves.marked]);
   }
 
   /** Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
   async restoreInto(session: Session): Promise<void> {
-    await this.#restoreInto(session);
-    const report = this.#restored;
-    if (!report || !this.#record.snapshot) return;
+    const report = await this.#saves.restoreInto(session);
+    if (!report) return;
+    this.#restored = report;
     this.#audit?.sessionRestored(
       this.id,
       report.snapshot.run,
       [...report.snapshot.skipped, ...report.failed],
       report.problem,
     );
-  }
-
-  async #restoreInto(session: Session): Promise<void> {
-    const { snapshot } = this.#record;
-    // Its last cell, here or in a process that was killed, ended with variables that nobody saved.
-    const { persist } = this.policy.session;
-    const isLost = this.#isDirty || this.#isLost || (persist && (await this.#store.isUnsaved(this.key)));
-    this.#isLost = false;
-    this.#savedChanges = this.#changes;
-    if (!snapshot) {
-      if (isLost) session.addNote("its cell ended before variables were saved: the session starts without them");
-      return;
-    }
-    const note = `variables were restored from the save after run ${snapshot.run}`;
-    if (session.features.includes("files")) session.addNote("files did not come back: they ended with the last cell");
-    try {
-      const data = await this.#store.readSnapshot(this.key, snapshot);
-      const failed = await session.restore(data);
-      this.#restored = { snapshot, failed, problem: undefined, note };
-      session.addNote(isLost ? `${note}; what changed later is lost` : note);
-      if (snapshot.python !== session.pythonVersion) {
-        session.addNote(`they were saved by Python ${snapshot.python}, and this is ${session.pythonVersion}`);
-      }
-      const missing = [...snapshot.skipped, ...failed];
-      if (missing.length > 0)
-        session.addNote(`did not come back: ${missing.slice(0, 20).map(nameAndReason).join("; ")}`);
-    } catch (error) {
-      // The workspace is what must not be lost: a session without its variables is better than none.
-      const problem = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
-      this.#restored = { snapshot, failed: [], problem, note };
-      session.addNote(`${problem.message}; the session starts without its variables`);
-    }
   }
 
   /** The cell's session, if it is there. */
@@ -408,84 +362,14 @@ export class ManagedSession {
     return started;
   }
 
-  get #isDirty(): boolean {
-    return this.#changes !== this.#savedChanges;
-  }
-
-  /** Before variables change: whoever finds the session after a kill -9 is to know that its save is not the last word. */
-  #changing(): Promise<unknown> | undefined {
-    this.#changes++;
-    return this.policy.session.persist && !this.#isMarked ? this.#mark(true) : undefined;
-  }
-
-  #mark(isUnsaved: boolean): Promise<unknown> {
-    if (!this.policy.session.persist || this.#isMarked === isUnsaved) return this.#marking;
-    this.#isMarked = isUnsaved;
-    this.#marking = this.#marking.then(() => this.#store.markUnsaved(this.key, isUnsaved)).catch(() => {});
-    return this.#marking;
-  }
-
-  #changed(): void {
-    this.#changes++;
-    if (!this.policy.session.persist || !this.#savesByItself) return;
-    clearTimeout(this.#saveTimer);
-    this.#saveTimer = setTimeout(() => {
-      if (!this.#live?.isAlive || this.#live.isBusy) return;
-      void this.save().catch((error: unknown) => this.#notSaved(error));
-    }, saveAfterMs).unref();
-  }
-
-  /** A save that nobody asked for failed: the next result says so. */
-  #notSaved(error: unknown): void {
-    // A value that ends the interpreter which saves it would do so after every run.
-    if (error instanceof CodecellError && error.code === "cell_lost") this.#savesByItself = false;
-    this.#live?.addNote(`the variables could not be saved: ${messageOf(error)}`);
-  }
-
-  #unchanged(): void {
-    this.#savedChanges = this.#changes;
-    clearTimeout(this.#saveTimer);
-  }
-
   async #afterRun(number: number, code: string, language: string, result: RunResult): Promise<void> {
     this.#record = { ...this.#record, usedMs: this.#now() };
-    // After a loss the last save is worth more than what is left: nothing goes over it by itself.
-    this.#isLost = result.state === "lost" && this.#live?.isAlive !== true;
-    if (result.state === "lost") this.#unchanged();
-    else this.#changed();
+    if (result.state === "lost") this.#saves.lost(this.#live?.isAlive !== true);
+    else this.#saves.changed();
     if (!this.policy.session.persist) return;
     const { status, durationMs } = result;
     const entry = { run: number, atMs: this.#record.usedMs, language, code, status, durationMs };
     this.#writing = this.#writing.then(() => this.#store.appendHistory(this.key, entry)).catch(() => {});
-  }
-
-  async #save(): Promise<SnapshotInfo> {
-    const session = await this.#session();
-    const { runs } = this.#record;
-    const changes = this.#changes;
-    const data = await session.snapshot();
-    const manifest = readManifest(data);
-    const stored = await this.#store.writeSnapshot(this.key, data).catch((error: unknown) => {
-      throw saveFailed(this.id, error);
-    });
-    const snapshot: SnapshotInfo = {
-      ...stored,
-      ...manifest,
-      savedMs: this.#now(),
-      run: runs,
-      python: session.pythonVersion,
-      runner: session.receipt.runner,
-    };
-    const record = { ...this.#record, snapshot };
-    await this.#store.write(record).catch((error: unknown) => {
-      throw saveFailed(this.id, error);
-    });
-    this.#record = { ...this.#record, snapshot };
-    await this.#store.pruneSnapshots(record);
-    this.#savedChanges = changes;
-    this.#savesByItself = true;
-    if (!this.#isDirty) await this.#mark(false);
-    return snapshot;
   }
 
   async #workspaceOwner(): Promise<{ ownerUid?: number }> {
@@ -504,20 +388,6 @@ function culled(id: string, why: string, isKept: boolean): CodecellError {
   const rest = isKept ? "it was put aside" : "its variables and files are gone";
   const hint = isKept ? "ask for it by its id to bring it back" : "ask for it by its id to start it afresh";
   return new CodecellError("session_culled", `session ${id} has ended: ${why}; ${rest}`, { hint });
-}
-
-function saveFailed(id: string, cause: unknown): CodecellError {
-  const { code } = cause as NodeJS.ErrnoException;
-  const isFull = code === "ENOSPC" || code === "EDQUOT";
-  const why = isFull ? "there is no space left on the disk" : messageOf(cause);
-  return new CodecellError(isFull ? "too_large" : "internal", `session ${id} could not be saved: ${why}`, {
-    hint: "the save before it, the cell and the workspace are untouched",
-    cause,
-  });
-}
-
-function nameAndReason({ name, reason }: { name: string; reason: string }): string {
-  return `${name} (${reason})`;
 }
 
 function filesOf(session: Session): WorkspaceFiles {

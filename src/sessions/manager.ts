@@ -197,7 +197,7 @@ export class SessionManager implements AsyncDisposable {
       await using cleanup = new Cleanup();
       const lock = await this.#lock(forkId);
       cleanup.defer(() => lock?.[Symbol.asyncDispose]());
-      const session = await (await parent.live()).fork(forkId);
+      const session = await (await parent.wake()).fork(forkId);
       cleanup.defer(() => session.close());
       const fork = this.#managed(this.#newRecord(forkId, parent.record.workspace), session);
       await this.#admit(fork, lock, cleanup, { from: "fork", of: id });

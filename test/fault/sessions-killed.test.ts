@@ -231,6 +231,9 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   });
 });
 
+/** Each round starts two hosts, on a machine that may be busy with other tests. */
+const roundMs = 8_000;
+
 interface Line {
   readonly t: "up" | "begins" | "ran" | "saved";
   readonly id: string;
@@ -258,87 +261,91 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
     return openManager(stateDir, policy, { runtimeDir, runners });
   };
 
-  test(`at ${hostRounds} moments come back as saved or say what is lost, and nothing is left behind`, async () => {
-    const outcomes: Record<string, number> = {};
-    const living = await open();
-    const neighbour = await living.getOrCreate("neighbour");
-    await runIn(neighbour, "n = 'neighbour'\nopen('n.txt', 'w').write('neighbour')");
-    const mine = new Set(readdirSync(runtimeDir));
-    const workspaces = new Set(readdirSync(join(stateDir, "workspaces")));
-    const known = new Map<string, Facts>();
-    for (let round = 0; round < hostRounds; round++) {
-      const host = spawn(process.execPath, [script, stateDir, runtimeDir, String((round + 1) * 1000)], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      hosts.add(host);
-      const exited = once(host, "exit");
-      const lines = createInterface({ input: host.stdout });
-      const read = once(lines, "close");
-      const up = new Promise<void>((resolve) => {
-        lines.on("line", (text) => {
-          const { t, id, n } = JSON.parse(text) as Line;
-          if (t === "up") resolve();
-          else known.set(id, { ...(known.get(id) ?? nothing), [keys[t]]: n });
+  test(
+    `at ${hostRounds} moments come back as saved or say what is lost, and nothing is left behind`,
+    async () => {
+      const outcomes: Record<string, number> = {};
+      const living = await open();
+      const neighbour = await living.getOrCreate("neighbour");
+      await runIn(neighbour, "n = 'neighbour'\nopen('n.txt', 'w').write('neighbour')");
+      const mine = new Set(readdirSync(runtimeDir));
+      const workspaces = new Set(readdirSync(join(stateDir, "workspaces")));
+      const known = new Map<string, Facts>();
+      for (let round = 0; round < hostRounds; round++) {
+        const host = spawn(process.execPath, [script, stateDir, runtimeDir, String((round + 1) * 1000)], {
+          stdio: ["ignore", "pipe", "inherit"],
         });
-      });
-      if (round % 6 > 0) await Promise.race([up, exited]);
-      await idle(round % 6 > 0 ? 100 + Math.random() * 500 : Math.random() * 300);
-      expect(host.exitCode).toBeNull();
-      const tags = readdirSync(runtimeDir).filter((name) => name.startsWith("cc") && !mine.has(name));
-      host.kill("SIGKILL");
-      await exited;
-      await read;
-      hosts.delete(host);
+        hosts.add(host);
+        const exited = once(host, "exit");
+        const lines = createInterface({ input: host.stdout });
+        const read = once(lines, "close");
+        const up = new Promise<void>((resolve) => {
+          lines.on("line", (text) => {
+            const { t, id, n } = JSON.parse(text) as Line;
+            if (t === "up") resolve();
+            else known.set(id, { ...(known.get(id) ?? nothing), [keys[t]]: n });
+          });
+        });
+        if (round % 6 > 0) await Promise.race([up, exited]);
+        await idle(round % 6 > 0 ? 100 + Math.random() * 500 : Math.random() * 300);
+        expect(host.exitCode).toBeNull();
+        const tags = readdirSync(runtimeDir).filter((name) => name.startsWith("cc") && !mine.has(name));
+        host.kill("SIGKILL");
+        await exited;
+        await read;
+        hosts.delete(host);
 
-      const next = await open();
-      try {
-        for (const { id } of (await next.list()).filter((one) => one.id !== "neighbour")) {
-          const facts = known.get(id);
-          const session = await next.get(id);
-          const result = await within(15_000, runIn(session, `${value}, open('n.txt').read()`).catch(raise));
-          const said = result.notes.join("; ");
-          if (id.startsWith("s-")) {
-            // a fork that its host had no time to close: nothing of it was saved
-            expect({ n: result.result?.startsWith("(None"), said }).toMatchObject({ n: true });
-            if (said !== "") expect(said).toContain("without them");
-            outcomes[said === "" ? "fork that never was" : "fork lost"] =
-              (outcomes[said === "" ? "fork that never was" : "fork lost"] ?? 0) + 1;
-            await next.close(id, { forget: true });
-            continue;
+        const next = await open();
+        try {
+          for (const { id } of (await next.list()).filter((one) => one.id !== "neighbour")) {
+            const facts = known.get(id);
+            const session = await next.get(id);
+            const result = await within(15_000, runIn(session, `${value}, open('n.txt').read()`).catch(raise));
+            const said = result.notes.join("; ");
+            if (id.startsWith("s-")) {
+              // a fork that its host had no time to close: nothing of it was saved
+              expect({ n: result.result?.startsWith("(None"), said }).toMatchObject({ n: true });
+              if (said !== "") expect(said).toContain("without them");
+              outcomes[said === "" ? "fork that never was" : "fork lost"] =
+                (outcomes[said === "" ? "fork that never was" : "fork lost"] ?? 0) + 1;
+              await next.close(id, { forget: true });
+              continue;
+            }
+            const outcome = judge(result, facts ?? nothing, said);
+            // closing the manager saves what was found
+            const [, n = 0, file = 0] = /^\((\d+|None), '(\d+)'/.exec(result.result ?? "") ?? [];
+            known.set(id, { began: 0, ran: 0, saved: n === "None" ? 0 : Number(n), file: Number(file) });
+            outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
           }
-          const outcome = judge(result, facts ?? nothing, said);
-          // closing the manager saves what was found
-          const [, n = 0, file = 0] = /^\((\d+|None), '(\d+)'/.exec(result.result ?? "") ?? [];
-          known.set(id, { began: 0, ran: 0, saved: n === "None" ? 0 : Number(n), file: Number(file) });
-          outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+          expect(await runIn(neighbour, "n, open('n.txt').read()")).toMatchObject({
+            result: "('neighbour', 'neighbour')",
+            notes: [],
+          });
+        } finally {
+          await next[Symbol.asyncDispose]();
         }
-        expect(await runIn(neighbour, "n, open('n.txt').read()")).toMatchObject({
-          result: "('neighbour', 'neighbour')",
-          notes: [],
+        const records = await Promise.all(
+          readdirSync(join(stateDir, "sessions")).map(async (id) => {
+            const text = await readFile(join(stateDir, "sessions", id, "session.json"), "utf8");
+            return (JSON.parse(text) as { workspace: string }).workspace;
+          }),
+        );
+        const left = () => ({
+          ...leftBehind(tags),
+          runtime: readdirSync(runtimeDir).filter((name) => !mine.has(name) && !/^kernel|\.takeover$/.test(name)),
+          workspaces: readdirSync(join(stateDir, "workspaces")).filter(
+            (name) => !workspaces.has(name) && !records.includes(name),
+          ),
         });
-      } finally {
-        await next[Symbol.asyncDispose]();
+        if (!(await eventually(() => Object.values(left()).every((list) => list.length === 0), 5_000)))
+          expect(left()).toEqual({ processes: [], cgroups: [], runtime: [], workspaces: [] });
       }
-      const records = await Promise.all(
-        readdirSync(join(stateDir, "sessions")).map(async (id) => {
-          const text = await readFile(join(stateDir, "sessions", id, "session.json"), "utf8");
-          return (JSON.parse(text) as { workspace: string }).workspace;
-        }),
-      );
-      const left = () => ({
-        ...leftBehind(tags),
-        runtime: readdirSync(runtimeDir).filter((name) => !mine.has(name) && !/^kernel|\.takeover$/.test(name)),
-        workspaces: readdirSync(join(stateDir, "workspaces")).filter(
-          (name) => !workspaces.has(name) && !records.includes(name),
-        ),
-      });
-      if (!(await eventually(() => Object.values(left()).every((list) => list.length === 0), 5_000)))
-        expect(left()).toEqual({ processes: [], cgroups: [], runtime: [], workspaces: [] });
-    }
-    await living[Symbol.asyncDispose]();
-    console.info(`a host killed ${hostRounds} times, its sessions found:`, outcomes);
-    expect((outcomes.saved ?? 0) + (outcomes["older save"] ?? 0)).toBeGreaterThan(hostRounds / 3);
-  });
+      await living[Symbol.asyncDispose]();
+      console.info(`a host killed ${hostRounds} times, its sessions found:`, outcomes);
+      expect((outcomes.saved ?? 0) + (outcomes["older save"] ?? 0)).toBeGreaterThan(hostRounds / 3);
+    },
+    hostRounds * roundMs,
+  );
 });
 
 /** What the host said it did since the last look, and what was found then. */

@@ -6,7 +6,7 @@ import type { ManagedSession } from "../../sessions/managed-session.ts";
  * too little time), that is a failure: a save after the next run would put less in the place of more.
  */
 export async function bringBack(session: ManagedSession): Promise<void> {
-  await session.live();
+  await session.wake();
   const problem = session.restored?.problem;
   if (problem === undefined || problem.code === "snapshot_damaged" || problem.code === "not_supported") return;
   throw new CodecellError(problem.code, `session ${session.id} did not come back: ${problem.message}`, {

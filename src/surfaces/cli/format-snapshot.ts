@@ -1,5 +1,5 @@
 import { printable } from "../../policy/problem.ts";
-import type { RestoreReport } from "../../sessions/managed-session.ts";
+import type { RestoreReport } from "../../sessions/session-saves.ts";
 import type { SnapshotInfo } from "../../sessions/store.ts";
 import { formatBytes } from "./format-bytes.ts";
 import type { Style } from "./style.ts";

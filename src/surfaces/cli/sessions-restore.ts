@@ -39,7 +39,7 @@ async function runSessionsRestore(argv: readonly string[], context: CommandConte
   const { stdout, env } = context.terminal;
   return withSessions(values, context, async (sessions) => {
     const session = await sessions.get(id);
-    await session.live();
+    await session.wake();
     const report = session.restored;
     if (values.json) stdout.write(jsonText(restoreJson(id, sessions.runner, report)));
     else stdout.write(restoreText(id, report, styleFor(stdout, env)));

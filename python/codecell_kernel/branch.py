@@ -6,28 +6,22 @@ from time import monotonic
 import _signal
 
 from . import claims
-from .copies import Copies, Copy
+from .copier import Copier
 from .frames import head
 from .link import WorkerLink
-from .processes import freeze_copy, is_own_session, signal_quietly
+from .processes import is_own_session, signal_quietly
 
 MAX_PID = 1 << 22
 INTERRUPT_GRACE = 0.5
 RESUME_SECONDS = 5.0
-PARK_SECONDS = 5.0
 FORK_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3
-IDLE_BEFORE_PARK = 0.025
-IDLE_COST_FACTOR, LONGEST_IDLE = 20, 0.25  # a costly copy waits for a longer pause
-BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # and runs without a pause pay for one now and then
 WINDOW = 4 << 20
 MAX_QUEUE = 64
 REHEARSAL = 0  # the number of a run that is nobody's: it touches what every run touches, and leaves nothing
 RUNAWAY_BYTES = 64 << 20
 MAX_CHANGED_FILES = 1000
 NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
-ROLLED_BACK_ONCE = "variables are as they were at the checkpoint, and there was no room to keep it for another time"
-NO_ROOM = "there is no room for a copy: the cell's processes or memory are used up"
 
 
 class Branch:
@@ -37,13 +31,8 @@ class Branch:
         self.config = config
         self.queue = []
         self.active = None  # the request that is being worked on
-        self.copies = Copies(supervisor.end_child)
-        self.parking = None  # what the copy that is being made is for: "automatic", or a request
-        self.unborn = 0  # the copy that is there, and has not announced itself yet
-        self.park_at = None
-        self.park_began = self.park_due = self.park_cost = 0.0
-        self.dirty = False  # a run ended since the automatic copy was made
-        self.has_gift = False  # the host put values in since then, and no code can make them again
+        self.copier = Copier(self)
+        self.copies = self.copier.copies
         self.runs = 0
         self.holds_values = False  # something would be lost with the interpreter
         self.idle_reason = None  # why the worker was ended between two runs
@@ -70,26 +59,19 @@ class Branch:
     @property
     def has_processes(self):
         """Whether there may be processes besides its worker that are its own: of a run, or on their way to be a copy."""
-        if self.parking is not None:
+        if self.copier.is_busy:
             return True
         return self.active is not None and (self.active.is_run or self.active.kind == "fork")
 
     # ---------------------------------------------------------------- time
 
     def deadlines(self):
-        if self.park_at is not None:
-            yield self.park_at
-        if self.parking is not None:
-            yield self.park_began + PARK_SECONDS
+        yield from self.copier.deadlines()
         if self.active is not None and self.active.deadline is not None:
             yield self.active.deadline
 
     def on_time(self, now):
-        if self.park_at is not None and now >= self.park_at:
-            self.park()
-        if self.parking is not None and now >= self.park_began + PARK_SECONDS:
-            # Fork hooks or threads of user code hold the worker: nobody may wait for it for ever.
-            self.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
+        self.copier.on_time(now)
         active = self.active
         if active is not None and active.deadline is not None and now >= active.deadline:
             if active.is_answered:
@@ -122,14 +104,14 @@ class Branch:
 
     def next(self):
         """Hands the next request to the worker; a copy's announcement comes first."""
-        if self.active is not None or self.parking is not None or not self.queue or not self.link.ready:
+        if self.active is not None or self.copier.is_busy or not self.queue or not self.link.ready:
             return
         handle = OWN_REQUESTS.get(self.queue[0].kind)
-        if handle is None and self.must_park_first():
-            self.park()
+        if handle is None and self.copier.is_due_before(self.queue[0]):
+            self.copier.park()
             return
         request = self.queue.pop(0)
-        self.park_at = None
+        self.copier.at = None
         if handle is not None:
             handle(self, request)
             return
@@ -182,7 +164,7 @@ class Branch:
         """A fresh worker: variables, modules, threads and children of the old one are gone. Named copies stay."""
         self.copies.set_automatic(None)
         self.replace_worker()
-        self.dirty = self.holds_values = False
+        self.copier.dirty = self.holds_values = False
         self.tell(request.reply())
 
     def replace_worker(self, link=None):
@@ -230,11 +212,11 @@ class Branch:
     def on_reply(self, header, body):
         kind, active = header.get("t"), self.active
         if kind == "parked":
-            self.on_parked(header)
+            self.copier.on_parked(header)
         elif kind == "copied":
-            self.on_copied(header)
+            self.copier.on_copied(header)
         elif kind == "unparked":
-            self.on_unparked()
+            self.copier.on_unparked()
         elif kind == "forked" and self.born is not None:
             self.on_forked(header)
         elif kind in ("ready", "failed") and not self.link.ready:
@@ -262,10 +244,10 @@ class Branch:
         if active.ending:
             reply.update(ok=False, code="timeout", message="no answer within the time limit")
         if active.is_bulk and reply["ok"]:
-            self.dirty = self.holds_values = self.has_gift = True
+            self.holds_values = self.copier.dirty = self.copier.has_gift = True
         self.finish()
         self.tell(reply)
-        self.plan_park()
+        self.copier.plan()
         self.next()
 
     def on_started(self, kind, header):
@@ -324,8 +306,8 @@ class Branch:
         self.tell(done)
         if active.id != REHEARSAL:
             self.runs = active.id
-            self.dirty = self.holds_values = True
-        self.plan_park()
+            self.copier.dirty = self.holds_values = True
+        self.copier.plan()
         self.next()
 
     def add_changes(self, done):
@@ -336,92 +318,8 @@ class Branch:
 
     # ---------------------------------------------------------------- copies
 
-    def plan_park(self):
-        """A copy is made in idle time, hidden from the next run."""
-        if self.config["recovery"] and self.dirty:
-            pause = min(LONGEST_IDLE, self.park_cost * IDLE_COST_FACTOR)
-            self.park_at = monotonic() + max(IDLE_BEFORE_PARK, pause)
-
-    def must_park_first(self):
-        """Runs that come back to back are never without any copy, and get a new one when it is due."""
-        if not self.config["recovery"] or not self.dirty:
-            return False
-        if self.copies.automatic is None or monotonic() > self.park_due:
-            return True
-        return self.has_gift and self.queue[0].is_run
-
-    def park(self):
-        self.park_at = None
-        if self.active is None and self.link.ready and self.parking is None and self.dirty:
-            self.make_copy("automatic")
-
-    def make_copy(self, purpose):
-        self.parking = purpose
-        self.unborn = 0
-        self.park_began = monotonic()
-        self.link.send({"t": "park", "run": self.runs})
-
-    def on_copied(self, header):
-        """The copy is there, and has yet to go out of everybody's reach: the next request waits for that, not this one."""
-        if self.parking is None or self.unborn or not claims.is_whole(header.get("pid"), MAX_PID):
-            return
-        self.unborn = header["pid"]
-        if self.parking != "automatic":
-            self.parking.is_answered = True
-            self.tell(self.parking.reply())
-
-    def on_parked(self, header):
-        pid = header.get("pid")
-        if self.parking is None or not claims.is_whole(pid, MAX_PID) or pid in self.supervisor.kept():
-            return
-        if not freeze_copy(pid):
-            return
-        purpose, self.parking, self.unborn = self.parking, None, 0
-        copy = Copy(pid, self.runs, self.link)
-        self.supervisor.new_processes.copied(pid, header.get("forks"))
-        now = monotonic()
-        if purpose == "automatic":
-            self.copies.set_automatic(copy)
-            self.dirty = self.has_gift = False
-            self.park_cost = now - self.park_began
-            self.park_due = now + min(LONGEST_WITHOUT_COPY, self.park_cost * BUSY_COST_FACTOR)
-        else:
-            if not purpose.is_answered:
-                self.tell(purpose.reply())
-            self.copies.set_named(purpose.header["name"], copy)
-            self.plan_park()
-        self.next()
-
-    def on_unparked(self):
-        purpose, self.parking, self.unborn = self.parking, None, 0
-        if purpose == "automatic":
-            self.dirty = self.has_gift = False  # no room for a copy: do not ask again before the next run
-        elif purpose is not None and purpose.is_answered:
-            self.gone(purpose.header["name"])
-        elif purpose is not None:
-            message = NO_ROOM if purpose.kind == "checkpoint" else ROLLED_BACK_ONCE
-            self.tell(purpose.reply(ok=False, code="too_large", message=message))
-        self.next()
-
-    def on_child_ended(self, pid):
-        """A copy that ended without our doing: its own fork hooks, the memory killer or user code took it."""
-        if pid == self.unborn:
-            self.on_unparked()
-            return
-        name = self.copies.died(pid)
-        if name is None:
-            return
-        self.dirty = True
-        if name:
-            self.gone(name)
-
-    def gone(self, name):
-        """A checkpoint that its session counts on is not there any more; nor is an older one under its name."""
-        self.copies.forget(name)
-        self.tell({"t": "gone", "name": name})
-
     def checkpoint(self, request):
-        self.make_copy(request)
+        self.copier.make(request)
 
     def rollback(self, request):
         """The named copy goes on as the worker, and leaves a new one under its name."""
@@ -437,17 +335,17 @@ class Branch:
             copy.link.dead = copy.link.dead or 0
             self.replace_worker()
             self.runs = 0
-            self.dirty = self.holds_values = False
+            self.copier.dirty = self.holds_values = False
             self.tell(request.reply(ok=False, code="cell_lost", message="the checkpoint did not wake up: the interpreter is fresh"))
             return
         self.runs = copy.run
-        self.dirty = self.holds_values = True
-        self.make_copy(request)
+        self.copier.dirty = self.holds_values = True
+        self.copier.make(request)
 
     def forget(self, request):
         self.copies.forget(request.header["name"])
         self.tell(request.reply())
-        self.plan_park()
+        self.copier.plan()
         self.next()
 
     # ---------------------------------------------------------------- forks
@@ -495,12 +393,12 @@ class Branch:
         self.born = None
         self.link.pid = pid
         self.link.ready = True
-        self.dirty = True
+        self.copier.dirty = True
         self.supervisor.new_processes.copied(pid, header.get("forks"))
         parent.finish()
         parent.tell(request.reply())
         parent.next()
-        self.plan_park()
+        self.copier.plan()
         self.next()
 
     # ---------------------------------------------------------------- death
@@ -508,7 +406,7 @@ class Branch:
     def recover(self):
         """The worker is dead: the automatic copy takes its place, or a fresh interpreter does."""
         status, active = self.link.dead, self.active
-        purpose, self.parking, self.unborn, self.park_at = self.parking, None, 0, None
+        self.copier.on_worker_ended()
         if active is not None and active.is_run:
             self.drain_output()
         elif active is None:
@@ -531,17 +429,13 @@ class Branch:
             self.replace_worker()
             self.runs = 0
             self.holds_values = False
-        self.dirty = copy is not None and state == "recovered"  # the copy is in use: the next run waits for a new one
+        self.copier.dirty = copy is not None and state == "recovered"  # the copy is in use: the next run waits for a new one
         self.supervisor.new_processes.any()
         if active is not None and active.kind == "fork":
             self.drop_unborn(active)
-        if purpose not in (None, "automatic") and purpose.is_answered:
-            self.gone(purpose.header["name"])
-        elif purpose not in (None, "automatic"):
-            self.tell(purpose.reply(ok=False, code="cell_lost", message="the interpreter ended while it was copied"))
         self.report(active, status, state, back_to)
         self.finish()
-        self.plan_park()
+        self.copier.plan()
         self.next()
 
     def report(self, active, status, state, back_to):

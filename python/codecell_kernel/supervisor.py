@@ -371,7 +371,7 @@ class Supervisor:
                 if pid == branch.link.pid:
                     branch.link.dead = status
                 else:
-                    branch.on_child_ended(pid)
+                    branch.copier.on_child_ended(pid)
 
 
 class Spared:

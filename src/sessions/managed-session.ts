@@ -7,7 +7,7 @@ import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { FileSource } from "../artifacts/write-file.ts";
 import type { Variable } from "../kernel/messages.ts";
 import type { ValuePreview } from "../kernel/value-preview.ts";
-import { CodecellError, messageOf } from "../lib/errors.ts";
+import { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import { auditedFiles, hashedSource } from "./audited-files.ts";
 import type { Checkpoint } from "./checkpoints.ts";

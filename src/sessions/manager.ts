@@ -11,11 +11,13 @@ import { formatDuration } from "../policy/units.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import { Codecell } from "./codecell.ts";
 import { ManagedSession, type SessionInfo } from "./managed-session.ts";
+import { Places } from "./places.ts";
 import { ownerLock, removeOrphans, removeUnfinished } from "./remove-orphans.ts";
 import type { Session } from "./session.ts";
 import { checkSessionId, newSessionId } from "./session-id.ts";
 import { lockSession } from "./session-lock.ts";
 import { type SessionRecord, SessionStore } from "./store.ts";
+import { Tombstones } from "./tombstones.ts";
 import { type PoolStatistics, WarmPool } from "./warm-pool.ts";
 
 export interface ManagerOptions {
@@ -42,8 +44,6 @@ interface Entry {
 /** Where a session that becomes alive comes from. */
 type Origin = { readonly from: "new" | "saved" } | { readonly from: "fork"; readonly of: string };
 
-const maxTombstones = 1000;
-
 /** Sessions by id: made, found, counted, culled, saved and brought back. */
 export class SessionManager implements AsyncDisposable {
   readonly policy: Policy;
@@ -56,15 +56,14 @@ export class SessionManager implements AsyncDisposable {
   readonly #cleanup: Cleanup;
   readonly #entries = new Map<string, Entry>();
   readonly #opening = new Map<string, Promise<ManagedSession>>();
-  readonly #tombstones = new Map<string, string>();
+  readonly #tombstones = new Tombstones();
   /** sessions that are being saved and ended: whoever asks for one of these ids waits */
   readonly #leaving = new Map<string, Promise<void>>();
   /** how many sessions of this manager work with a workspace */
   readonly #users = new Map<string, number>();
-  readonly #waiting = new Set<() => void>();
+  readonly #places: Places;
   readonly #pool: WarmPool<PooledSession>;
   #workspaces = 0;
-  #reserved = 0;
   #closing: Promise<void> | undefined;
 
   private constructor(parts: {
@@ -84,6 +83,7 @@ export class SessionManager implements AsyncDisposable {
     this.#now = parts.now;
     this.#logger = parts.logger;
     this.#cleanup = parts.cleanup;
+    this.#places = new Places(this.policy.session.limit, () => this.#entries.size + this.#leaving.size);
     this.#pool = new WarmPool({
       size: this.policy.session.pool,
       make: () => this.#openPooled(),
@@ -136,7 +136,7 @@ export class SessionManager implements AsyncDisposable {
     await this.#leaving.get(wanted);
     const known = this.#entries.get(wanted)?.session ?? this.#opening.get(wanted);
     if (known) return known;
-    this.#tellOnce(wanted);
+    this.#tombstones.tellOnce(wanted);
     const opening = this.#open(wanted, options.waitMs ?? 0).finally(() => this.#opening.delete(wanted));
     this.#opening.set(wanted, opening);
     return opening;
@@ -149,7 +149,7 @@ export class SessionManager implements AsyncDisposable {
     await this.#leaving.get(id);
     const known = this.#entries.get(id)?.session ?? this.#opening.get(id);
     if (known) return known;
-    this.#tellOnce(id);
+    this.#tombstones.tellOnce(id);
     if (!this.policy.session.persist || !(await this.#store.read(id))) {
       throw unknownSession(id);
     }
@@ -168,7 +168,7 @@ export class SessionManager implements AsyncDisposable {
     await this.#leaving.get(id);
     const known = this.#entries.get(id)?.session ?? (await this.#opening.get(id));
     if (known) return known.info;
-    this.#tellOnce(id);
+    this.#tombstones.tellOnce(id);
     const [saved] = this.policy.session.persist ? await this.#savedInfo(id) : [];
     if (saved) return saved;
     throw unknownSession(id);
@@ -192,7 +192,7 @@ export class SessionManager implements AsyncDisposable {
     if (this.#entries.has(forkId) || this.#opening.has(forkId) || (await this.#store.read(forkId))) {
       throw new CodecellError("usage", `there is a session ${forkId} already`, { hint: "choose another id" });
     }
-    const release = await this.#reserve(0);
+    const release = await this.#places.reserve(0, () => this.#assertOpen());
     try {
       await using cleanup = new Cleanup();
       const lock = await this.#lock(forkId);
@@ -217,7 +217,7 @@ export class SessionManager implements AsyncDisposable {
     const entry = this.#entries.get(id);
     if (entry) await this.#dismiss(entry, { save: this.policy.session.persist && options.forget !== true });
     else await this.#closeSaved(id, options.forget === true);
-    this.#tombstones.delete(id);
+    this.#tombstones.remove(id);
   }
 
   /** Saves what persists, ends every cell and returns when they are gone. */
@@ -227,7 +227,7 @@ export class SessionManager implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#wake();
+    this.#places.lookAgain();
     await Promise.allSettled(this.#opening.values());
     await using cleanup = this.#cleanup;
     cleanup.defer(() => this.#pool[Symbol.asyncDispose]());
@@ -238,8 +238,7 @@ export class SessionManager implements AsyncDisposable {
 
   /** A new session from the pool, without a pause: nothing of it is on disk, and nobody else can know its id. */
   #takeReady(): ManagedSession | undefined {
-    const { persist, limit } = this.policy.session;
-    if (persist || this.#entries.size + this.#leaving.size + this.#reserved >= limit) return undefined;
+    if (this.policy.session.persist || this.#places.areTaken) return undefined;
     const pooled = this.#pool.takeReady();
     if (!pooled) return undefined;
     pooled.managed.begin(pooled.session.id);
@@ -253,7 +252,7 @@ export class SessionManager implements AsyncDisposable {
     const lock = await this.#lock(id);
     cleanup.defer(() => lock?.[Symbol.asyncDispose]());
     const record = lock && (await this.#store.read(id));
-    const release = await this.#reserve(waitMs);
+    const release = await this.#places.reserve(waitMs, () => this.#assertOpen());
     try {
       if (record) return await this.#admit(this.#managed(record), lock, cleanup, { from: "saved" });
       const pooled = this.#pool.takeReady() ?? (await this.#openPooled());
@@ -264,40 +263,6 @@ export class SessionManager implements AsyncDisposable {
     } finally {
       release();
     }
-  }
-
-  /** Takes a place among the live sessions, waiting for one where the caller has time. */
-  async #reserve(waitMs: number): Promise<() => void> {
-    const { limit } = this.policy.session;
-    const end = performance.now() + waitMs;
-    while (this.#entries.size + this.#leaving.size + this.#reserved >= limit) {
-      this.#assertOpen();
-      const leftMs = end - performance.now();
-      if (leftMs <= 0) {
-        throw new CodecellError("session_limit", `${limit} sessions are alive, as many as session.limit allows`, {
-          hint: "close one, wait, or raise session.limit",
-        });
-      }
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          clearTimeout(timer);
-          this.#waiting.delete(wake);
-          resolve();
-        };
-        const timer = setTimeout(wake, leftMs);
-        this.#waiting.add(wake);
-      });
-    }
-    this.#reserved++;
-    return () => {
-      this.#reserved--;
-      this.#wake();
-    };
-  }
-
-  /** Everybody looks again: who comes first gets the place. */
-  #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
   }
 
   /** Takes over what was made for the session so far; the caller's undo is emptied once nothing can fail any more. */
@@ -354,7 +319,7 @@ export class SessionManager implements AsyncDisposable {
     if (!entry) return;
     const { persist } = this.policy.session;
     this.#logger.info("a session was culled", { id, why });
-    if (!persist) this.#bury(id, why);
+    if (!persist) this.#tombstones.add(id, why);
     await this.#dismiss(entry, { save: persist, why });
   }
 
@@ -366,7 +331,7 @@ export class SessionManager implements AsyncDisposable {
       .catch((error: unknown) => this.#logger.warn("a session could not be ended cleanly", { id, error }))
       .finally(() => {
         this.#leaving.delete(id);
-        this.#wake();
+        this.#places.lookAgain();
       });
     this.#leaving.set(id, leaving);
     return leaving;
@@ -471,22 +436,6 @@ export class SessionManager implements AsyncDisposable {
   #newRecord(id: string, workspace: string): SessionRecord {
     const now = this.#now();
     return { version: 1, id, workspace, createdMs: now, usedMs: now, runs: 0, snapshot: undefined };
-  }
-
-  #bury(id: string, why: string): void {
-    this.#tombstones.set(id, why);
-    const [oldest] = this.#tombstones.keys();
-    if (this.#tombstones.size > maxTombstones && oldest !== undefined) this.#tombstones.delete(oldest);
-  }
-
-  /** The next call after a cull is told; the one after that starts afresh. */
-  #tellOnce(id: string): void {
-    const why = this.#tombstones.get(id);
-    if (why === undefined) return;
-    this.#tombstones.delete(id);
-    throw new CodecellError("session_culled", `session ${id} has ended: ${why}; its variables and files are gone`, {
-      hint: "call again to start it afresh",
-    });
   }
 
   #assertOpen(): void {

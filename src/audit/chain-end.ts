@@ -1,6 +1,8 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { type ChainLine, genesisHash, openLine, sha256 } from "./chain.ts";
+import { type ChainLine, genesisHash, openLine } from "./chain.ts";
 import { filePath, listFiles, maxLineBytes, readHead } from "./chain-files.ts";
+import { readLines } from "./read-lines.ts";
+import { type Followed, TornPart } from "./torn-part.ts";
 
 /** Where a chain goes on: what its next line follows, and what a crash left behind the last whole line. */
 export interface ChainEnd {
@@ -12,7 +14,7 @@ export interface ChainEnd {
   /** when that file was begun */
   readonly begunMs: number;
   readonly torn: { readonly bytes: number; readonly sha256: string } | undefined;
-  /** the last line is whole and lacks only its line feed */
+  /** what stands last has no line feed, be it a whole line or what is torn */
   readonly lacksLineFeed: boolean;
 }
 
@@ -24,21 +26,38 @@ export async function findChainEnd(dir: string, chain: string): Promise<ChainEnd
   const head = await readHead(dir, chain);
   if (head === "damaged") return undefined;
   const files = await listFiles(dir, chain);
+  // The head is there before the first line is.
+  if (typeof head === "string") return files.length === 0 ? fresh(chain) : undefined;
   const last = files.at(-1);
-  if (last === undefined) return typeof head === "string" ? fresh(chain) : undefined;
-  const end = await lookAt(filePath(dir, chain, last), (await beforeFile(dir, chain, files)) ?? fresh(chain), last);
-  if (end === undefined) return undefined;
-  if (head === "empty") return end;
-  if (head === "missing") return end.seq === 0 ? end : undefined;
-  // A chain that is shorter than its head has lost lines that were on disk for good.
-  if (end.seq < head.seq || (end.seq === head.seq && end.hash !== head.hash)) return undefined;
-  return end;
+  if (last === undefined) return head.seq === 0 ? fresh(chain) : undefined;
+  const path = filePath(dir, chain, last);
+  const file = await open(path, "r");
+  try {
+    const { size, birthtimeMs, mtimeMs } = await file.stat();
+    const begunMs = (await firstLineMs(file, size)) ?? Math.min(birthtimeMs || mtimeMs, mtimeMs);
+    const place = { file: last, fileBytes: size, begunMs };
+    const { lastLine, rest } = await readEnd(file, size);
+    const line = lastLine === undefined || rest.length > 0 ? undefined : openLine(lastLine);
+    if (line && !("problem" in line) && line.seq === head.seq && line.hash === head.hash) {
+      return { ...place, seq: line.seq, hash: line.hash, torn: undefined, lacksLineFeed: false };
+    }
+    const end = await walk(path, await beforeFile(dir, chain, files), head);
+    return end && { ...place, ...end };
+  } finally {
+    await file.close();
+  }
 }
 
 /** The last line of a file that is ended as a writer ends one. */
-export async function lastLineOf(path: string): Promise<Pick<ChainLine, "seq" | "hash"> | undefined> {
-  const end = await lookAt(path, undefined, 0);
-  return end && !end.torn && !end.lacksLineFeed ? end : undefined;
+export async function lastLineOf(path: string): Promise<Followed | undefined> {
+  const file = await open(path, "r");
+  try {
+    const { lastLine, rest } = await readEnd(file, (await file.stat()).size);
+    const line = lastLine === undefined || rest.length > 0 ? undefined : openLine(lastLine);
+    return line && !("problem" in line) ? line : undefined;
+  } finally {
+    await file.close();
+  }
 }
 
 function fresh(chain: string): ChainEnd {
@@ -46,34 +65,47 @@ function fresh(chain: string): ChainEnd {
   return { seq: 0, hash: genesisHash(chain), file: 0, fileBytes: 0, begunMs: 0, ...nothing };
 }
 
-/** The last line of the file before the last, which a crash may have left empty or with a torn line alone. */
-async function beforeFile(dir: string, chain: string, files: readonly number[]): Promise<ChainEnd | undefined> {
-  const number = files.at(-2);
-  return number === undefined ? undefined : lookAt(filePath(dir, chain, number), undefined, number);
+/** What the first line of the last file follows; undefined where the file before it was removed. */
+async function beforeFile(dir: string, chain: string, files: readonly number[]): Promise<Followed | undefined> {
+  const [last, number] = [files.at(-1), files.at(-2)];
+  if (number === undefined) return last === 1 ? fresh(chain) : undefined;
+  return lastLineOf(filePath(dir, chain, number));
 }
 
-async function lookAt(path: string, before: ChainEnd | undefined, number: number): Promise<ChainEnd | undefined> {
-  const file = await open(path, "r");
-  try {
-    const { size, birthtimeMs, mtimeMs } = await file.stat();
-    const { lastLine, rest } = await readEnd(file, size);
-    const begunMs = (await firstLineMs(file, size)) ?? Math.min(birthtimeMs || mtimeMs, mtimeMs);
-    const place = { file: number, fileBytes: size, begunMs };
-    const last = lastLine === undefined ? undefined : openLine(lastLine);
-    if (last && "problem" in last) return undefined;
-    const base: Pick<ChainLine, "seq" | "hash"> | undefined = last ?? before;
-    if (base === undefined) return undefined;
-    const { seq, hash } = base;
-    if (rest.length === 0) return { ...place, seq, hash, torn: undefined, lacksLineFeed: false };
-    const whole = openLine(rest);
-    if (!("problem" in whole) && whole.prev === hash && whole.seq === seq + 1) {
-      return { ...place, seq: whole.seq, hash: whole.hash, torn: undefined, lacksLineFeed: true };
+/**
+ * Reads the last file from its beginning, for a chain whose writer did not end it. What was on disk for good, which is every
+ * line up to the head, has to be whole. Behind it a crash may have torn something; the files before were complete on disk
+ * when this one was begun.
+ */
+async function walk(
+  path: string,
+  before: Followed | undefined,
+  head: Followed,
+): Promise<Pick<ChainEnd, "seq" | "hash" | "torn" | "lacksLineFeed"> | undefined> {
+  let last = before;
+  let part: TornPart | undefined;
+  let isEnded = true;
+  for await (const line of readLines(path)) {
+    const opened = line.isTooLong ? { problem: "too long" } : openLine(line.bytes);
+    isEnded = line.isEnded;
+    if (!("problem" in opened) && (part ? part.isSealedBy(opened) : follows(opened, last))) {
+      if (opened.seq === head.seq && opened.hash !== head.hash) return undefined;
+      last = opened;
+      part = undefined;
+    } else {
+      if (last === undefined) return undefined;
+      part ??= new TornPart(last);
+      part.add(line, opened);
     }
-    const torn = { bytes: rest.length, sha256: sha256(rest) };
-    return { ...place, seq, hash, torn, lacksLineFeed: false };
-  } finally {
-    await file.close();
   }
+  if (last === undefined || last.seq < head.seq || part?.isFromCrash === false) return undefined;
+  const { seq, hash } = last;
+  const torn = part && { bytes: part.bytes, sha256: part.sha256 };
+  return { seq, hash, torn, lacksLineFeed: !isEnded };
+}
+
+function follows({ seq, prev }: ChainLine, last: Followed | undefined): boolean {
+  return last === undefined || (seq === last.seq + 1 && prev === last.hash);
 }
 
 /** The last line that is ended, and what stands behind it. Reads backwards, so the size of the file does not matter. */

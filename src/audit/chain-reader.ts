@@ -1,7 +1,8 @@
-import { type ChainLine, genesisHash, type LineFacts, openLine, sha256 } from "./chain.ts";
+import { type ChainLine, genesisHash, type LineFacts, type OpenedLine, openLine } from "./chain.ts";
 import { nameOfFile } from "./chain-files.ts";
 import { type AuditEvent, auditEventSchema, type ChainHead } from "./event.ts";
 import type { FileLine } from "./read-lines.ts";
+import { TornPart } from "./torn-part.ts";
 
 /** Something that is not as it was written: where, and what it means. */
 export interface AuditProblem {
@@ -21,7 +22,11 @@ export interface ChainReport {
   readonly head: ChainHead | undefined;
   /** events that a writer says it lost */
   readonly lostEvents: number;
-  readonly tornLines: number;
+  /** parts that a crash has torn and a later writer has sealed, and their bytes */
+  readonly tornParts: number;
+  readonly tornBytes: number;
+  /** what a crash has left at the end and nobody has sealed yet; it is a problem until then */
+  readonly tornEndBytes: number;
   /** the last line that was removed because the policy keeps no more */
   readonly prunedThrough: number;
   /** somebody writes right now: the last line may be under way */
@@ -33,33 +38,46 @@ export interface ChainReport {
 
 const maxProblems = 100;
 
+/** Who remembers the last line that was on disk for good. */
+export const theHeadFile = "the file head";
+
 /** A line that somebody remembers. */
 export type Wanted = ChainHead & { readonly by: string };
+
+/** What is known of a chain up to a line. */
+interface Known {
+  readonly lines: number;
+  readonly first: ChainLine | undefined;
+  readonly last: LineFacts | undefined;
+  readonly wanted: readonly Wanted[];
+  readonly problems: readonly AuditProblem[];
+  readonly witnessed: ReadonlyMap<string, ChainHead>;
+  readonly pruned: { readonly throughSeq: number; readonly hash: string } | undefined;
+  readonly lostEvents: number;
+  readonly tornParts: number;
+  readonly tornBytes: number;
+}
 
 /** Pure: what is known of a chain while its lines go by, and everything that does not fit. */
 export class ChainReader {
   readonly #chain: string;
-  readonly #wanted: Wanted[];
-  readonly #problems: AuditProblem[] = [];
-  readonly #witnessed = new Map<string, ChainHead>();
+  #known: Known;
   #file = "";
-  #lines = 0;
-  #first: ChainLine | undefined;
-  #last: LineFacts | undefined;
-  /** a line that is none, until the next one explains it */
-  #unexplained: (FileLine & { readonly why: string; readonly claims: LineFacts | undefined }) | undefined;
-  #unended: FileLine | undefined;
-  #pruned: { throughSeq: number; hash: string } | undefined;
-  #lostEvents = 0;
-  #tornLines = 0;
+  /** from the first line that does not follow on, until one seals it; `before` is what was known there */
+  #torn: { readonly part: TornPart; readonly before: Known; readonly line: number } | undefined;
+  #tornEndBytes = 0;
+  /** number of the line that a file ends with, if it has no line feed */
+  #unended: number | undefined;
 
   constructor(chain: string, wanted: readonly Wanted[]) {
     this.#chain = chain;
-    this.#wanted = [...wanted];
+    const nothing = { lines: 0, lostEvents: 0, tornParts: 0, tornBytes: 0 };
+    const unseen = { first: undefined, last: undefined, pruned: undefined };
+    this.#known = { ...nothing, ...unseen, wanted, problems: [], witnessed: new Map() };
   }
 
   get seq(): number {
-    return this.#last?.seq ?? 0;
+    return this.#known.last?.seq ?? 0;
   }
 
   begin(number: number): void {
@@ -68,75 +86,65 @@ export class ChainReader {
 
   read(line: FileLine): void {
     const opened = line.isTooLong ? { problem: "is longer than any line of an audit" } : openLine(line.bytes);
-    if (!line.isEnded) {
-      this.#unended = line;
-      // A whole line without its line feed counts, but it is not as it was written.
-      if ("problem" in opened) return;
+    if (this.#torn && !("problem" in opened) && this.#torn.part.isSealedBy(opened)) this.#takeForTorn(this.#torn);
+    else if (!this.#torn && !this.#follows(opened)) {
+      const part = new TornPart({ seq: this.seq, hash: this.#lastHash });
+      this.#torn = { part, before: this.#known, line: line.number };
+    } else if (!this.#torn && isTornEvent(opened)) {
+      this.problem(line.number, "tells of a torn part that is not there");
     }
-    this.#lines++;
-    if ("problem" in opened) {
-      this.#giveUpUnexplained();
-      this.#unexplained = { ...line, why: opened.problem, claims: opened.claims };
-      return;
-    }
-    this.#accept(line, opened);
+    this.#torn?.part.add(line, opened);
+    if (!line.isEnded) this.#unended = line.number;
+    if (!("problem" in opened)) this.#accept(line, opened);
+    else if (line.isEnded) this.#goOnBehind(line, opened.problem, opened.claims);
+  }
+
+  /** Nothing that stands in a sealed part counts: not as lines, and not as problems. */
+  #takeForTorn({ part, before }: { readonly part: TornPart; readonly before: Known }): void {
+    this.#torn = undefined;
+    this.#known = { ...before, tornParts: before.tornParts + 1, tornBytes: before.tornBytes + part.bytes };
   }
 
   #accept(line: FileLine, opened: ChainLine): void {
-    const event = eventOf(opened);
-    this.#explain(opened, event);
     const problem = this.#misfit(opened);
     if (problem !== undefined) this.problem(line.number, problem);
-    this.#first ??= opened;
-    this.#last = opened;
-    for (const wanted of this.#wanted.filter(({ seq }) => seq === opened.seq)) {
-      if (wanted.hash !== opened.hash) this.problem(line.number, `is not line ${wanted.seq} that ${wanted.by} names`);
-      this.#wanted.splice(this.#wanted.indexOf(wanted), 1);
+    for (const { seq, hash, by } of this.#known.wanted) {
+      if (seq === opened.seq && hash !== opened.hash) {
+        this.problem(line.number, `is not line ${seq} that ${by} names`);
+      }
     }
+    this.#pass(opened);
+    this.#know({ first: this.#known.first ?? opened });
+    const event = eventOf(opened);
     if (event) this.#note(event);
   }
 
-  /** A torn line is followed by one that gives its length and hash. */
-  #explain(next: ChainLine, event: AuditEvent | undefined): void {
-    const before = this.#unexplained;
-    if (!before) {
-      if (event?.type === "audit.torn")
-        this.problem(undefined, `line ${next.seq} tells of a torn line that is not there`);
-      return;
-    }
-    const isTorn =
-      event?.type === "audit.torn" &&
-      event.bytes === before.bytes.length &&
-      event.sha256 === sha256(before.bytes) &&
-      next.prev === this.#lastHash;
-    if (isTorn) {
-      this.#unexplained = undefined;
-      this.#tornLines++;
-    } else {
-      this.#giveUpUnexplained();
-    }
+  /** Goes on from what the line says of itself, so that one change is one problem. */
+  #goOnBehind(line: FileLine, why: string, claims: LineFacts | undefined): void {
+    this.problem(line.number, why);
+    if (claims?.seq === this.seq + 1) this.#pass(claims);
+    else this.#know({ lines: this.#known.lines + 1 });
+  }
+
+  #pass(last: LineFacts): void {
+    const wanted = this.#known.wanted.filter(({ seq }) => seq !== last.seq);
+    this.#know({ lines: this.#known.lines + 1, last, wanted });
+  }
+
+  #know(news: Partial<Known>): void {
+    this.#known = { ...this.#known, ...news };
   }
 
   get #lastHash(): string {
-    return this.#last?.hash ?? genesisHash(this.#chain);
+    return this.#known.last?.hash ?? genesisHash(this.#chain);
   }
 
-  /** Goes on from what the line says of itself, so that one change is one problem. */
-  #giveUpUnexplained(): void {
-    const line = this.#unexplained;
-    if (!line) return;
-    this.#unexplained = undefined;
-    this.problem(line.number, line.why);
-    const { claims } = line;
-    if (claims?.seq !== this.seq + 1) return;
-    this.#last = claims;
-    for (const wanted of this.#wanted.filter(({ seq }) => seq === claims.seq)) {
-      this.#wanted.splice(this.#wanted.indexOf(wanted), 1);
-    }
+  #follows(opened: OpenedLine): boolean {
+    return !("problem" in opened) && this.#misfit(opened) === undefined;
   }
 
   #misfit({ seq, prev }: ChainLine): string | undefined {
-    const last = this.#last;
+    const { last } = this.#known;
     if (!last) {
       if (seq > 1) return undefined; // whether the beginning was removed by the policy is known at the end
       return prev === genesisHash(this.#chain) ? undefined : "does not begin this chain";
@@ -149,19 +157,33 @@ export class ChainReader {
   }
 
   #note(event: AuditEvent): void {
-    if (event.type === "audit.lost") this.#lostEvents += event.events;
-    if (event.type === "audit.pruned") this.#pruned = event;
+    if (event.type === "audit.lost") this.#know({ lostEvents: this.#known.lostEvents + event.events });
+    if (event.type === "audit.pruned") this.#know({ pruned: event });
+    if (event.type !== "audit.opened") return;
     // the latest is the one that proves most
-    if (event.type === "audit.opened") for (const head of event.others) this.#witnessed.set(head.chain, head);
+    const seen = event.others.map((head) => [head.chain, head] as const);
+    this.#know({ witnessed: new Map([...this.#known.witnessed, ...seen]) });
   }
 
   endFile({ isLast, isLive }: { isLast: boolean; isLive: boolean }): void {
-    if (!isLast || !isLive) this.#giveUpUnexplained();
-    const rest = this.#unended;
+    const [torn, unended] = [this.#torn, this.#unended];
+    this.#torn = undefined;
     this.#unended = undefined;
-    if (!rest || (isLast && isLive)) return;
-    const why = isLast ? "; the next process that writes here records what a crash has torn" : "";
-    this.problem(rest.number, `is torn: it has no end${why}`);
+    const next = isLast ? "; the next process that writes here records what a crash has torn" : "";
+    if (torn?.part.isFromCrash && isLast && this.#isBehindHead(torn.before)) {
+      this.#known = torn.before;
+      // Somebody who writes right now is in the middle of a line, or about to seal what was torn before.
+      if (isLive && !torn.part.hasHole) return;
+      this.#tornEndBytes = torn.part.bytes;
+      this.problem(torn.line, `is torn, with ${torn.part.bytes} bytes from there to the end${next}`);
+    } else if (unended !== undefined && !(isLast && isLive && !torn)) {
+      this.problem(unended, `is torn: it has no end${next}`);
+    }
+  }
+
+  /** Everything that was on disk for good stands before. */
+  #isBehindHead({ wanted }: Known): boolean {
+    return !wanted.some(({ by }) => by === theHeadFile);
   }
 
   missingFiles(from: number, to: number): void {
@@ -170,14 +192,15 @@ export class ChainReader {
   }
 
   problem(line: number | undefined, message: string, file: string | undefined = this.#file): void {
-    if (this.#problems.length >= maxProblems) return;
-    this.#problems.push({ chain: this.#chain, file: file || undefined, line, message });
+    if (this.#known.problems.length >= maxProblems) return;
+    const found = { chain: this.#chain, file: file || undefined, line, message };
+    this.#know({ problems: [...this.#known.problems, found] });
   }
 
   report(files: number, isLive: boolean): ChainReport {
     this.#checkBeginning();
-    const prunedThrough = this.#pruned?.throughSeq ?? 0;
-    for (const { seq, by } of this.#wanted) {
+    const prunedThrough = this.#known.pruned?.throughSeq ?? 0;
+    for (const { seq, by } of this.#known.wanted) {
       if (seq <= prunedThrough) continue;
       this.problem(
         undefined,
@@ -185,29 +208,30 @@ export class ChainReader {
         undefined,
       );
     }
-    const last = this.#last;
+    const { first, last, witnessed, lines, lostEvents, tornParts, tornBytes, problems } = this.#known;
     return {
-      ...{ chain: this.#chain, files, lines: this.#lines, isLive, prunedThrough },
-      firstTime: this.#first?.time,
+      ...{ chain: this.#chain, files, lines, isLive, prunedThrough, lostEvents, problems },
+      ...{ tornParts, tornBytes, tornEndBytes: this.#tornEndBytes },
+      firstTime: first?.time,
       lastTime: last?.time,
       head: last && { chain: this.#chain, seq: last.seq, hash: last.hash },
-      lostEvents: this.#lostEvents,
-      tornLines: this.#tornLines,
-      problems: this.#problems,
-      witnessed: [...this.#witnessed.values()],
+      witnessed: [...witnessed.values()],
     };
   }
 
   /** A chain that does not begin at 1 has to say itself that its beginning was removed. */
   #checkBeginning(): void {
-    const first = this.#first;
+    const { first, pruned } = this.#known;
     if (!first || first.seq === 1) return;
-    const pruned = this.#pruned;
     const missing = first.seq - 1;
     const isTold =
       pruned && (pruned.throughSeq > missing || (pruned.throughSeq === missing && pruned.hash === first.prev));
     if (!isTold) this.problem(1, `is the first line and has number ${first.seq}: lines before it were removed`);
   }
+}
+
+function isTornEvent(opened: OpenedLine): boolean {
+  return !("problem" in opened) && opened.event.startsWith('{"type":"audit.torn"');
 }
 
 function eventOf(line: ChainLine): AuditEvent | undefined {

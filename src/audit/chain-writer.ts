@@ -1,8 +1,9 @@
+import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Cleanup } from "../lib/cleanup.ts";
 import type { LivenessLock } from "../lib/liveness-lock.ts";
-import { sealLine } from "./chain.ts";
+import { genesisHash, sealLine } from "./chain.ts";
 import { type ChainEnd, findChainEnd } from "./chain-end.ts";
 import {
   filePath,
@@ -48,6 +49,7 @@ export class ChainWriter implements AsyncDisposable {
   #hash: string;
   #unwritten: Buffer[] = [];
   #needsSync = false;
+  #needsHeadSync = false;
 
   private constructor(
     options: ChainWriterOptions,
@@ -63,7 +65,7 @@ export class ChainWriter implements AsyncDisposable {
     this.#begunMs = parts.end.begunMs;
     this.#seq = parts.end.seq;
     this.#hash = parts.end.hash;
-    if (parts.end.lacksLineFeed || parts.end.torn) this.#push(Buffer.from("\n"));
+    if (parts.end.lacksLineFeed) this.#push(Buffer.from("\n"));
     if (parts.end.torn) this.add({ type: "audit.torn", ...parts.end.torn }, options.openedMs);
   }
 
@@ -91,10 +93,10 @@ export class ChainWriter implements AsyncDisposable {
     const found = await findChainEnd(dir, chain);
     if (!found) return undefined;
     const end = found.file > 0 ? found : { ...found, file: 1, begunMs: options.now() };
+    const head = await openHead(dir, chain);
+    cleanup.defer(() => head.close());
     const file = await open(filePath(dir, chain, end.file), "a", 0o600);
     cleanup.defer(() => file.close());
-    const head = await openHead(headPath(dir, chain));
-    cleanup.defer(() => head.close());
     if (found.file === 0) await syncDirectory(join(dir, chain));
     const others = await headsOfOthers(dir, chain);
     cleanup.move();
@@ -109,7 +111,7 @@ export class ChainWriter implements AsyncDisposable {
 
   /** Whether something was written that a power cut could still take. */
   get needsSync(): boolean {
-    return this.#needsSync;
+    return this.#needsSync || this.#needsHeadSync;
   }
 
   get unwrittenBytes(): number {
@@ -145,10 +147,19 @@ export class ChainWriter implements AsyncDisposable {
   /** Everything written so far stays whatever happens. Only then the head says that it is there. */
   async sync(): Promise<void> {
     await this.write();
+    if (!this.#needsSync) return;
     const head = { seq: this.#seq, hash: this.#hash };
     await this.#file.datasync();
     this.#needsSync = false;
+    this.#needsHeadSync = true;
     await this.#head.write(headText(head), 0, "latin1");
+  }
+
+  /** The attack: lines cut off after a power cut that took the head back to long before them. Nobody waits for this. */
+  async syncHead(): Promise<void> {
+    if (!this.#needsHeadSync) return;
+    await this.#head.datasync();
+    this.#needsHeadSync = false;
   }
 
   /** Begins the next file and removes what the policy does not keep. */
@@ -190,12 +201,22 @@ export class ChainWriter implements AsyncDisposable {
   }
 }
 
-/** Written in place, so not for appending: on Linux that would ignore the position. */
-async function openHead(path: string): Promise<FileHandle> {
-  return open(path, "r+").catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-    return open(path, "wx", 0o600);
-  });
+/**
+ * Written in place, so not for appending: on Linux that would ignore the position. Of a new chain it is on disk before there
+ * is a line, so that a chain without one was tampered with.
+ */
+async function openHead(dir: string, chain: string): Promise<FileHandle> {
+  const path = headPath(dir, chain);
+  const head = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  try {
+    if ((await head.stat()).size > 0) return head;
+    await head.write(headText({ seq: 0, hash: genesisHash(chain) }), 0, "latin1");
+    await head.datasync();
+    return head;
+  } catch (error) {
+    await head.close();
+    throw error;
+  }
 }
 
 async function syncDirectory(path: string): Promise<void> {

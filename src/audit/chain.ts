@@ -36,8 +36,11 @@ export function sealLine(facts: Omit<LineFacts, "hash">, event: string): { text:
   return { text: `${body},"hash":"${hash}"}`, hash };
 }
 
+/** `claims`: what a whole line says of itself although its hash does not fit. */
+export type OpenedLine = ChainLine | { readonly problem: string; readonly claims?: LineFacts };
+
 /** Takes a line apart and recomputes its hash. What it follows is for the caller to check. */
-export function openLine(bytes: Uint8Array): ChainLine | { readonly problem: string; readonly claims?: LineFacts } {
+export function openLine(bytes: Uint8Array): OpenedLine {
   const line = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const body = line.subarray(0, Math.max(0, line.length - sealBytes));
   const stated = sealPattern.exec(line.subarray(body.length).toString("latin1"))?.[1];

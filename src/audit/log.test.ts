@@ -103,7 +103,7 @@ describe("after a crash", () => {
     expect(await readFile(await lastFile(dir), "utf8")).toContain(`\n${rest}\n`);
     const events = await eventsIn(await lastFile(dir));
     expect(events[3]).toMatchObject({ type: "audit.torn", bytes });
-    expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornLines: 1 }] });
+    expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornParts: 1 }] });
   });
 
   test("what is left of a torn line can no longer be changed", async () => {
@@ -128,7 +128,7 @@ describe("after a crash", () => {
     const file = await lastFile(dir);
     await writeFile(file, (await readFile(file, "utf8")).trimEnd());
     await writeEvents(dir, ["b"]);
-    expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lines: 6, tornLines: 0 }] });
+    expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lines: 6, tornParts: 0 }] });
   });
 
   test("a file that was begun and not written is gone on with", async () => {

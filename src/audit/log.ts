@@ -180,6 +180,7 @@ export class AuditLog implements Audit {
 
   async #sync(writer: ChainWriter, sealed: number): Promise<void> {
     await writer.sync();
+    if (this.#isSyncDue) await writer.syncHead();
     this.#isSyncDue = false;
     const [served, waiting] = [this.#waiters.filter(({ upTo }) => upTo <= sealed), this.#waiters];
     this.#waiters = waiting.filter((waiter) => !served.includes(waiter));

@@ -1,5 +1,6 @@
+import { genesisHash } from "./chain.ts";
 import { filePath, listFiles, readHead } from "./chain-files.ts";
-import { ChainReader, type ChainReport } from "./chain-reader.ts";
+import { ChainReader, type ChainReport, theHeadFile } from "./chain-reader.ts";
 import type { ChainHead } from "./event.ts";
 import { type FileLine, readLines } from "./read-lines.ts";
 
@@ -25,10 +26,17 @@ export async function verifyFiles(
   head: Awaited<ReturnType<typeof readHead>>,
   { wanted = [], isLive = false }: VerifyChainOptions = {},
 ): Promise<ChainReport> {
-  const reader = new ChainReader(chain, [
+  const remembered = [
     ...wanted.map((one) => ({ ...one, by: "the head that was given" })),
-    ...(typeof head === "object" ? [{ ...head, by: "the file head" }] : []),
-  ]);
+    ...(typeof head === "object" ? [{ ...head, by: theHeadFile }] : []),
+  ];
+  const reader = new ChainReader(
+    chain,
+    remembered.filter(({ seq }) => seq > 0),
+  );
+  for (const { seq, hash, by } of remembered) {
+    if (seq === 0 && hash !== genesisHash(chain)) reader.problem(undefined, `is not the chain that ${by} names`);
+  }
   for (const [index, { number, lines }] of files.entries()) {
     const before = files[index - 1]?.number;
     if (before !== undefined && number !== before + 1) reader.missingFiles(before + 1, number - 1);
@@ -37,6 +45,9 @@ export async function verifyFiles(
     reader.endFile({ isLast: index === files.length - 1, isLive });
   }
   if (head === "damaged") reader.problem(undefined, "the file head is not what is written there", "head");
-  if (head === "missing" && reader.seq > 0) reader.problem(undefined, "the file head is missing", "head");
+  // It is there before the first line is, so whoever takes it away removes what tells of the last ones.
+  if (reader.seq > 0 && (head === "missing" || head === "empty")) {
+    reader.problem(undefined, `the file head is ${head}`, "head");
+  }
   return reader.report(files.length, isLive);
 }

@@ -43,7 +43,7 @@ describe("a log of one file", () => {
   test("is sound as it was written", async () => {
     const { isSound, chains } = await verifyAudit(dir);
     expect(isSound).toBe(true);
-    expect(chains).toMatchObject([{ files: 1, lines: 5, lostEvents: 0, tornLines: 0, problems: [] }]);
+    expect(chains).toMatchObject([{ files: 1, lines: 5, lostEvents: 0, tornParts: 0, problems: [] }]);
   });
 
   /** In memory: there are some thousand variants. */

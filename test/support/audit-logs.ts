@@ -44,6 +44,6 @@ export async function lastFile(dir: string): Promise<string> {
 export async function eventsIn(file: string): Promise<({ type: string } & Record<string, unknown>)[]> {
   const lines = (await readFile(file, "utf8"))
     .split("\n")
-    .filter((line) => line.startsWith('{"v":1') && line.endsWith('"}'));
+    .filter((line) => line.startsWith('{"v":1') && line.endsWith('"}') && !line.includes("\0"));
   return lines.map((line) => JSON.parse(line).event);
 }

@@ -67,7 +67,7 @@ export function reportText({ isSound, chains, problems }: AuditReport, style: St
     const remarks = [
       ...(chain.isLive ? ["being written"] : []),
       ...(chain.lostEvents > 0 ? [`${chain.lostEvents} events could not be written`] : []),
-      ...(chain.tornLines > 0 ? [`${chain.tornLines} lines torn by a crash`] : []),
+      ...(chain.tornParts > 0 ? [tornText(chain)] : []),
       ...(chain.prunedThrough > 0 ? [`lines up to ${chain.prunedThrough} removed by the policy`] : []),
     ];
     const state = bad ? style.red("NOT SOUND") : style.green("sound");
@@ -84,13 +84,19 @@ export function reportText({ isSound, chains, problems }: AuditReport, style: St
   return `${lines.join("\n")}\n`;
 }
 
+function tornText({ tornParts, tornBytes }: { readonly tornParts: number; readonly tornBytes: number }): string {
+  const crashes = tornParts === 1 ? "a crash" : `${tornParts} crashes`;
+  return `${formatBytes(tornBytes)} torn by ${crashes}, sealed since`;
+}
+
 export function reportJson({ isSound, chains, problems }: AuditReport): object {
   return {
     sound: isSound,
     chains: chains.map((chain) => ({
       ...{ chain: chain.chain, files: chain.files, lines: chain.lines, live: chain.isLive },
       ...{ first_time: chain.firstTime ?? null, last_time: chain.lastTime ?? null },
-      ...{ lost_events: chain.lostEvents, torn_lines: chain.tornLines, pruned_through: chain.prunedThrough },
+      ...{ lost_events: chain.lostEvents, pruned_through: chain.prunedThrough },
+      ...{ torn_parts: chain.tornParts, torn_bytes: chain.tornBytes, torn_end_bytes: chain.tornEndBytes },
       head: chain.head ? `${chain.chain}:${chain.head.seq}:${chain.head.hash}` : null,
     })),
     problems: problems.map(({ chain, file, line, message }) => ({

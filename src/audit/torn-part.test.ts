@@ -1,0 +1,196 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eventsIn, lastFile, newAuditDir, onlyChain, writeEvents } from "../../test/support/audit-logs.ts";
+import { filePath, headPath, headText, listChains, readHead } from "./chain-files.ts";
+import { splitLines } from "./read-lines.ts";
+import { verifyAudit } from "./verify.ts";
+import { verifyFiles } from "./verify-chain.ts";
+
+/** Smaller than a real page, so that few lines have many. */
+const pageBytes = 160;
+/** How many lines are on disk for good; the rest was written within the last second before the crash. */
+const durableLines = 2;
+
+let place: Awaited<ReturnType<typeof newAuditDir>>;
+let dir: string;
+let chain: string;
+let file: string;
+let whole: Buffer;
+/** where what a power cut can take begins */
+let durableBytes: number;
+beforeEach(async () => {
+  place = await newAuditDir();
+  dir = place.path;
+  await writeEvents(dir, ["one", "two", "three", "four"]);
+  chain = await onlyChain(dir);
+  file = await lastFile(dir);
+  whole = await readFile(file);
+  const lines = whole.toString().split("\n");
+  durableBytes = Buffer.byteLength(`${lines.slice(0, durableLines).join("\n")}\n`);
+  await writeHead();
+});
+afterEach(() => place[Symbol.asyncDispose]());
+
+async function writeHead(): Promise<void> {
+  const { seq, hash } = JSON.parse(whole.toString().split("\n")[durableLines - 1] ?? "");
+  await writeFile(headPath(dir, chain), headText({ seq, hash }));
+}
+
+/** The machine comes back with the file like this, and the next process writes. */
+async function comeBack(left: Uint8Array): Promise<void> {
+  await writeFile(file, left);
+  await writeHead();
+  await writeEvents(dir, ["after"]);
+}
+
+/** Chains begun because the first one could not be continued do not count for the next variant. */
+async function removeOthers(): Promise<number> {
+  const others = (await listChains(dir)).filter((name) => name !== chain);
+  for (const name of others) await rm(`${dir}/${name}`, { recursive: true });
+  return others.length;
+}
+
+function withHole(from: number, to: number, end = whole.length): Buffer {
+  return Buffer.from(whole.subarray(0, end)).fill(0, from, to);
+}
+
+describe("what a crash can leave", () => {
+  test("a line cut anywhere is sealed by the next writer, and the chain is sound", async () => {
+    const missed: number[] = [];
+    for (let end = durableBytes; end < whole.length; end += 23) {
+      await comeBack(whole.subarray(0, end));
+      const { isSound, chains } = await verifyAudit(dir);
+      if (!isSound || chains.length !== 1) missed.push(end);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test("pages that did not reach the disk are sealed with everything behind them", async () => {
+    const missed: string[] = [];
+    for (let from = durableBytes; from < whole.length; from += pageBytes) {
+      for (const to of [from + pageBytes, from + 3 * pageBytes, whole.length]) {
+        await comeBack(withHole(from, Math.min(to, whole.length)));
+        const { isSound, chains } = await verifyAudit(dir);
+        if (!isSound || chains.length !== 1 || chains[0]?.tornParts !== 1) missed.push(`${from}-${to}`);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test("stays in the file, and its length and hash stand in the chain", async () => {
+    const left = withHole(durableBytes + 30, durableBytes + 300);
+    await comeBack(left);
+    expect((await readFile(file)).subarray(0, left.length)).toEqual(left);
+    const torn = (await eventsIn(file)).find(({ type }) => type === "audit.torn");
+    expect(torn).toMatchObject({ bytes: left.length - durableBytes - 1 });
+    expect((await verifyAudit(dir)).chains).toMatchObject([{ tornParts: 1, tornBytes: torn?.bytes, tornEndBytes: 0 }]);
+  });
+
+  test("is one problem until it is sealed, which says how much it is", async () => {
+    await writeFile(file, withHole(durableBytes + 30, durableBytes + 300));
+    const { isSound, chains, problems } = await verifyAudit(dir);
+    expect(isSound).toBe(false);
+    expect(chains).toMatchObject([{ tornEndBytes: whole.length - durableBytes - 1 }]);
+    expect(problems).toMatchObject([{ line: durableLines + 1, message: expect.stringContaining("is torn, with") }]);
+  });
+
+  test("a writer that is killed while it seals is sealed by the next in turn", async () => {
+    await comeBack(whole.subarray(0, durableBytes + 50));
+    const sealed = await readFile(file);
+    const missed: number[] = [];
+    for (let end = durableBytes + 50; end < sealed.length; end += 29) {
+      await comeBack(sealed.subarray(0, end));
+      // and once more, in the middle of that seal
+      const again = await readFile(file);
+      await comeBack(again.subarray(0, Math.min(again.length, end + 40)));
+      const { isSound, chains } = await verifyAudit(dir);
+      if (!isSound || chains.length !== 1) missed.push(end);
+    }
+    expect(missed).toEqual([]);
+  });
+});
+
+describe("what no crash leaves is not called torn", () => {
+  const linesOf = () => whole.toString().split("\n").slice(0, -1);
+  const attacks: [string, (lines: string[]) => string[]][] = [
+    ["an edited line", (lines) => lines.with(3, (lines[3] ?? "").replace("three", "thr33"))],
+    ["an edited last line", (lines) => lines.with(-1, (lines.at(-1) ?? "").replace("closed", "cl0sed"))],
+    ["a removed line", (lines) => lines.toSpliced(3, 1)],
+    ["a repeated line", (lines) => lines.toSpliced(3, 0, lines[3] ?? "")],
+    ["two lines exchanged", (lines) => lines.with(3, lines[4] ?? "").with(4, lines[3] ?? "")],
+    ["a cut line with whole ones behind it", (lines) => lines.with(3, (lines[3] ?? "").slice(0, 80))],
+    ["zeros in what was on disk for good", (lines) => lines.with(1, `${(lines[1] ?? "").slice(0, 80)}\0\0\0`)],
+    [
+      "a line of another chain",
+      (lines) => lines.with(3, (lines[3] ?? "").replace(/"prev":"\w+"/, `"prev":"${"0".repeat(64)}"`)),
+    ],
+  ];
+
+  test.each(attacks)("%s", async (_name, attack) => {
+    const changed = Buffer.from(`${attack(linesOf()).join("\n")}\n`);
+    await comeBack(changed);
+    expect(await readFile(file)).toEqual(changed);
+    expect(await removeOthers()).toBe(1);
+    expect((await verifyAudit(dir)).isSound).toBe(false);
+  });
+
+  test.each(["missing", "empty"])("lines removed together with a head that is %s", async (how) => {
+    await writeFile(file, whole.subarray(0, durableBytes));
+    if (how === "missing") await rm(headPath(dir, chain));
+    else await writeFile(headPath(dir, chain), "");
+    expect((await verifyAudit(dir)).problems).toMatchObject([{ message: `the file head is ${how}` }]);
+    await writeEvents(dir, ["after"]);
+    expect(await listChains(dir)).toHaveLength(2);
+  });
+});
+
+describe("a sealed part", () => {
+  let sealed: Buffer;
+  let head: Awaited<ReturnType<typeof readHead>>;
+  beforeEach(async () => {
+    await comeBack(withHole(durableBytes + 30, durableBytes + 300));
+    sealed = await readFile(file);
+    head = await readHead(dir, chain);
+  });
+
+  async function isCaught(variant: Buffer): Promise<boolean> {
+    const files = [{ number: 1, lines: () => splitLines([variant]) }];
+    return (await verifyFiles(chain, files, head)).problems.length > 0;
+  }
+
+  test("no byte of it, or of what is around it, can be changed, taken out or put in", async () => {
+    expect(await isCaught(sealed)).toBe(false);
+    const missed: number[] = [];
+    for (let at = 0; at < sealed.length; at++) {
+      const variant = Buffer.from(sealed);
+      variant[at] = [(sealed[at] ?? 0) ^ (1 << (at % 8)), 0x0a, 0][at % 3] ?? 0;
+      if (!variant.equals(sealed) && !(await isCaught(variant))) missed.push(at);
+      const without = Buffer.concat([sealed.subarray(0, at), sealed.subarray(at + 1)]);
+      const within = Buffer.concat([sealed.subarray(0, at), Buffer.from("\0"), sealed.subarray(at)]);
+      if (!(await isCaught(at % 2 === 0 ? without : within))) missed.push(at);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test("a line before it cannot be removed and counted among what is torn", async () => {
+    const lines = sealed.toString("latin1").split("\n");
+    for (let index = 0; index < lines.length - 1; index++) {
+      const variant = Buffer.from(lines.toSpliced(index, 1).join("\n"), "latin1");
+      expect([index, await isCaught(variant)]).toEqual([index, true]);
+    }
+  });
+
+  test("is gone over when a writer that was killed later comes back", async () => {
+    await writeFile(file, sealed.subarray(0, sealed.length - 20));
+    await writeHead();
+    await writeEvents(dir, ["again"]);
+    expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornParts: 2 }] });
+  });
+
+  test("does not span files", async () => {
+    await writeEvents(dir, ["next", "more"], { fileBytes: 100 });
+    expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornParts: 1 }] });
+    await rm(filePath(dir, chain, 2));
+    expect((await verifyAudit(dir)).isSound).toBe(false);
+  });
+});

@@ -16,6 +16,8 @@ export interface ChainEnd {
   readonly torn: { readonly bytes: number; readonly sha256: string } | undefined;
   /** what stands last has no line feed, be it a whole line or what is torn */
   readonly lacksLineFeed: boolean;
+  /** everything up to here is on disk for good: the head names the last line */
+  readonly isOnDisk: boolean;
 }
 
 /**
@@ -39,10 +41,10 @@ export async function findChainEnd(dir: string, chain: string): Promise<ChainEnd
     const { lastLine, rest } = await readEnd(file, size);
     const line = lastLine === undefined || rest.length > 0 ? undefined : openLine(lastLine);
     if (line && !("problem" in line) && line.seq === head.seq && line.hash === head.hash) {
-      return { ...place, seq: line.seq, hash: line.hash, torn: undefined, lacksLineFeed: false };
+      return { ...place, seq: line.seq, hash: line.hash, torn: undefined, lacksLineFeed: false, isOnDisk: true };
     }
     const end = await walk(path, await beforeFile(dir, chain, files), head);
-    return end && { ...place, ...end };
+    return end && { ...place, ...end, isOnDisk: false };
   } finally {
     await file.close();
   }
@@ -61,7 +63,7 @@ export async function lastLineOf(path: string): Promise<Followed | undefined> {
 }
 
 function fresh(chain: string): ChainEnd {
-  const nothing = { torn: undefined, lacksLineFeed: false };
+  const nothing = { torn: undefined, lacksLineFeed: false, isOnDisk: true };
   return { seq: 0, hash: genesisHash(chain), file: 0, fileBytes: 0, begunMs: 0, ...nothing };
 }
 

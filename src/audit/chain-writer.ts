@@ -73,18 +73,19 @@ export class ChainWriter implements AsyncDisposable {
   static async open(options: ChainWriterOptions): Promise<ChainWriter> {
     await makeAuditDirectory(options.dir);
     for (const chain of await listChains(options.dir)) {
-      const writer = await ChainWriter.#take(options, chain);
+      const writer = await ChainWriter.take(options, chain);
       if (writer) return writer;
     }
     const chain = newChainName();
     await mkdir(join(options.dir, chain), { mode: 0o700 });
-    const writer = await ChainWriter.#take(options, chain);
+    const writer = await ChainWriter.take(options, chain);
     if (!writer) throw new Error("a new chain cannot be taken");
     await syncDirectory(options.dir);
     return writer;
   }
 
-  static async #take(options: ChainWriterOptions, chain: string): Promise<ChainWriter | undefined> {
+  /** Takes this chain, unless somebody writes to it or it does not end as a writer leaves it. */
+  static async take(options: ChainWriterOptions, chain: string): Promise<ChainWriter | undefined> {
     const { dir } = options;
     await using cleanup = new Cleanup();
     const lock = await lockChain(dir, chain);
@@ -92,12 +93,12 @@ export class ChainWriter implements AsyncDisposable {
     cleanup.defer(() => lock[Symbol.asyncDispose]());
     const found = await findChainEnd(dir, chain);
     if (!found) return undefined;
-    const end = found.file > 0 ? found : { ...found, file: 1, begunMs: options.now() };
+    const end = placeToWrite(found, options);
     const head = await openHead(dir, chain);
     cleanup.defer(() => head.close());
     const file = await open(filePath(dir, chain, end.file), "a", 0o600);
     cleanup.defer(() => file.close());
-    if (found.file === 0) await syncDirectory(join(dir, chain));
+    if (end.file !== found.file) await syncDirectory(join(dir, chain));
     const others = await headsOfOthers(dir, chain);
     cleanup.move();
     const writer = new ChainWriter(options, { chain, lock, file, head, end });
@@ -199,6 +200,13 @@ export class ChainWriter implements AsyncDisposable {
     this.#unwritten.push(bytes);
     this.#fileBytes += bytes.length;
   }
+}
+
+/** A new file where there is none or the last one is full or old, so that the policy's time goes by what is in it. */
+function placeToWrite(end: ChainEnd, { fileBytes, now }: ChainWriterOptions): ChainEnd {
+  const isFull = end.fileBytes >= fileBytes || now() - end.begunMs > fileMs;
+  if (!end.isOnDisk || !isFull) return end;
+  return { ...end, file: end.file + 1, fileBytes: 0, begunMs: now() };
 }
 
 /**

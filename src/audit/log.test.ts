@@ -13,7 +13,10 @@ import {
 import type { Logger } from "../lib/logger.ts";
 import { filePath, headPath, listChains, listFiles, readHead } from "./chain-files.ts";
 import { auditEventSchema } from "./event.ts";
+import type { AuditLog } from "./log.ts";
 import { verifyAudit } from "./verify.ts";
+
+const hourMs = 3_600_000;
 
 let place: Awaited<ReturnType<typeof newAuditDir>>;
 let dir: string;
@@ -281,5 +284,61 @@ describe("what the policy does not keep", () => {
     await writeEvents(dir, ["x"], { keepMs: 5_000 });
     expect((await listFiles(dir, chain))[0]).toBe(2);
     expect((await verifyAudit(dir)).isSound).toBe(true);
+  });
+
+  /** Two writers at a time leave two chains. The next one takes the first by name, so nobody writes to the last. */
+  async function idleChain(): Promise<string> {
+    const logs = new Map<string, AuditLog>();
+    for (const name of ["a", "b"]) {
+      const log = openLog(dir, { fileBytes: 1_500 });
+      log.record(checkpoint(name));
+      await log.settled();
+      logs.set((await listChains(dir)).find((chain) => !logs.has(chain)) ?? "", log);
+    }
+    const idle = (await listChains(dir)).at(-1) ?? "";
+    for (const name of names.slice(0, 20)) logs.get(idle)?.record(checkpoint(name));
+    for (const log of logs.values()) await log[Symbol.asyncDispose]();
+    return idle;
+  }
+
+  test("goes from chains that nobody writes to, which say so themselves", async () => {
+    const idle = await idleChain();
+    const before = await listFiles(dir, idle);
+    await writeEvents(dir, ["later"], { keepBytes: 3_000 });
+    const after = await listFiles(dir, idle);
+    expect(after[0]).toBeGreaterThan(before[0] ?? 0);
+    expect(after.at(-1)).toBeGreaterThanOrEqual(before.at(-1) ?? 0);
+    const { problems, chains } = await verifyAudit(dir);
+    expect(problems).toEqual([]);
+    expect(chains.find(({ chain }) => chain === idle)?.prunedThrough).toBeGreaterThan(0);
+  });
+
+  test("goes from an idle chain by age down to the file that says so", async () => {
+    const idle = await idleChain();
+    const newest = (await listFiles(dir, idle)).at(-1) ?? 0;
+    const later = () => Date.now() + 30 * hourMs;
+    await writeEvents(dir, ["later"], { keepMs: 24 * hourMs, now: later });
+    expect(await listFiles(dir, idle)).toEqual([newest + 1]);
+    const text = await readFile(filePath(dir, idle, newest + 1), "utf8");
+    expect((await eventsIn(filePath(dir, idle, newest + 1))).map(({ type }) => type)).toEqual([
+      ...["audit.opened", "audit.pruned", "audit.closed"],
+    ]);
+    expect(text).not.toContain("n19");
+    expect((await verifyAudit(dir)).problems).toEqual([]);
+  });
+
+  test("an idle chain that somebody changed is evidence and stays whole", async () => {
+    const idle = await idleChain();
+    const before = await listFiles(dir, idle);
+    await writeFile(headPath(dir, idle), "0\n");
+    await writeEvents(dir, ["later"], { keepBytes: 3_000 });
+    expect(await listFiles(dir, idle)).toEqual(before);
+  });
+
+  test("a chain with nothing to remove is not touched", async () => {
+    const idle = await idleChain();
+    const before = await readFile(headPath(dir, idle), "utf8");
+    await writeEvents(dir, ["later"]);
+    expect(await readFile(headPath(dir, idle), "utf8")).toBe(before);
   });
 });

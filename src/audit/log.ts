@@ -1,9 +1,10 @@
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
 import type { Audit } from "./audit.ts";
-import { ChainWriter } from "./chain-writer.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import type { AuditEvent } from "./event.ts";
 import { eventWriter } from "./hide-values.ts";
+import { pruneIdleChains } from "./prune-idle.ts";
 
 export interface AuditLogOptions {
   /** directory of the audit; made when the first event is written */
@@ -65,6 +66,8 @@ export class AuditLog implements Audit {
   #timer: NodeJS.Timeout | undefined;
   #syncTimer: NodeJS.Timeout | undefined;
   #isSyncDue = false;
+  #isTidyDue = true;
+  #tidying: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #closing: Promise<void> | undefined;
 
@@ -115,6 +118,7 @@ export class AuditLog implements Audit {
       (error: unknown) => error,
     );
     await this.#draining;
+    await this.#tidying;
     clearTimeout(this.#timer);
     clearTimeout(this.#syncTimer);
     const unwritten = this.#recorded - this.#written + this.#lost;
@@ -152,7 +156,10 @@ export class AuditLog implements Audit {
       await writer.write();
       this.#written = sealed;
       this.#worksAgain();
-      if (writer.isFileFull) await writer.rotate();
+      if (writer.isFileFull) {
+        await writer.rotate();
+        this.#isTidyDue = true;
+      }
       if (this.#waiters.length > 0 || this.#isSyncDue) await this.#sync(writer, sealed);
     } while (this.#queue.length > 0 || this.#lost > 0 || this.#waiters.length > 0);
   }
@@ -201,7 +208,20 @@ export class AuditLog implements Audit {
     this.#logger.warn("the audit is written again");
   }
 
+  /** After what was recorded is written, so that nobody waits for it. */
+  #tidy(): void {
+    const writer = this.#writer;
+    if (!writer || !this.#isTidyDue || this.#tidying) return;
+    this.#isTidyDue = false;
+    this.#tidying = pruneIdleChains(this.#writerOptions(this.#now()), writer.chain)
+      .catch((error: unknown) => this.#logger.warn("old audit files stay", { error }))
+      .finally(() => {
+        this.#tidying = undefined;
+      });
+  }
+
   #goOn(): void {
+    if (!this.#failure) this.#tidy();
     if (this.#waiters.length > 0) void this.#drain();
     else if (this.#closing) return;
     else if (this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), retryMs).unref();
@@ -215,15 +235,17 @@ export class AuditLog implements Audit {
   }
 
   async #open(): Promise<ChainWriter> {
-    const { dir, keepBytes, keepMs } = this.#options;
-    const fileBytes = this.#options.fileBytes ?? Math.min(largestFileBytes, Math.ceil(keepBytes / 4));
-    const toJson = eventWriter(this.#options.env);
     // Nothing is opened before the first event, which the opening is to stand before.
-    const openedMs = this.#queue[0]?.atMs ?? this.#now();
-    const limits = { keepBytes, keepMs };
-    const writer = await ChainWriter.open({ dir, limits, fileBytes, now: this.#now, openedMs, toJson });
+    const writer = await ChainWriter.open(this.#writerOptions(this.#queue[0]?.atMs ?? this.#now()));
     await writer.prune().catch((error: unknown) => this.#logger.warn("old audit files stay", { error }));
     return writer;
+  }
+
+  #writerOptions(openedMs: number): ChainWriterOptions {
+    const { dir, keepBytes, keepMs, env } = this.#options;
+    const fileBytes = this.#options.fileBytes ?? Math.min(largestFileBytes, Math.ceil(keepBytes / 4));
+    const limits = { keepBytes, keepMs };
+    return { dir, limits, fileBytes, now: this.#now, openedMs, toJson: eventWriter(env) };
   }
 }
 

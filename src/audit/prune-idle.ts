@@ -1,0 +1,31 @@
+import { stat } from "node:fs/promises";
+import { filePath, listChains, listFiles } from "./chain-files.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
+
+/**
+ * Removes what the policy does not keep from chains that nobody writes to. Each of them says so itself, as when it is
+ * written, so that `verify` tells it from a beginning that somebody else removed.
+ */
+export async function pruneIdleChains(options: ChainWriterOptions, own: string): Promise<void> {
+  for (const chain of await listChains(options.dir)) {
+    if (chain === own || !(await keepsTooMuch(options, chain))) continue;
+    await using writer = await ChainWriter.take(options, chain);
+    // Somebody has it, or it is evidence of what was done to it.
+    if (!writer) continue;
+    await writer.prune();
+    writer.add({ type: "audit.closed" });
+    await writer.sync();
+  }
+}
+
+async function keepsTooMuch({ dir, limits, now }: ChainWriterOptions, chain: string): Promise<boolean> {
+  let total = 0;
+  for (const number of await listFiles(dir, chain)) {
+    const { size, mtimeMs } = await stat(filePath(dir, chain, number));
+    total += size;
+    if (now() - mtimeMs > limits.keepMs) return true;
+    // the newest stays in any case, so its size alone is no reason
+    if (total - size > 0 && total > limits.keepBytes) return true;
+  }
+  return false;
+}

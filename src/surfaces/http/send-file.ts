@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { digestFile, type HashCache } from "../../artifacts/hash-cache.ts";
+import { type Digest, digestFile, type HashCache } from "../../artifacts/hash-cache.ts";
 import { mimeHeadBytes, mimeTypeOf } from "../../artifacts/mime.ts";
 import type { OpenFile } from "../../artifacts/regular-file.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
@@ -28,8 +28,7 @@ export async function sendFile(
 ): Promise<Reply> {
   const file = await files.open(name);
   try {
-    const sha256 = await contentOf(file, options);
-    const head = await file.read({ start: 0, end: mimeHeadBytes, maxBytes: mimeHeadBytes });
+    const { sha256, head } = await contentOf(file, options);
     const etag = `"${sha256}"`;
     const ifRange = request.headers["if-range"];
     const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
@@ -59,12 +58,12 @@ export async function sendFile(
 }
 
 /** The digest of what is there now; it has to be the promised one. */
-async function contentOf(file: OpenFile, { sha256, digests }: SendFileOptions): Promise<string> {
+async function contentOf(file: OpenFile, { sha256, digests }: SendFileOptions): Promise<Digest> {
   const known = digests.get(file);
   const digest = known ?? (await digestFile(file, mimeHeadBytes));
   if (!digest) throw new CodecellError("file_refused", "the file changes while it is read", { hint: "try again" });
   if (!known) digests.set(file, digest);
-  if (sha256 === undefined || digest.sha256 === sha256) return digest.sha256;
+  if (sha256 === undefined || digest.sha256 === sha256) return digest;
   throw new HttpError("link_stale", "the file is another one than the link was made for", {
     hint: "ask for a new link",
   });

@@ -2,8 +2,10 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FakeAudit } from "../../../test/fakes/fake-audit.ts";
 import { smallPng } from "../../../test/fakes/small-png.ts";
 import { openWorkspaceFiles, type WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import { auditedFiles } from "../../sessions/audited-files.ts";
 import { artifactContent } from "./artifact-content.ts";
 
 let directory: string;
@@ -60,4 +62,12 @@ test("reads an empty file and a range past the end as nothing", async () => {
     start: 120_000,
     end: 120_000,
   });
+});
+
+test.each(["a/long.txt", "red.png", "fake.png", "empty.txt"])("reading %s is written down once", async (name) => {
+  const audit = new FakeAudit();
+  const { start, end, size } = await artifactContent(auditedFiles(files, audit, "work"), name, {}, 2 ** 20);
+  expect(audit.events).toEqual([
+    { type: "file.downloaded", session: "work", path: name, start, bytes: end - start, size },
+  ]);
 });

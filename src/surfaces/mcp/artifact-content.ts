@@ -26,35 +26,34 @@ export async function artifactContent(
   range: { start?: number | undefined; end?: number | undefined } = {},
   maxTextBytes = maxPageBytes,
 ): Promise<ArtifactContent> {
-  const { data: head, size } = await files.read(name, { start: 0, end: mimeHeadBytes });
+  await using file = await files.open(name);
+  const { size } = file;
+  const head = new Uint8Array(Math.min(size, mimeHeadBytes));
+  await file.readInto(head, 0);
   const mimeType = mimeTypeOf(name, head);
   const start = Math.min(range.start ?? 0, size);
   const wanted = Math.max(start, Math.min(range.end ?? size, size));
-  const read = async (most: number) => {
-    const end = Math.min(wanted, start + most);
-    return end > start ? (await files.read(name, { start, end })).data : new Uint8Array();
-  };
+  // Once: what is read is given out, and written down as such.
+  const read = (most: number) => file.read({ start, end: Math.min(wanted, start + most), maxBytes: most });
   if (isText(mimeType, head)) {
     const whole = await read(maxTextBytes);
     const data = start + whole.byteLength < size ? whole.subarray(0, lastWholeCharacter(whole)) : whole;
     const text = new TextDecoder().decode(data);
     return { mimeType, size, start, end: start + data.byteLength, body: { as: "text", text } };
   }
-  if (mimeType === "image/png" && range.start === undefined && range.end === undefined && size <= imageLimits.bytes) {
-    const data = await read(imageLimits.bytes);
-    if (isSoundPng(data)) return { mimeType, size, start, end: size, body: { as: "image", data } };
-  }
-  if (wanted - start > maxBinaryBytes) {
-    throw new CodecellError(
-      "too_large",
-      `${name} has ${size} bytes of ${mimeType}; at most ${maxBinaryBytes} at once`,
-      {
-        hint: "give start and end, or let code in the session make something smaller of it",
-      },
-    );
-  }
-  const data = await read(maxBinaryBytes);
+  const isWhole = range.start === undefined && range.end === undefined;
+  const mayBeImage = mimeType === "image/png" && isWhole && size <= imageLimits.bytes;
+  if (!mayBeImage && wanted - start > maxBinaryBytes) throw tooLarge(name, size, mimeType);
+  const data = await read(mayBeImage ? imageLimits.bytes : maxBinaryBytes);
+  if (mayBeImage && isSoundPng(data)) return { mimeType, size, start, end: size, body: { as: "image", data } };
+  if (data.byteLength > maxBinaryBytes) throw tooLarge(name, size, mimeType);
   return { mimeType, size, start, end: start + data.byteLength, body: { as: "base64", data } };
+}
+
+function tooLarge(name: string, size: number, mimeType: string): CodecellError {
+  return new CodecellError("too_large", `${name} has ${size} bytes of ${mimeType}; at most ${maxBinaryBytes} at once`, {
+    hint: "give start and end, or let code in the session make something smaller of it",
+  });
 }
 
 function isText(mimeType: string, head: Uint8Array): boolean {

@@ -6,6 +6,11 @@ export interface Audit extends AsyncDisposable {
   readonly isDurable: boolean;
   /** Takes an event and returns at once; it never throws. */
   record(event: AuditEvent): void;
+  /**
+   * Keeps a place for events that are known in a moment, so that they stand before what is recorded after this call. What
+   * comes after waits for them, so the promise has to settle soon.
+   */
+  recordLater(events: Promise<readonly AuditEvent[]>): void;
   /** Settles when everything recorded so far is on disk for good; `audit_failed` when that cannot be. */
   settled(): Promise<void>;
 }
@@ -14,6 +19,7 @@ export interface Audit extends AsyncDisposable {
 export const silentAudit: Audit = {
   isDurable: false,
   record() {},
+  recordLater() {},
   async settled() {},
   async [Symbol.asyncDispose]() {},
 };

@@ -12,7 +12,7 @@ import {
 } from "../../test/support/audit-logs.ts";
 import type { Logger } from "../lib/logger.ts";
 import { filePath, headPath, listChains, listFiles, readHead } from "./chain-files.ts";
-import { auditEventSchema } from "./event.ts";
+import { type AuditEvent, auditEventSchema } from "./event.ts";
 import type { AuditLog } from "./log.ts";
 import { verifyAudit } from "./verify.ts";
 
@@ -62,6 +62,35 @@ test("what is settled is in the file and in the head", async () => {
   expect(events.slice(1).map(({ name }) => name)).toEqual(Array.from({ length: 1000 }, (_, n) => `n${n}`));
   expect(await readHead(dir, await onlyChain(dir))).toMatchObject({ seq: 1001 });
   for (const event of events) expect(auditEventSchema.safeParse(event).success).toBe(true);
+});
+
+test("what is known later stands where its place was kept, and settling waits for it", async () => {
+  await using log = openLog(dir);
+  let resolve = (_events: AuditEvent[]) => {};
+  const later = new Promise<AuditEvent[]>((known) => {
+    resolve = known;
+  });
+  log.record(checkpoint("first"));
+  log.recordLater(later);
+  log.record(checkpoint("last"));
+  let isSettled = false;
+  const settled = log.settled().then(() => {
+    isSettled = true;
+  });
+  await expect.poll(async () => (await eventsIn(await lastFile(dir))).length).toBe(2);
+  expect(isSettled).toBe(false);
+  resolve([checkpoint("second"), checkpoint("third")]);
+  await settled;
+  const names = (await eventsIn(await lastFile(dir))).map(({ name }) => name);
+  expect(names).toEqual([undefined, "first", "second", "third", "last"]);
+});
+
+test("what was to be known later and is not counts as lost", async () => {
+  const log = openLog(dir);
+  log.recordLater(Promise.reject(new Error("gone")));
+  log.record(checkpoint("next"));
+  await log[Symbol.asyncDispose]();
+  expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lostEvents: 1 }] });
 });
 
 test("settling with nothing to write does not wait for anything", async () => {

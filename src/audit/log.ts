@@ -24,7 +24,8 @@ export interface AuditLogOptions {
 }
 
 interface Queued {
-  readonly event: AuditEvent;
+  /** undefined: its place is kept */
+  events: readonly AuditEvent[] | undefined;
   readonly atMs: number;
   readonly weight: number;
 }
@@ -80,18 +81,46 @@ export class AuditLog implements Audit {
   }
 
   record(event: AuditEvent): void {
-    const weight = eventWeight + ("code" in event && event.code ? event.code.length : 0);
+    this.#take([event], eventWeight + ("code" in event && event.code ? event.code.length : 0));
+  }
+
+  recordLater(events: Promise<readonly AuditEvent[]>): void {
+    const place = this.#take(undefined, eventWeight);
+    if (!place) return;
+    const fill = (known: readonly AuditEvent[]) => {
+      place.events = known;
+      if (this.#waiters.length > 0) void this.#drain();
+      else this.#drainSoon();
+    };
+    events.then(fill, () => {
+      this.#lost++;
+      fill([]);
+    });
+  }
+
+  #take(events: readonly AuditEvent[] | undefined, weight: number): Queued | undefined {
     const held = this.#queuedBytes + (this.#failure ? (this.#writer?.unwrittenBytes ?? 0) : 0);
     // A first event is taken whatever it weighs: the longest code is shorter than the room there is.
     if (this.#closing || (held > 0 && held + weight > this.#maxQueuedBytes)) {
       this.#lost++;
-      return;
+      return undefined;
     }
-    this.#queue.push({ event, atMs: this.#now(), weight });
+    const queued = { events, atMs: this.#now(), weight };
+    this.#queue.push(queued);
     this.#queuedBytes += weight;
     this.#recorded++;
+    this.#drainSoon();
+    return queued;
+  }
+
+  #drainSoon(): void {
     // Not unref'd: a program that comes to its end before is to have its last events written.
-    if (!this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), gatherMs);
+    if (!this.#failure && this.#isReady) this.#timer ??= setTimeout(() => void this.#drain(), gatherMs);
+  }
+
+  /** Whether there is something to write: a place that is kept holds up what stands behind it. */
+  get #isReady(): boolean {
+    return this.#queue[0]?.events !== undefined;
   }
 
   async settled(): Promise<void> {
@@ -111,7 +140,7 @@ export class AuditLog implements Audit {
 
   async #close(): Promise<void> {
     if (!this.#writer && this.#recorded === 0) return;
-    this.#queue.push({ event: { type: "audit.closed" }, atMs: this.#now(), weight: 0 });
+    this.#queue.push({ events: [{ type: "audit.closed" }], atMs: this.#now(), weight: 0 });
     this.#recorded++;
     const problem = await this.#untilSynced().then(
       () => undefined,
@@ -160,8 +189,8 @@ export class AuditLog implements Audit {
         await writer.rotate();
         this.#isTidyDue = true;
       }
-      if (this.#waiters.length > 0 || this.#isSyncDue) await this.#sync(writer, sealed);
-    } while (this.#queue.length > 0 || this.#lost > 0 || this.#waiters.length > 0);
+      if (this.#isSomebodyWaiting || this.#isSyncDue) await this.#sync(writer, sealed);
+    } while (this.#isReady || this.#hasLostToTell || this.#isSomebodyWaiting);
   }
 
   /** Makes lines of what waits; answers how many events are lines now. */
@@ -170,19 +199,29 @@ export class AuditLog implements Audit {
     let taken = 0;
     while (!writer.hasUnwritten || taken > 0) {
       const next = this.#queue[taken];
-      if (!next || taken === batchEvents || (taken > 0 && writer.isFileFull)) break;
-      writer.add(next.event, next.atMs);
+      if (!next?.events || taken === batchEvents || (taken > 0 && writer.isFileFull)) break;
+      for (const event of next.events) writer.add(event, next.atMs);
       this.#queuedBytes -= next.weight;
       taken++;
     }
     this.#queue.splice(0, taken);
     this.#sealed += taken;
-    if (this.#queue.length === 0 && this.#lost > 0 && (taken > 0 || !writer.hasUnwritten)) {
+    if (this.#hasLostToTell && (taken > 0 || !writer.hasUnwritten)) {
       const why = this.#failure ? messageOf(this.#failure.error) : "they came faster than they could be written";
       writer.add({ type: "audit.lost", events: this.#lost, why });
       this.#lost = 0;
     }
     return this.#sealed;
+  }
+
+  /** For what is a line already, and only has to be on disk for good. */
+  get #isSomebodyWaiting(): boolean {
+    return this.#waiters.some(({ upTo }) => upTo <= this.#sealed);
+  }
+
+  /** Behind everything that is known to have been recorded before. */
+  get #hasLostToTell(): boolean {
+    return this.#lost > 0 && this.#queue.length === 0;
   }
 
   async #sync(writer: ChainWriter, sealed: number): Promise<void> {
@@ -222,8 +261,9 @@ export class AuditLog implements Audit {
 
   #goOn(): void {
     if (!this.#failure) this.#tidy();
-    if (this.#waiters.length > 0) void this.#drain();
-    else if (this.#closing) return;
+    if (this.#waiters.length > 0) {
+      if (this.#isReady) void this.#drain();
+    } else if (this.#closing) return;
     else if (this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), retryMs).unref();
     else if (this.#writer?.needsSync) {
       this.#syncTimer ??= setTimeout(() => {

@@ -14,16 +14,16 @@ export interface RunWork {
 export class RunAudit {
   readonly #audit: SessionAudit;
   readonly #cell: SharedCell;
-  #writing: Promise<void> = Promise.resolve();
+  #looking: Promise<unknown> = Promise.resolve();
 
   constructor(audit: SessionAudit, cell: SharedCell) {
     this.#audit = audit;
     this.#cell = cell;
   }
 
-  /** Until what the last run used is written down; the cell has to be there for it. */
-  get settled(): Promise<void> {
-    return this.#writing;
+  /** Until it is known what the last run used; the cell has to be there for it. */
+  get settled(): Promise<unknown> {
+    return this.#looking;
   }
 
   run(facts: RunBegin, started: number, work: RunWork): Promise<RunResult> {
@@ -53,14 +53,13 @@ export class RunAudit {
       audit.runFailed(session, run, error, performance.now() - started);
       throw error;
     });
-    // Reading what the cell has used takes half as long as a short run: the result goes first.
-    this.#writing = this.#writing
+    // The result goes first, and what the cell has used is looked up behind it.
+    const spent = this.#looking
       .then(() => (audit.isDurable ? undefined : afterThis()))
-      .then(() => this.#cell.spent())
-      .then(({ usage, cpuBeforeMs }) => audit.runEnded(session, run, result, usage, cpuBeforeMs));
-    if (!audit.isDurable) return result;
-    await this.#writing;
-    await audit.settled();
+      .then(() => this.#cell.spent());
+    this.#looking = spent;
+    audit.runEnded(session, run, result, spent);
+    if (audit.isDurable) await audit.settled();
     return result;
   }
 }

@@ -48,7 +48,12 @@ describe("what a session writes down", () => {
     const reached = { host: "files.test", port: 443, requests: 2, sentBytes: 10, receivedBytes: 500, failures: 0 };
     const refused = { host: "else.test", port: 80, requests: 1, reason: "not on the allowlist", remedy: "name it" };
     const egress = { allowed: [reached], denied: [refused], more: 0 };
-    new SessionAudit(audit, policy).runEnded("two", 1, { ...result, egress }, undefined, 0);
+    new SessionAudit(audit, policy).runEnded(
+      "two",
+      1,
+      { ...result, egress },
+      Promise.resolve({ usage: undefined, cpuBeforeMs: 0 }),
+    );
     await codecell.close();
     expect(audit.of("egress.allowed")).toMatchObject([{ session: "two", host: "files.test", port: 443 }]);
     expect(audit.of("egress.denied")).toMatchObject([{ host: "else.test", reason: "not on the allowlist" }]);

@@ -1,10 +1,17 @@
 import { createHash } from "node:crypto";
 import type { Audit } from "../audit/audit.ts";
+import type { AuditEvent } from "../audit/event.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CellUsage } from "../runners/runner.ts";
 import type { RunResult } from "./run.ts";
+
+/** What a cell has used up to now, and its processor time when somebody looked before. */
+export interface Spent {
+  readonly usage: CellUsage | undefined;
+  readonly cpuBeforeMs: number;
+}
 
 /** What is known of a run when it begins. */
 export interface RunBegin {
@@ -71,28 +78,9 @@ export class SessionAudit {
     this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs });
   }
 
-  runEnded(session: string, run: number, result: RunResult, usage: CellUsage | undefined, cpuBeforeMs: number): void {
-    const { status, state, exitCode, error, durationMs, stdoutBytes, stderrBytes, truncated, recoveredTo } = result;
-    const cpuMs = usage?.cpuMs === undefined ? {} : { cpuMs: Math.max(0, usage.cpuMs - cpuBeforeMs) };
-    const peak = usage?.peakMemoryBytes === undefined ? {} : { peakMemoryBytes: usage.peakMemoryBytes };
-    const reached = result.egress?.allowed ?? [];
-    for (const { host, port } of reached) this.audit.record({ type: "egress.allowed", session, host, port });
-    for (const { host, port, reason } of result.egress?.denied ?? []) {
-      this.audit.record({ type: "egress.denied", session, host, port, reason });
-    }
-    this.audit.record({
-      ...{ type: "run.ended", session, run, status, state, durationMs, stdoutBytes, stderrBytes, truncated },
-      ...(exitCode === undefined ? {} : { exitCode }),
-      // from the cell: the name of a class may be anything
-      ...(error === undefined ? {} : { error: error.name.slice(0, maxNameCharacters) }),
-      ...{ ...cpuMs, ...peak },
-      network: reached.map((one) => ({ host: one.host, bytesIn: one.receivedBytes, bytesOut: one.sentBytes })),
-      files: result.artifacts.map(({ name, size, sha256: hash }) => ({ name, size, sha256: hash })),
-      filesLeftOut: result.leftOut.length,
-    });
-    if (state === "kept") return;
-    const back = recoveredTo === undefined ? {} : { recoveredTo };
-    this.audit.record({ type: "session.recovered", session, run, state, ...back });
+  /** Its place is behind what was recorded before, also when what the cell has used is known a moment later. */
+  runEnded(session: string, run: number, result: RunResult, spent: Promise<Spent>): void {
+    this.audit.recordLater(spent.then((known) => runEndedEvents(session, run, result, known)));
   }
 
   /** codecell itself could not begin or finish the run. */
@@ -113,6 +101,33 @@ export class SessionAudit {
     const named = typeof rule === "string" ? { rule } : {};
     this.audit.record({ type: "file.denied", session, path: path.slice(0, 4096), code: failure.code, ...named });
   }
+}
+
+function runEndedEvents(session: string, run: number, result: RunResult, spent: Spent): AuditEvent[] {
+  const { status, state, exitCode, error, durationMs, stdoutBytes, stderrBytes, truncated, recoveredTo } = result;
+  const { usage, cpuBeforeMs } = spent;
+  const cpuMs = usage?.cpuMs === undefined ? {} : { cpuMs: Math.max(0, usage.cpuMs - cpuBeforeMs) };
+  const peak = usage?.peakMemoryBytes === undefined ? {} : { peakMemoryBytes: usage.peakMemoryBytes };
+  const reached = result.egress?.allowed ?? [];
+  const events: AuditEvent[] = [];
+  for (const { host, port } of reached) events.push({ type: "egress.allowed", session, host, port });
+  for (const { host, port, reason } of result.egress?.denied ?? []) {
+    events.push({ type: "egress.denied", session, host, port, reason });
+  }
+  events.push({
+    ...{ type: "run.ended", session, run, status, state, durationMs, stdoutBytes, stderrBytes, truncated },
+    ...(exitCode === undefined ? {} : { exitCode }),
+    // from the cell: the name of a class may be anything
+    ...(error === undefined ? {} : { error: error.name.slice(0, maxNameCharacters) }),
+    ...{ ...cpuMs, ...peak },
+    network: reached.map((one) => ({ host: one.host, bytesIn: one.receivedBytes, bytesOut: one.sentBytes })),
+    files: result.artifacts.map(({ name, size, sha256: hash }) => ({ name, size, sha256: hash })),
+    filesLeftOut: result.leftOut.length,
+  });
+  if (state === "kept") return events;
+  const back = recoveredTo === undefined ? {} : { recoveredTo };
+  events.push({ type: "session.recovered", session, run, state, ...back });
+  return events;
 }
 
 function sha256(data: string | Uint8Array): string {

@@ -6,6 +6,9 @@ import { exitWithin } from "./ended-early.ts";
 /** How long a result waits for the reason of an ending. */
 const reasonMs = 1_000;
 
+/** How long the audit waits to hear what a run has used: everything that happens later waits with it. */
+const spentMs = 1_000;
+
 /** A cell that one session or several forks of it live in. It ends with the last of them. */
 export class SharedCell {
   /** files that the host put into the workspace, as it left them */
@@ -45,10 +48,21 @@ export class SharedCell {
 
   /** What the cell has used, and its processor time at the last look; whoever looks takes it over. */
   async spent(): Promise<{ usage: CellUsage | undefined; cpuBeforeMs: number }> {
-    const usage = await this.#cell.usage().catch(() => undefined);
+    const usage = await this.#usageSoon();
     const cpuBeforeMs = this.#cpuMs;
     this.#cpuMs = usage?.cpuMs ?? this.#cpuMs;
     return { usage, cpuBeforeMs };
+  }
+
+  #usageSoon(): Promise<CellUsage | undefined> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, spentMs, undefined);
+      const answer = (usage?: CellUsage) => {
+        clearTimeout(timer);
+        resolve(usage);
+      };
+      this.#cell.usage().then(answer, () => answer());
+    });
   }
 
   acquire(): this {

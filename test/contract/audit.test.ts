@@ -43,6 +43,15 @@ describe.skipIf(skipsProcess)("the audit of a session manager", () => {
     expect(audit.types().at(-1)).toBe("session.closed");
   });
 
+  test("has the end of a run before anything that happened after it", async () => {
+    const session = await (await open()).getOrCreate("work");
+    for (let n = 0; n < 20; n++) await runIn(session, "1");
+    await session.checkpoint("here");
+    await manager.close("work");
+    const runs = Array.from({ length: 20 }, () => ["run.started", "run.ended"]).flat();
+    expect(audit.types()).toEqual(["session.opened", ...runs, "session.checkpoint", "session.closed"]);
+  });
+
   test("has files that go in and out, with their real paths and hashes, and those that were refused", async () => {
     const data = join(stateDir, "data");
     await mkdir(data);

@@ -5,7 +5,8 @@ import { CodecellError } from "../../src/lib/errors.ts";
 /** An audit in memory. Every event is checked against the schema. */
 export class FakeAudit implements Audit {
   readonly isDurable: boolean;
-  readonly events: AuditEvent[] = [];
+  readonly #pending: Promise<void>[] = [];
+  readonly #places: AuditEvent[][] = [];
   /** what the tests see happen, in order: events and waits */
   readonly steps: string[] = [];
   isFull = false;
@@ -15,12 +16,30 @@ export class FakeAudit implements Audit {
     this.isDurable = options.durable ?? false;
   }
 
+  get events(): AuditEvent[] {
+    return this.#places.flat();
+  }
+
   record(event: AuditEvent): void {
-    this.events.push(auditEventSchema.parse(event));
+    this.#places.push([auditEventSchema.parse(event)]);
     this.steps.push(event.type);
   }
 
+  recordLater(events: Promise<readonly AuditEvent[]>): void {
+    const place: AuditEvent[] = [];
+    this.#places.push(place);
+    this.#pending.push(
+      events.then((known) => {
+        for (const event of known) {
+          place.push(auditEventSchema.parse(event));
+          this.steps.push(event.type);
+        }
+      }),
+    );
+  }
+
   async settled(): Promise<void> {
+    await Promise.all(this.#pending.splice(0));
     this.steps.push("settled");
     if (this.isFull) throw new CodecellError("audit_failed", "the audit cannot be written: no space left");
   }

@@ -59,6 +59,33 @@ test("what was settled survives kill -9, and the chain is sound and goes on", as
   expect(chains).toHaveLength(1);
 });
 
+test("killed in the middle of long lines again and again, a chain has at most what was torn, and sealed", async () => {
+  const program = `
+    import { AuditLog } from ${JSON.stringify(join(root, "dist/audit/log.js"))};
+    const log = new AuditLog({ dir: ${JSON.stringify(place.path)}, durable: false, keepBytes: 2 ** 30, keepMs: 1e9 });
+    const name = "x".repeat(2 ** 20);
+    for (;;) {
+      for (let n = 0; n < 6; n++) log.record({ type: "session.checkpoint", session: "long", name });
+      process.stdout.write("x");
+      await new Promise((resolve) => setTimeout(resolve, 11));
+    }`;
+  const rounds = 6;
+  for (let round = 0; round < rounds; round++) {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    children.push(child);
+    for (let said = 0; said <= round + 1; said++) await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "close");
+  }
+  await writeEvents(place.path, ["after"]);
+  const { problems, chains } = await verifyAudit(place.path);
+  expect(problems).toEqual([]);
+  expect(chains).toHaveLength(1);
+  expect(chains[0]?.tornParts).toBeLessThanOrEqual(rounds);
+});
+
 test("processes that write at the same time never share a chain", async () => {
   const writers = ["a", "b", "c"].map(writer);
   await Promise.all(writers.map(({ stdout }) => once(stdout ?? process.stdin, "data")));

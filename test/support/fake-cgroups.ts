@@ -23,6 +23,10 @@ export class FakeCgroups implements CgroupFiles {
   readonly #take = new Map<string, () => boolean>();
 
   async read(path: string): Promise<string> {
+    return this.readNow(path);
+  }
+
+  readNow(path: string): string {
     const text = this.contents.get(path);
     if (text === undefined) throw systemError("ENOENT", path);
     return text;

@@ -3,7 +3,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { CellUsage } from "../runner.ts";
 import type { CgroupSupport } from "./cgroup.ts";
-import { type CgroupFiles, errorCode, readOptional, realCgroupFiles } from "./cgroup-files.ts";
+import { type CgroupFiles, errorCode, readCounter, realCgroupFiles } from "./cgroup-files.ts";
 import { killMembers, removeCgroup } from "./cgroup-removal.ts";
 
 export interface CgroupLimits {
@@ -129,13 +129,13 @@ class UnifiedCgroup implements CellCgroup {
   }
 
   async usage(): Promise<CellUsage> {
-    const read = (file: string) => readOptional(join(this.#directory, file), this.#files);
-    const cpuUs = numberAfter("usage_usec", await read("cpu.stat"));
+    const read = (file: string) => readCounter(join(this.#directory, file), this.#files);
+    const cpuUs = numberAfter("usage_usec", read("cpu.stat"));
     return {
-      memoryBytes: wholeNumber(await read("memory.current")),
-      peakMemoryBytes: wholeNumber(await read("memory.peak")),
+      memoryBytes: wholeNumber(read("memory.current")),
+      peakMemoryBytes: wholeNumber(read("memory.peak")),
       cpuMs: cpuUs === undefined ? undefined : cpuUs / 1000,
-      oomKills: numberAfter("oom_kill", await read("memory.events")) ?? 0,
+      oomKills: numberAfter("oom_kill", read("memory.events")) ?? 0,
     };
   }
 
@@ -178,17 +178,17 @@ class SeparateCgroup implements CellCgroup {
   }
 
   async usage(): Promise<CellUsage> {
-    const read = async (controller: string, file: string) => {
+    const read = (controller: string, file: string) => {
       const directory = this.#directories.get(controller);
-      return directory === undefined ? "" : readOptional(join(directory, file), this.#files);
+      return directory === undefined ? "" : readCounter(join(directory, file), this.#files);
     };
     const timeController = this.#directories.has("cpuacct") ? "cpuacct" : "cpu";
-    const cpuNs = wholeNumber(await read(timeController, "cpuacct.usage"));
+    const cpuNs = wholeNumber(read(timeController, "cpuacct.usage"));
     return {
-      memoryBytes: wholeNumber(await read("memory", "memory.usage_in_bytes")),
-      peakMemoryBytes: wholeNumber(await read("memory", "memory.max_usage_in_bytes")),
+      memoryBytes: wholeNumber(read("memory", "memory.usage_in_bytes")),
+      peakMemoryBytes: wholeNumber(read("memory", "memory.max_usage_in_bytes")),
       cpuMs: cpuNs === undefined ? undefined : cpuNs / 1e6,
-      oomKills: numberAfter("oom_kill", await read("memory", "memory.oom_control")) ?? 0,
+      oomKills: numberAfter("oom_kill", read("memory", "memory.oom_control")) ?? 0,
     };
   }
 

@@ -1,10 +1,9 @@
 import { type Audit, silentAudit } from "../../audit/audit.ts";
-import type { Logger } from "../../lib/logger.ts";
 import { policyHash } from "../../policy/hash.ts";
 import { openAudit } from "../../sessions/open-audit.ts";
+import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { type EffectivePolicy, effectivePolicy } from "./effective-policy.ts";
-import { guardAudit } from "./guard-audit.ts";
-import { progressLogger } from "./progress-logger.ts";
+import { guardAudit, guardLog } from "./guard-audit.ts";
 import { type StateFlags, stateDirOf } from "./state-dir.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -13,10 +12,12 @@ export async function commandAudit(
   { policy, changes }: Pick<EffectivePolicy, "policy" | "changes">,
   flags: StateFlags,
   terminal: Terminal,
-  logger: Logger,
+  logger: CommandLogger,
 ): Promise<Audit> {
   const stateDir = stateDirOf(flags, terminal);
+  logger.hide(policy.env);
   await guardAudit(policy, stateDir);
+  if (logger.file !== undefined) await guardLog(policy, logger.file);
   const audit = openAudit(policy, { stateDir, logger });
   if (changes.length > 0) {
     audit.record({ type: "override.applied", by: "flags", policy: policyHash(policy), changes: [...changes] });
@@ -28,6 +29,6 @@ export async function commandAudit(
 export async function lookingAudit(flags: StateFlags, terminal: Terminal): Promise<Audit> {
   const effective = await effectivePolicy({}, terminal).catch(() => undefined);
   if (!effective) return silentAudit; // a policy that does not parse keeps nobody from their files
-  const logger = progressLogger(terminal.stderr, false);
+  const logger = openCommandLogger({}, terminal);
   return commandAudit(effective, flags, terminal, logger).catch(() => silentAudit);
 }

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import type { Logger } from "../../lib/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { SessionManager } from "../../sessions/manager.ts";
 import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
 import type { CommandContext } from "./command.ts";
 import { commandAudit } from "./command-audit.ts";
+import type { CommandLogger } from "./command-logger.ts";
 import type { McpFlags } from "./mcp-options.ts";
 import { servedPolicy } from "./served-policy.ts";
 import { stateDirOf } from "./state-dir.ts";
@@ -19,7 +19,7 @@ export async function mcpPolicy(flags: McpFlags, terminal: Terminal): Promise<Po
 export async function openMcpManager(
   flags: McpFlags,
   { terminal, runners }: CommandContext,
-  logger: Logger,
+  logger: CommandLogger,
 ): Promise<SessionManager> {
   const served = await servedPolicy(flags, terminal);
   const { policy } = served;

@@ -1,6 +1,7 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { type ToolsetName, toolsetNames } from "../mcp/toolset-name.ts";
 import { commonOptions, type parseArguments } from "./arguments.ts";
+import { logOptions } from "./log-options.ts";
 import { policyOptions } from "./policy-options.ts";
 
 export const mcpOptions = {
@@ -18,6 +19,7 @@ export const mcpOptions = {
   "runtime-dir": { type: "string", value: "DIR", help: "Where locks are kept. Default: $XDG_RUNTIME_DIR/codecell." },
   ...policyOptions,
   verbose: { type: "boolean", help: "Say on stderr what happens." },
+  ...logOptions,
   ...commonOptions,
 } as const;
 

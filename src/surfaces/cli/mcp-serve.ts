@@ -2,17 +2,16 @@ import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { messageOf } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
 import { SandboxDoor } from "../mcp/sandbox-door.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
 import { serveOverStdio } from "../mcp/stdio.ts";
 import { parseArguments } from "./arguments.ts";
 import { clientGone } from "./client-gone.ts";
 import type { CommandContext } from "./command.ts";
+import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { hostEffects } from "./mcp-effects.ts";
 import { type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
-import { progressLogger } from "./progress-logger.ts";
 import { projectDirectory } from "./project-directory.ts";
 import type { Terminal } from "./terminal.ts";
 import { codecellVersion } from "./version.ts";
@@ -32,9 +31,10 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const tools = parseToolset(flags.tools);
   const port = parsePort(flags.port);
   await checkPolicyFlags(flags, terminal);
-  const logger = progressLogger(terminal.stderr, flags.verbose === true);
+  using logger = openCommandLogger(flags, terminal);
   const hasModel = isModelConfigured(flags.model, terminal.env);
-  const options = { version: codecellVersion(), tools, hasModel, effects: await hostEffects(flags, terminal) };
+  const effects = await hostEffects(flags, terminal);
+  const options = { version: codecellVersion(), tools, hasModel, effects, logger };
   await using cleanup = new Cleanup();
   const door = new SandboxDoor({
     projectDir: projectDirectory(terminal),
@@ -63,7 +63,7 @@ interface HttpRequest {
   readonly flags: McpFlags;
   readonly port: number;
   readonly terminal: Terminal;
-  readonly logger: Logger;
+  readonly logger: CommandLogger;
 }
 
 /** A flag that does not parse is told now and not by every tool. */
@@ -86,9 +86,11 @@ async function serveHttp(door: SandboxDoor, options: McpServerOptions, request: 
   if (tokenFile === undefined) {
     const file = await writeToken(token, server.port);
     cleanup.defer(() => rm(file, { force: true }));
-    terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
+    // A log is kept and sent around, so the token itself is for people alone.
+    if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
+    logger.background.info("a token was made", { file });
   }
-  terminal.stderr.write(`codecell: MCP on ${server.url}\n`);
+  logger.announce(`MCP on ${server.url}`);
 }
 
 async function writeToken(token: string, port: number): Promise<string> {

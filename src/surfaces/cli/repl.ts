@@ -4,8 +4,10 @@ import type { Run } from "../../sessions/run.ts";
 import type { Session } from "../../sessions/session.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { openCommandLogger } from "./command-logger.ts";
 import { signalExitCodes } from "./exit-codes.ts";
 import { variablesText } from "./format-variables.ts";
+import { logOptions } from "./log-options.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { policyOptions } from "./policy-options.ts";
 import { printRun } from "./print-run.ts";
@@ -21,6 +23,7 @@ import { codecellVersion } from "./version.ts";
 const options = {
   ...policyOptions,
   verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  ...logOptions,
   ...commonOptions,
 } as const;
 
@@ -53,7 +56,8 @@ async function runRepl(argv: readonly string[], context: CommandContext): Promis
   const { values } = parseArguments("repl", argv, options, 0);
   const history = new ReplHistory(context.terminal.env);
   if (context.terminal.interactive) await history.load();
-  const { codecell, audit } = await openForCommand(values, context);
+  using logger = openCommandLogger(values, context.terminal);
+  const { codecell, audit } = await openForCommand(values, context, logger);
   await using _audit = audit;
   await using opened = codecell;
   const repl = new Repl(opened, context.terminal, history);

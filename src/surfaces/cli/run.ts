@@ -1,9 +1,11 @@
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { openCommandLogger } from "./command-logger.ts";
 import { runExitCode } from "./exit-codes.ts";
 import { runJson } from "./format-run.ts";
 import { Interruption } from "./interruption.ts";
 import { jsonText } from "./json-text.ts";
+import { logOptions } from "./log-options.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { policyOptions } from "./policy-options.ts";
 import { printRun } from "./print-run.ts";
@@ -28,6 +30,7 @@ const options = {
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object at the end instead of streaming." },
   verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  ...logOptions,
   ...commonOptions,
 } as const;
 
@@ -62,7 +65,8 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   if (values.session !== undefined) return runInSession(values.session, code, values, context);
   using interruption = new Interruption(terminal);
   try {
-    const { codecell, audit } = await openForCommand(values, context);
+    using logger = openCommandLogger(values, terminal);
+    const { codecell, audit } = await openForCommand(values, context, logger);
     await using _audit = audit;
     await using opened = codecell;
     interruption.signal.throwIfAborted();

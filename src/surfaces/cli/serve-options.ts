@@ -1,5 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { commonOptions, type parseArguments } from "./arguments.ts";
+import { logOptions } from "./log-options.ts";
 import { policyOptions } from "./policy-options.ts";
 
 export const serveOptions = {
@@ -21,6 +22,7 @@ export const serveOptions = {
   ...policyOptions,
   json: { type: "boolean", help: "Print the address as JSON on standard output." },
   verbose: { type: "boolean", help: "Say on stderr what happens." },
+  ...logOptions,
   ...commonOptions,
 } as const;
 

@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { duration } from "../../policy/units.ts";
 import { SessionManager } from "../../sessions/manager.ts";
@@ -17,11 +16,11 @@ import { HttpService } from "../http/service.ts";
 import { parseArguments } from "./arguments.ts";
 import type { CommandContext } from "./command.ts";
 import { commandAudit } from "./command-audit.ts";
+import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import { jsonText } from "./json-text.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
-import { progressLogger } from "./progress-logger.ts";
 import { projectDirectory } from "./project-directory.ts";
 import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
 import { keepMadeToken, type ServedTokens, servedTokens } from "./serve-tokens.ts";
@@ -42,14 +41,14 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
     terminal.stdout.write(`${JSON.stringify(openApiDocument(routes, codecellVersion()), null, 2)}\n`);
     return 0;
   }
-  const logger = progressLogger(terminal.stderr, flags.verbose === true);
+  using logger = openCommandLogger(flags, terminal);
   const drainMs = parseDrain(flags.drain);
   await using cleanup = new Cleanup();
   const tokens = await servedTokens(flags, terminal);
   const { service, listener } = await start(flags, context, { tokens, logger, cleanup });
   const stopped = firstSignal(context);
-  await announce(flags, context, { listener, tokens, cleanup });
-  terminal.stderr.write(`codecell: ${await stopped.signal}: waiting for what runs, then saving\n`);
+  await announce(flags, context, { listener, tokens, logger, cleanup });
+  logger.announce(`${await stopped.signal}: waiting for what runs, then saving`);
   const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
   await leave(service, listener, drainMs);
   await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
@@ -57,13 +56,13 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
   });
   clearTimeout(exit);
   stopped[Symbol.dispose]();
-  terminal.stderr.write("codecell: stopped\n");
+  logger.announce("stopped");
   return 0;
 }
 
 interface Start {
   readonly tokens: ServedTokens;
-  readonly logger: Logger;
+  readonly logger: CommandLogger;
   readonly cleanup: Cleanup;
 }
 
@@ -118,13 +117,13 @@ function assertPrivate({ fs }: Policy, isShared: boolean): void {
 async function announce(
   flags: ServeFlags,
   { terminal }: CommandContext,
-  { listener, tokens, cleanup }: { listener: Listener; tokens: ServedTokens; cleanup: Cleanup },
+  { listener, tokens, logger, cleanup }: Start & { readonly listener: Listener },
 ): Promise<void> {
   const { url, port } = listener;
   const host = flags.host ?? "127.0.0.1";
   if (!isLoopback(host)) {
-    terminal.stderr.write(
-      `codecell: warning: plain HTTP on ${host}: tokens and code can be read on the way. Put a proxy with TLS in front (docs/http.md).\n`,
+    logger.announce(
+      `warning: plain HTTP on ${host}: tokens and code can be read on the way. Put a proxy with TLS in front (docs/http.md).`,
     );
   }
   const tokenFile = tokens.made === undefined ? undefined : await keepMadeToken(tokens.made, port, cleanup);
@@ -132,9 +131,11 @@ async function announce(
     const made = tokenFile === undefined ? {} : { token: tokens.made, token_file: tokenFile };
     terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, ...made }));
   } else if (tokenFile !== undefined) {
-    terminal.stderr.write(`codecell: token ${tokens.made} (also in ${tokenFile})\n`);
+    // A log is kept and sent around, so the token itself is for people alone.
+    if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${tokens.made} (also in ${tokenFile})\n`);
+    logger.background.info("a token was made", { file: tokenFile });
   }
-  terminal.stderr.write(`codecell: serving ${url}/v1, MCP on ${url}/mcp\n`);
+  logger.announce(`serving ${url}/v1, MCP on ${url}/mcp`);
 }
 
 /** New work is refused at once; what goes on gets its time, then it is stopped, and who waits for it is told. */

@@ -3,6 +3,7 @@ import type { Command, CommandContext } from "./command.ts";
 import { errorExitCodes } from "./exit-codes.ts";
 import { restoreJson, restoreText } from "./format-snapshot.ts";
 import { jsonText } from "./json-text.ts";
+import { logOptions } from "./log-options.ts";
 import { needOperand } from "./need-operand.ts";
 import { policyOptions } from "./policy-options.ts";
 import { stateOptions } from "./state-dir.ts";
@@ -14,6 +15,7 @@ const options = {
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  ...logOptions,
   ...commonOptions,
 } as const;
 

@@ -5,6 +5,7 @@ import { bringBack } from "./bring-back.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { missingText, snapshotJson, snapshotText } from "./format-snapshot.ts";
 import { jsonText } from "./json-text.ts";
+import { logOptions } from "./log-options.ts";
 import { needOperand } from "./need-operand.ts";
 import { policyOptions } from "./policy-options.ts";
 import { stateOptions } from "./state-dir.ts";
@@ -17,6 +18,7 @@ const options = {
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  ...logOptions,
   ...commonOptions,
 } as const;
 

@@ -1,17 +1,16 @@
-import { silentLogger } from "../../lib/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { SessionManager } from "../../sessions/manager.ts";
 import type { CommandContext } from "./command.ts";
 import { commandAudit } from "./command-audit.ts";
+import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import { choiceLines, policyLines } from "./format-choice.ts";
 import { Interruption } from "./interruption.ts";
+import type { LogFlags } from "./log-options.ts";
 import type { PolicyFlags } from "./policy-options.ts";
-import { progressLogger } from "./progress-logger.ts";
-import { safeText } from "./safe-text.ts";
 import { type StateFlags, stateDirOf } from "./state-dir.ts";
 
-export type SessionFlags = PolicyFlags & StateFlags & { readonly verbose?: boolean | undefined };
+export type SessionFlags = PolicyFlags & StateFlags & LogFlags;
 
 /**
  * Opens the sessions on disk for one command and answers with its exit code. Whatever happens, every cell is gone at the
@@ -24,7 +23,8 @@ export async function withSessions(
 ): Promise<number> {
   using interruption = new Interruption(context.terminal);
   try {
-    await using sessions = await openSessions(flags, context);
+    using logger = openCommandLogger(flags, context.terminal);
+    await using sessions = await openSessions(flags, context, logger);
     interruption.signal.throwIfAborted();
     const end = () => void sessions[Symbol.asyncDispose]().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });
@@ -37,23 +37,22 @@ export async function withSessions(
   }
 }
 
-async function openSessions(flags: SessionFlags, { terminal, runners }: CommandContext): Promise<SessionManager> {
-  const verbose = flags.verbose === true;
-  const logger = progressLogger(terminal.stderr, verbose);
-  const say = (lines: string[]) => {
-    if (verbose) for (const line of lines) terminal.stderr.write(`codecell: ${safeText(line)}\n`);
-  };
+async function openSessions(
+  flags: SessionFlags,
+  { terminal, runners }: CommandContext,
+  logger: CommandLogger,
+): Promise<SessionManager> {
   const effective = await effectivePolicy(flags, terminal);
-  say(policyLines(effective));
+  logger.explain(policyLines(effective));
   const policy = forNamedSessions(effective.policy);
   const sessions = await SessionManager.open({
     policy,
     audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
     runners: runners(logger),
     stateDir: stateDirOf(flags, terminal),
-    logger: verbose ? logger : silentLogger, // commands tell themselves what could not be saved
+    logger: logger.background, // commands tell themselves what could not be saved
   });
-  say(choiceLines(sessions.codecell.choice));
+  logger.explain(choiceLines(sessions.codecell.choice));
   return sessions;
 }
 

@@ -149,7 +149,9 @@ export class HttpService implements AsyncDisposable {
       await this.#fail(error, request, response);
     } finally {
       const status = response.headersSent ? response.statusCode : clientGone;
-      this.metrics.request(methodOf(request), shown, status, performance.now() - startedAt);
+      const ms = performance.now() - startedAt;
+      this.metrics.request(methodOf(request), shown, status, ms);
+      this.#logger.debug("a request was answered", { method: methodOf(request), route: shown, status, ms: round(ms) });
     }
   }
 
@@ -303,4 +305,8 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   if ("send" in reply) await reply.send(response, signal);
   else if ("json" in reply) sendJson(request, response, { status: 200, ...reply });
   else response.writeHead(reply.status).end();
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10;
 }

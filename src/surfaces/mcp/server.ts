@@ -1,4 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
+import { type Logger, silentLogger } from "../../lib/logger.ts";
 import { registerArtifactResources } from "./artifact-resources.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";
@@ -12,13 +13,14 @@ export interface McpServerOptions {
   readonly effects: HostEffects;
   /** whether a model is there for sub-agents */
   readonly hasModel?: boolean;
+  readonly logger?: Logger;
 }
 
 const listTtlMs = 300_000;
 
 /** One protocol instance: per connection, or per request where the protocol has no connections. It owns nothing. */
 export function buildMcpServer(door: SandboxDoor, options: McpServerOptions): McpServer {
-  const { version, tools, effects, hasModel = false } = options;
+  const { version, tools, effects, hasModel = false, logger = silentLogger } = options;
   const server = new McpServer(
     { name: "codecell", title: "codecell sandbox", version },
     {
@@ -27,7 +29,7 @@ export function buildMcpServer(door: SandboxDoor, options: McpServerOptions): Mc
       cacheHints: { "tools/list": { ttlMs: listTtlMs, cacheScope: "public" } },
     },
   );
-  for (const tool of toolsOf(tools, { hasModel })) tool.register(server, door, effects);
+  for (const tool of toolsOf(tools, { hasModel })) tool.register(server, door, effects, logger);
   registerArtifactResources(server, door);
   return server;
 }

@@ -1,6 +1,7 @@
 import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
+import type { Logger } from "../../lib/logger.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";
 
@@ -36,7 +37,7 @@ export interface ToolReply<Facts> {
 
 export interface Tool {
   readonly name: string;
-  register(server: McpServer, door: SandboxDoor, effects: HostEffects): void;
+  register(server: McpServer, door: SandboxDoor, effects: HostEffects, logger: Logger): void;
 }
 
 const errorReplies = loadOnce(() => import("./error-replies.ts"));
@@ -45,7 +46,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   const { name, title, description, input, output } = spec;
   return {
     name,
-    register(server, door, effects) {
+    register(server, door, effects, logger) {
       const annotations = annotationsOf(spec, effects);
       const _meta = {
         "anthropic/maxResultSizeChars": 100_000,
@@ -56,9 +57,15 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         outputSchema: output,
       };
       const call = async (args: unknown, context: ServerContext): Promise<CallToolResult> => {
+        const began = performance.now();
+        const done = (failed: boolean) =>
+          logger.debug("a tool was called", { tool: name, failed, ms: Math.round(performance.now() - began) });
         try {
-          return toResult(await spec.call(args as z.output<Input>, await door.open(), context));
+          const reply = toResult(await spec.call(args as z.output<Input>, await door.open(), context));
+          done(false);
+          return reply;
         } catch (error) {
+          done(true);
           return (await errorReplies()).errorReply(error);
         }
       };

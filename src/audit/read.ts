@@ -15,6 +15,8 @@ export interface AuditFilter {
   readonly run?: number | undefined;
   /** `run.ended`, or `run` for every kind that begins so */
   readonly types?: readonly string[] | undefined;
+  /** events that have one of these as their `status`: how a run or a call ended */
+  readonly outcomes?: readonly string[] | undefined;
   /** milliseconds, both included */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
@@ -94,11 +96,13 @@ function entryOf(chain: string, { seq, time, event }: ChainLine): AuditEntry {
   return { chain, seq, time, event: JSON.parse(event) as AuditEntry["event"] };
 }
 
-function fits({ time, event }: AuditEntry, { session, run, types, sinceMs, untilMs }: AuditFilter): boolean {
+function fits({ time, event }: AuditEntry, filter: AuditFilter): boolean {
+  const { session, run, types, outcomes, sinceMs, untilMs } = filter;
   if (session !== undefined && event.session !== session) return false;
   if (run !== undefined && event.run !== run) return false;
   if (types !== undefined && !types.some((type) => event.type === type || event.type.startsWith(`${type}.`)))
     return false;
+  if (outcomes !== undefined && !outcomes.some((outcome) => outcome === event.status)) return false;
   const atMs = Date.parse(time);
   return !(sinceMs !== undefined && atMs < sinceMs) && !(untilMs !== undefined && atMs > untilMs);
 }

@@ -218,6 +218,46 @@ describe("two writers at a time", () => {
     expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
   });
 
+  /** Two chains of two files each. */
+  async function twoChains(): Promise<[string, string]> {
+    await using first = openLog(dir, { fileBytes: 700 });
+    first.record(checkpoint("a"));
+    await first.settled();
+    await writeEvents(dir, ["b", "c", "d", "e"], { fileBytes: 700 });
+    for (const name of ["f", "g", "h"]) first.record(checkpoint(name));
+    await first.settled();
+    const [one = "", other = ""] = await listChains(dir);
+    return [one, other];
+  }
+
+  test("files exchanged between chains are found in both", async () => {
+    const [one, other] = await twoChains();
+    expect(await isSound()).toBe(true);
+    const [a, b] = [filePath(dir, one, 2), filePath(dir, other, 2)];
+    await rename(a, `${a}.x`);
+    await rename(b, a);
+    await rename(`${a}.x`, b);
+    const { problems } = await verifyAudit(dir);
+    expect(new Set(problems.map(({ chain }) => chain))).toEqual(new Set([one, other]));
+  });
+
+  test("an older copy that is put back is found by whoever remembers a later head", async () => {
+    await writeEvents(dir, ["a"]);
+    const chain = await onlyChain(dir);
+    const old = { file: await readFile(filePath(dir, chain, 1)), head: await readFile(headPath(dir, chain)) };
+    await writeEvents(dir, ["b"]);
+    const later = (await readHead(dir, chain)) as ChainHead;
+    await writeFile(filePath(dir, chain, 1), old.file);
+    // with the head that is there now, and with its own
+    expect(await messages()).toContain("the file head names line 6: the last lines were removed");
+    await writeFile(headPath(dir, chain), old.head);
+    expect(await isSound()).toBe(true);
+    expect(await messages([later])).toContain("the head that was given names line 6: the last lines were removed");
+    // and it stays found when others have written behind it
+    await writeEvents(dir, ["x", "y", "z"]);
+    expect(await messages([later])).toContain("is not line 6 that the head that was given names");
+  });
+
   test("a chain that is given and is not there is a problem", async () => {
     await mkdir(dir);
     const head = { chain: "c-0123456789abcdef", seq: 3, hash: "0".repeat(64) };

@@ -25,9 +25,11 @@ export const auditTailCommand: Command = {
   summary: "Show the last events of the audit",
   usage: "codecell audit tail [-n N] [--follow] [options]",
   options,
+  notes: ["Times are UTC. Names that programs chose are shown harmlessly; --json has them as they are."],
   examples: [
     ["codecell audit tail", "the last 20 events of all sessions"],
     ["codecell audit tail -f --type run", "every run, as it starts and ends"],
+    ["codecell audit tail --outcome timeout --outcome out_of_memory --since 24h", "what went wrong since yesterday"],
     ["codecell audit tail -n 100 --session work --since 2h --json", "for programs"],
   ],
   run: runAuditTail,

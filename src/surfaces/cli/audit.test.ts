@@ -56,7 +56,7 @@ test("verify is content with what was written, and names file and line of what w
   await cli("run", "-c", "x");
   expect(await cli("audit", "verify")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^c-\w+: sound, 6 lines in 1 files.*\nevery line is as it was written\n$/),
+    stdout: expect.stringMatching(/^c-\w+: sound, 6 lines in 1 file.*\nevery line is as it was written\n$/),
   });
   const file = await lastFile(auditDir());
   await writeFile(file, (await readFile(file, "utf8")).replace('"code":"x"', '"code":"y"'));
@@ -99,11 +99,34 @@ test("export writes JSON lines and CSV, filtered", async () => {
   expect((await cli("audit", "export", "--since", "2h", "--until", "1h")).stdout).toBe("");
 });
 
+test("events are chosen by outcome and by times in UTC, wherever the machine is", async () => {
+  await cli("run", "-c", "x");
+  expect(jsonLines((await cli("audit", "tail", "--json", "--outcome", "ok")).stdout)).toMatchObject([
+    { type: "run.ended", status: "ok" },
+  ]);
+  expect((await cli("audit", "tail", "--json", "--outcome", "error", "--outcome", "failed")).stdout).toBe("");
+  const zone = process.env.TZ;
+  process.env.TZ = "Asia/Tokyo";
+  try {
+    const minute = 60_000;
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString().slice(0, 16);
+    const count = async (...argv: string[]) =>
+      jsonLines((await cli("audit", "export", ...argv, "--type", "run.ended")).stdout || "[]").flat().length;
+    expect(await count("--since", at(-minute), "--until", at(minute))).toBe(1);
+    expect(await count("--since", `${at(-minute + 9 * 60 * minute)}+09:00`)).toBe(1);
+    expect(await count("--since", at(minute))).toBe(0);
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
+});
+
 test("a policy that turns the audit off leaves nothing", async () => {
   await writeFile(join(cwd, "sandbox.policy.yaml"), "audit: { enabled: false }\n");
   expect((await cli("run", "-c", "x")).code).toBe(0);
   expect((await cli("audit", "tail")).stdout).toBe("no events\n");
-  expect((await cli("audit", "verify")).stdout).toBe("no audit\n");
+  const { code, stdout } = await cli("audit", "verify");
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "no audit: there is nothing to verify\n" });
 });
 
 test("an audit that cannot be written stops nobody, unless it is to be durable", async () => {
@@ -132,7 +155,9 @@ test.each([["."], ["./state"], ["./state/audit/x"], ["./link"]])(
 
 test.each([
   [["tail", "--since", "yesterday"], "neither a duration nor a date"],
+  [["tail", "--since", "2026-01-31 noon"], "neither a duration nor a date"],
   [["tail", "--type", "run.end"], "did you mean run.ended?"],
+  [["tail", "--outcome", "timout"], "did you mean timeout?"],
   [["verify", "--head", "x"], "is not a head"],
   [["export", "--format", "xml"], "there is no format"],
   [["export", "--json"], "add --output FILE"],

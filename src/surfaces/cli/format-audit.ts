@@ -60,7 +60,7 @@ function itemText(item: unknown): string {
 
 /** What `audit verify` found. */
 export function reportText({ isSound, chains, problems }: AuditReport, style: Style): string {
-  if (chains.length === 0 && problems.length === 0) return "no audit\n";
+  if (chains.length === 0 && problems.length === 0) return "no audit: there is nothing to verify\n";
   const lines = chains.map((chain) => {
     const bad = problems.some((problem) => problem.chain === chain.chain);
     const span = chain.firstTime === undefined ? "" : `, ${chain.firstTime} to ${chain.lastTime}`;
@@ -72,16 +72,23 @@ export function reportText({ isSound, chains, problems }: AuditReport, style: St
     ];
     const state = bad ? style.red("NOT SOUND") : style.green("sound");
     const rest = remarks.length > 0 ? ` (${remarks.join("; ")})` : "";
-    return `${chain.chain}: ${state}, ${chain.lines} lines in ${chain.files} files${span}${rest}`;
+    const size = `${countOf(chain.lines, "line")} in ${countOf(chain.files, "file")}`;
+    return `${chain.chain}: ${state}, ${size}${span}${rest}`;
   });
   for (const { chain, file, line, message } of problems) {
     const place = [chain, ...(file === undefined ? [] : [file])].join("/");
     lines.push(`${style.red("problem:")} ${place}${line === undefined ? "" : `:${line}`} ${message}`);
   }
   lines.push(
-    isSound ? "every line is as it was written" : `${problems.length} problems: this audit was changed or damaged`,
+    isSound
+      ? "every line is as it was written"
+      : `${countOf(problems.length, "problem")}: this audit was changed or damaged`,
   );
   return `${lines.join("\n")}\n`;
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function tornText({ tornParts, tornBytes }: { readonly tornParts: number; readonly tornBytes: number }): string {
@@ -91,7 +98,7 @@ function tornText({ tornParts, tornBytes }: { readonly tornParts: number; readon
 
 export function reportJson({ isSound, chains, problems }: AuditReport): object {
   return {
-    sound: isSound,
+    sound: isSound && chains.length > 0,
     chains: chains.map((chain) => ({
       ...{ chain: chain.chain, files: chain.files, lines: chain.lines, live: chain.isLive },
       ...{ first_time: chain.firstTime ?? null, last_time: chain.lastTime ?? null },

@@ -204,7 +204,7 @@ export class ChainWriter implements AsyncDisposable {
 
 /** A new file where there is none or the last one is full or old, so that the policy's time goes by what is in it. */
 function placeToWrite(end: ChainEnd, { fileBytes, now }: ChainWriterOptions): ChainEnd {
-  const isFull = end.fileBytes >= fileBytes || now() - end.begunMs > fileMs;
+  const isFull = end.file === 0 || end.fileBytes >= fileBytes || now() - end.begunMs > fileMs;
   if (!end.isOnDisk || !isFull) return end;
   return { ...end, file: end.file + 1, fileBytes: 0, begunMs: now() };
 }

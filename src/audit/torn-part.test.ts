@@ -1,6 +1,14 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { eventsIn, lastFile, newAuditDir, onlyChain, writeEvents } from "../../test/support/audit-logs.ts";
+import {
+  checkpoint,
+  eventsIn,
+  lastFile,
+  newAuditDir,
+  onlyChain,
+  openLog,
+  writeEvents,
+} from "../../test/support/audit-logs.ts";
 import { filePath, headPath, headText, listChains, readHead } from "./chain-files.ts";
 import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
@@ -185,6 +193,17 @@ describe("a sealed part", () => {
     await writeHead();
     await writeEvents(dir, ["again"]);
     expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornParts: 2 }] });
+  });
+
+  test("holds lines whose numbers come again, and who saw the later ones is believed", async () => {
+    await writeFile(file, withHole(durableBytes + 30, durableBytes + 300));
+    await writeHead();
+    await using first = openLog(dir);
+    first.record(checkpoint("behind the seal"));
+    await first.settled();
+    expect(await readHead(dir, chain)).toMatchObject({ seq: 5 });
+    await writeEvents(dir, ["sees it"]);
+    expect((await verifyAudit(dir)).problems).toEqual([]);
   });
 
   test("does not span files", async () => {

@@ -57,7 +57,8 @@ async function hasLine(dir: string, { chain, seq, hash }: ChainHead): Promise<bo
     for await (const { bytes } of readLines(filePath(dir, chain, number))) {
       if (!bytes.subarray(0, 32).toString("latin1").startsWith(`{"v":1,"seq":${seq},`)) continue;
       const line = openLine(bytes);
-      return !("problem" in line) && line.hash === hash;
+      // A torn part may hold a line of the same number.
+      if (!("problem" in line) && line.hash === hash) return true;
     }
   }
   return false;

@@ -46,11 +46,12 @@ async function runAuditTail(argv: readonly string[], { terminal }: CommandContex
   using interruption = new Interruption(terminal);
   const places = await auditPlaces(dir); // before the entries: what comes in between is in both, and is printed once
   const entries = await lastEntries(dir, count, filter);
-  const printed = new Map(entries.map(({ chain, seq }) => [chain, seq]));
+  const keyOf = ({ chain, seq, time }: AuditEntry) => `${chain}:${seq}:${time}`;
+  const printed = new Set(entries.map(keyOf));
   for (const entry of entries) print(entry);
   if (values.follow) {
     for await (const entry of followAudit(dir, places, filter, interruption.signal)) {
-      if (entry.seq > (printed.get(entry.chain) ?? 0)) print(entry);
+      if (!printed.has(keyOf(entry))) print(entry);
     }
     return interruption.exitCode ?? 0;
   }

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { CgroupFiles } from "../../src/runners/process/cgroup-files.ts";
+import type { CgroupFiles, Counter } from "../../src/runners/process/cgroup-files.ts";
 
 /** A make-believe kernel: control files appear with a group, and the rules of v2 about inner nodes hold. */
 export class FakeCgroups implements CgroupFiles {
@@ -23,13 +23,14 @@ export class FakeCgroups implements CgroupFiles {
   readonly #take = new Map<string, () => boolean>();
 
   async read(path: string): Promise<string> {
-    return this.readNow(path);
-  }
-
-  readNow(path: string): string {
     const text = this.contents.get(path);
     if (text === undefined) throw systemError("ENOENT", path);
     return text;
+  }
+
+  openCounter(path: string): Counter {
+    if (!this.contents.has(path)) throw systemError("ENOENT", path);
+    return { read: () => this.contents.get(path) ?? "", [Symbol.dispose]() {} };
   }
 
   async write(path: string, text: string): Promise<void> {

@@ -3,7 +3,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { CellUsage } from "../runner.ts";
 import type { CgroupSupport } from "./cgroup.ts";
-import { type CgroupFiles, errorCode, readCounter, realCgroupFiles } from "./cgroup-files.ts";
+import { type CgroupFiles, Counters, errorCode, realCgroupFiles } from "./cgroup-files.ts";
 import { killMembers, removeCgroup } from "./cgroup-removal.ts";
 
 export interface CgroupLimits {
@@ -115,12 +115,14 @@ class UnifiedCgroup implements CellCgroup {
   readonly placement: readonly CgroupPlacement[];
   readonly #directory: string;
   readonly #files: CgroupFiles;
+  readonly #counters: Counters;
   readonly #cleanup: Cleanup;
 
   constructor(directory: string, placement: readonly CgroupPlacement[], files: CgroupFiles, cleanup: Cleanup) {
     this.#directory = directory;
     this.placement = placement;
     this.#files = files;
+    this.#counters = new Counters(files);
     this.#cleanup = cleanup;
   }
 
@@ -129,7 +131,7 @@ class UnifiedCgroup implements CellCgroup {
   }
 
   async usage(): Promise<CellUsage> {
-    const read = (file: string) => readCounter(join(this.#directory, file), this.#files);
+    const read = (file: string) => this.#counters.read(join(this.#directory, file));
     const cpuUs = numberAfter("usage_usec", read("cpu.stat"));
     return {
       memoryBytes: wholeNumber(read("memory.current")),
@@ -148,6 +150,7 @@ class UnifiedCgroup implements CellCgroup {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#counters[Symbol.dispose]();
     await this.kill();
     await this.#cleanup[Symbol.asyncDispose]();
   }
@@ -157,6 +160,7 @@ class SeparateCgroup implements CellCgroup {
   readonly placement: readonly CgroupPlacement[];
   readonly #directories: ReadonlyMap<string, string>;
   readonly #files: CgroupFiles;
+  readonly #counters: Counters;
   readonly #cleanup: Cleanup;
 
   constructor(
@@ -168,6 +172,7 @@ class SeparateCgroup implements CellCgroup {
     this.#directories = directories;
     this.placement = placement;
     this.#files = files;
+    this.#counters = new Counters(files);
     this.#cleanup = cleanup;
   }
 
@@ -180,7 +185,7 @@ class SeparateCgroup implements CellCgroup {
   async usage(): Promise<CellUsage> {
     const read = (controller: string, file: string) => {
       const directory = this.#directories.get(controller);
-      return directory === undefined ? "" : readCounter(join(directory, file), this.#files);
+      return directory === undefined ? "" : this.#counters.read(join(directory, file));
     };
     const timeController = this.#directories.has("cpuacct") ? "cpuacct" : "cpu";
     const cpuNs = wholeNumber(read(timeController, "cpuacct.usage"));
@@ -197,6 +202,7 @@ class SeparateCgroup implements CellCgroup {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#counters[Symbol.dispose]();
     await this.kill();
     await this.#cleanup[Symbol.asyncDispose]();
   }

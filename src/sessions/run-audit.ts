@@ -54,9 +54,7 @@ export class RunAudit {
       throw error;
     });
     // The result goes first, and what the cell has used is looked up behind it.
-    const spent = this.#looking
-      .then(() => (audit.isDurable ? undefined : afterThis()))
-      .then(() => this.#cell.spent());
+    const spent = this.#looking.then(() => (audit.isDurable ? undefined : afterThis())).then(() => this.#cell.spent());
     this.#looking = spent;
     audit.runEnded(session, run, result, spent);
     if (audit.isDurable) await audit.settled();

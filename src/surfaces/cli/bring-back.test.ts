@@ -5,7 +5,7 @@ import { bringBack } from "./bring-back.ts";
 
 function session(code?: CodecellErrorCode): ManagedSession {
   const problem = code && new CodecellError(code, "it did not work");
-  return { id: "work", live: async () => {}, restored: { problem } } as unknown as ManagedSession;
+  return { id: "work", wake: async () => {}, restored: { problem } } as unknown as ManagedSession;
 }
 
 test("goes on without variables only where no better save can be lost", async () => {

@@ -2,6 +2,7 @@ import { builtinDeny } from "./builtin-deny.ts";
 import { denyMatcher } from "./deny.ts";
 import { isBelow } from "./host-path.ts";
 import { deniedSource } from "./host-source.ts";
+import { inspectCovers } from "./inspect.ts";
 import type { FoundProblem } from "./plain-copy.ts";
 import type { PolicyPath } from "./problem.ts";
 import { type Policy, runnerNames } from "./schema.ts";
@@ -9,7 +10,13 @@ import { nearest } from "./suggest.ts";
 
 /** What is wrong between rules that are each right by themselves. */
 export function inconsistencies(policy: Policy): FoundProblem[] {
-  return [...isolationProblems(policy), ...liftProblems(policy), ...sourceProblems(policy), ...pythonProblems(policy)];
+  return [
+    ...isolationProblems(policy),
+    ...liftProblems(policy),
+    ...sourceProblems(policy),
+    ...pythonProblems(policy),
+    ...secretProblems(policy),
+  ];
 }
 
 function* isolationProblems({ isolation: { runner, minimum } }: Policy): Iterable<FoundProblem> {
@@ -52,6 +59,29 @@ function* pythonProblems({ fs, kernel: { python } }: Policy): Iterable<FoundProb
       path: ["kernel", "python"],
       message: `${python} can be rewritten from inside the cell, through ${path[1]}`,
     };
+  }
+}
+
+/** Variables by which the cell's programs find themselves and their proxy. */
+const takenVariables =
+  /^(?:PATH|HOME|LANG|PYTHON.*|.*_proxy|.*_PROXY|SSL_CERT_FILE|.*_CA_BUNDLE|PIP_CERT|.*_CAINFO|NODE_.*)$/;
+
+/** A secret that could not be used, or that the cell could read by itself. */
+function* secretProblems({ fs, net, env }: Policy): Iterable<FoundProblem> {
+  const seen = [...sources(fs).map(({ source }) => source), ...fs.load].filter((source) => source !== undefined);
+  for (const [name, { from, hosts, plaintext }] of Object.entries(net.secrets)) {
+    const path = ["net", "secrets", name];
+    if (Object.hasOwn(env, name))
+      yield { path, message: `env sets ${name} too, and a variable has one value`, at: "key" };
+    if (takenVariables.test(name)) yield { path, message: `${name} is a variable of the cell itself`, at: "key" };
+    const file = from.startsWith("file:") ? from.slice("file:".length) : undefined;
+    const shown = seen.find((source) => file !== undefined && (file === source || isBelow(file, source)));
+    if (shown !== undefined) yield { path: [...path, "from"], message: `the cell sees ${shown}, and this file in it` };
+    for (const [index, host] of hosts.entries()) {
+      if (plaintext || net.inspect.some((pattern) => inspectCovers(pattern, host))) continue;
+      const message = `${host} is not in net.inspect, so nothing can be put into what is sent there over TLS`;
+      yield { path: [...path, "hosts", index], message };
+    }
   }
 }
 

@@ -1,6 +1,9 @@
 import { canonicalJson } from "./hash.ts";
 import { isBelow } from "./host-path.ts";
 import { hostPatternCovers } from "./host-pattern.ts";
+import { inspectCovers } from "./inspect.ts";
+import { secretsNarrow } from "./net-secrets.ts";
+import { requestRulesNarrow } from "./request-rule.ts";
 import type { PolicyFieldName } from "./rules.ts";
 import { type Policy, type PolicyPatch, type RunnerName, runnerNames } from "./schema.ts";
 
@@ -88,6 +91,13 @@ const hosts: Order<string[]> = {
   join: union,
 };
 
+/** What the proxy does not look into may carry anything, and be answered by another host behind the same name. */
+const inspected: Order<string[]> = {
+  narrows: (to, from) => from.every((host) => to.some((other) => inspectCovers(other, host))),
+};
+const requests: Order<Policy["net"]["rules"]> = { narrows: requestRulesNarrow };
+const secrets: Order<Policy["net"]["secrets"]> = { narrows: secretsNarrow };
+
 const environment: Order<Policy["env"]> = {
   narrows: (to, from) => Object.entries(to).every(([name, value]) => Object.hasOwn(from, name) && from[name] === value),
   // a ceiling names the variables that may be set; their values are the host program's
@@ -115,6 +125,9 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "net.enabled": rule("net", "enabled", onlyOff),
   "net.allowlist": rule("net", "allowlist", hosts),
   "net.deny": rule("net", "deny", more),
+  "net.inspect": rule("net", "inspect", inspected),
+  "net.rules": rule("net", "rules", requests),
+  "net.secrets": rule("net", "secrets", secrets),
   "proc.timeout": rule("proc", "timeoutMs", atMost),
   "proc.cpus": rule("proc", "cpus", atMost),
   "proc.memory": rule("proc", "memoryBytes", atMost),

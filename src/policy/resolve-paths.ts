@@ -3,6 +3,8 @@ import { type PathContext, refusedPlace, resolveHostPath } from "./host-path.ts"
 import type { FoundProblem } from "./plain-copy.ts";
 import type { PolicyPath } from "./problem.ts";
 
+const fileSource = "file:";
+
 type Section = Record<string, unknown>;
 
 /**
@@ -40,6 +42,13 @@ export function resolvePaths(policy: unknown, at: PolicyPath, context: PathConte
   if (Array.isArray(fs.load)) {
     const paths = fs.load as unknown as Section;
     for (const index of fs.load.keys()) resolve(paths, [...at, "fs", "load"], index, { writable: false });
+  }
+  for (const [name, secret] of Object.entries(section(section(policy, "net"), "secrets"))) {
+    if (!isSection(secret) || typeof secret.from !== "string" || !secret.from.startsWith(fileSource)) continue;
+    // Read by the host and mounted nowhere: any place will do that the cell does not see.
+    const file = { from: secret.from.slice(fileSource.length) };
+    resolve(file, [...at, "net", "secrets", name], "from");
+    secret.from = `${fileSource}${file.from}`;
   }
   // An interpreter is run, not mounted for the program's use: any place will do.
   resolve(section(policy, "kernel"), [...at, "kernel"], "python");

@@ -14,6 +14,9 @@ test("every rule is listed once, in the order of the file", () => {
       "net.enabled",
       "net.allowlist",
       "net.deny",
+      "net.inspect",
+      "net.rules",
+      "net.secrets",
     ],
     ...[
       "proc.timeout",

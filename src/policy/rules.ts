@@ -1,4 +1,7 @@
 import { builtinDeny } from "./builtin-deny.ts";
+import { everyHost } from "./inspect.ts";
+import { showSecret } from "./net-secrets.ts";
+import { showRequestRule } from "./request-rule.ts";
 import type { Policy, PolicyInput } from "./schema.ts";
 import { formatDuration, formatSize } from "./units.ts";
 
@@ -24,6 +27,10 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "net.enabled": ({ net }) => String(net.enabled),
   "net.allowlist": ({ net }) => list(net.allowlist),
   "net.deny": ({ net }) => list(net.deny),
+  "net.inspect": ({ net }) => (net.inspect.includes(everyHost) ? "all" : list(net.inspect)),
+  "net.rules": ({ net }) => list(net.rules.map(showRequestRule)),
+  // names and sources only: the policy has no values
+  "net.secrets": ({ net }) => list(Object.entries(net.secrets).map(showSecret)),
   "proc.timeout": ({ proc }) => formatDuration(proc.timeoutMs),
   "proc.cpus": ({ proc }) => String(proc.cpus),
   "proc.memory": ({ proc }) => formatSize(proc.memoryBytes),

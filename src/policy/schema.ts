@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { globProblem } from "./glob.ts";
 import { hostPattern } from "./host-pattern.ts";
+import { inspectedHosts } from "./inspect.ts";
+import { netSecret } from "./net-secrets.ts";
+import { requestRule } from "./request-rule.ts";
 import { duration, size } from "./units.ts";
 
 /** Isolation kinds, weakest first; `auto` walks this list from its end. */
@@ -81,6 +84,19 @@ const rules = {
       .array(hostPattern)
       .max(1024, "at most 1024 hosts")
       .describe("Hosts refused even when the allowlist names them."),
+    inspect: inspectedHosts.describe(
+      "Hosts whose TLS the proxy opens, with an authority made for the session: true is all of them, [] is none.",
+    ),
+    rules: z
+      .array(requestRule)
+      .max(256, "at most 256 rules")
+      .describe("Methods and paths that may be asked of a host; over TLS it has to be in inspect."),
+    secrets: z
+      .record(environmentName, netSecret)
+      .refine((secrets) => Object.keys(secrets).length <= 64, "at most 64 secrets")
+      .describe(
+        "Variables that hold a placeholder in the cell; the proxy puts the value into requests to named hosts.",
+      ),
   },
   proc: {
     timeout: duration.refine((ms) => ms <= longestTimeoutMs, "at most 24h").describe("Wall-clock limit of one run."),
@@ -233,6 +249,9 @@ const net = z.strictObject({
   enabled: rules.net.enabled.default(false),
   allowlist: rules.net.allowlist.default([]),
   deny: rules.net.deny.default([]),
+  inspect: rules.net.inspect.prefault([]),
+  rules: rules.net.rules.default([]),
+  secrets: rules.net.secrets.default({}),
 });
 
 /** People write `timeout: 30s`; code reads `timeoutMs`. */

@@ -16,6 +16,7 @@ type Answer = (policy: Policy, paths: SrtPaths) => string | undefined;
 const noLimits: Answer = () =>
   "srt has no limits of its own: the runner inside holds these for each cell, and nothing holds the server itself";
 const heldInside: Answer = () => "held by the server and its runner inside the wrap; srt does not know sessions";
+const noProxyInside = "srt's own proxy does none of this, and no cell with a network starts inside srt";
 const wholeServer = "open to the whole server, not to one cell: srt does not know cells";
 
 /** What srt leaves to others, rule by rule. `undefined`: the settings hold it, or there is nothing to hold. */
@@ -40,6 +41,9 @@ const answers: Record<RuleName, Answer> = {
     net.enabled ? "srt opens these hosts to the whole server, and only through its own proxy" : undefined,
   "net.allowlist": () => undefined,
   "net.deny": () => undefined,
+  "net.inspect": ({ net }) => (net.inspect.length === 0 ? undefined : noProxyInside),
+  "net.rules": ({ net }) => (net.rules.length === 0 ? undefined : noProxyInside),
+  "net.secrets": ({ net }) => (Object.keys(net.secrets).length === 0 ? undefined : noProxyInside),
   "proc.timeout": noLimits,
   "proc.cpus": noLimits,
   "proc.memory": noLimits,

@@ -24,5 +24,20 @@ export function networkRules(without: string): Readonly<Record<NetworkRule, (pol
       return proxy("by name, port and TLS server name; names are resolved on the host, to public addresses only");
     },
     "net.deny": ({ net }) => (net.enabled ? proxy("asked before the allowlist") : unused(net.deny)),
+    "net.inspect": ({ net }) => {
+      if (!net.enabled) return unused(net.inspect);
+      if (net.inspect.length === 0) return proxy("no TLS is opened");
+      return proxy("TLS ends in the proxy, by an authority of this session that the cell trusts; servers are verified");
+    },
+    "net.rules": ({ net }) => {
+      if (!net.enabled) return unused(net.rules.map(({ host }) => host));
+      if (net.rules.length === 0) return proxy("any request to a host that is allowed");
+      return proxy("request by request; a path with two readings, and TLS that is not opened, are refused");
+    },
+    "net.secrets": ({ net }) => {
+      if (!net.enabled) return unused(Object.keys(net.secrets));
+      if (Object.keys(net.secrets).length === 0) return proxy("none");
+      return proxy("the cell holds a placeholder; the value is put in on the host and taken out of answers");
+    },
   };
 }

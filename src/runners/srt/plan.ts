@@ -73,6 +73,9 @@ const answers: Record<RuleName, (policy: Policy) => Answer> = {
       : noNetwork,
   "net.allowlist": () => noNetwork,
   "net.deny": () => noNetwork,
+  "net.inspect": () => noNetwork,
+  "net.rules": () => noNetwork,
+  "net.secrets": () => noNetwork,
   "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
   "proc.cpus": ({ proc }) =>
     Number.isInteger(proc.cpus)

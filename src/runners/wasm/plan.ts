@@ -78,6 +78,9 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
       : noNetwork(facts),
   "net.allowlist": (_, facts) => noNetwork(facts),
   "net.deny": (_, facts) => noNetwork(facts),
+  "net.inspect": (_, facts) => noNetwork(facts),
+  "net.rules": (_, facts) => noNetwork(facts),
+  "net.secrets": (_, facts) => noNetwork(facts),
   "proc.timeout": () => ({
     by: "supervisor watchdog",
     how: "interrupt, and 0.5 s later the end of the interpreter's thread",

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { hostPattern, hostPatternCovers } from "./host-pattern.ts";
+
+/** What `net.inspect: true` becomes: every host, on every port. */
+export const everyHost = "*";
+
+/** Hosts whose TLS the proxy opens. */
+export const inspectedHosts = z
+  .union([z.boolean(), z.array(hostPattern).max(256, "at most 256 hosts")], {
+    error: "expected true, or hosts such as [api.example.com, *.example.com]",
+  })
+  .transform((value): string[] => (Array.isArray(value) ? value : value ? [everyHost] : []));
+
+export function isInspected(inspect: readonly string[], host: string, port: number): boolean {
+  return inspect.some((pattern) => inspectCovers(pattern, `${host}:${port}`));
+}
+
+/** Whether everything that one entry names is also named by the other. */
+export function inspectCovers(wide: string, narrow: string): boolean {
+  return wide === everyHost || (narrow !== everyHost && hostPatternCovers(wide, narrow));
+}

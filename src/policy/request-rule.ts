@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { hostPattern, hostPatternCovers } from "./host-pattern.ts";
+
+const method = z.string().regex(/^[A-Z][A-Z-]{0,31}$/, "expected a method in upper case such as GET");
+
+/** Literal segments, `*` within one and `**` for any number of them: little enough to be read at a glance. */
+const pathPattern = z
+  .string("expected a path such as /v1/**")
+  .max(512, "at most 512 characters")
+  .regex(/^\/[A-Za-z0-9\-._~!$&'()*+,=:@%/]*$/, "expected a path such as /v1/** or /repos/*/issues")
+  .refine(
+    (text) =>
+      !text
+        .slice(1)
+        .split("/")
+        .some((part) => part === "." || part === ".."),
+    "a path has no . or .. parts",
+  )
+  .refine((text) => !text.includes("//"), "a path has no empty parts")
+  .refine(
+    (text) => text.split("/").every((part) => part === "**" || !part.includes("**")),
+    "** stands for whole parts",
+  );
+
+export const requestRule = z.strictObject({
+  host: hostPattern.describe("Host that the rule is about; its other requests are refused."),
+  methods: z.array(method).min(1, "name at least one method").max(32, "at most 32 methods").optional(),
+  paths: z.array(pathPattern).min(1, "name at least one path").max(256, "at most 256 paths").optional(),
+});
+export type RequestRule = z.output<typeof requestRule>;
+
+/** Whether requests that `to` allows are allowed by `from`. What cannot be compared by name counts as wider. */
+export function requestRulesNarrow(to: readonly RequestRule[], from: readonly RequestRule[]): boolean {
+  // A host that had rules keeps some: without any, everything may be asked of it.
+  const keepsHosts = from.every(({ host }) => to.some((rule) => hostPatternCovers(rule.host, host)));
+  return keepsHosts && to.every((rule) => isWithin(rule, from));
+}
+
+export function showRequestRule({ host, methods, paths }: RequestRule): string {
+  return [host, ...(methods ?? []), ...(paths ?? [])].join(" ");
+}
+
+function isWithin(rule: RequestRule, from: readonly RequestRule[]): boolean {
+  const about = from.filter(({ host }) => overlap(host, rule.host));
+  if (about.length === 0) return true; // nothing was said about these hosts before
+  return about.some(
+    (own) =>
+      hostPatternCovers(own.host, rule.host) && isSubset(rule.methods, own.methods) && isSubset(rule.paths, own.paths),
+  );
+}
+
+/** Whatever the ports: two rules for one name are compared. */
+function overlap(a: string, b: string): boolean {
+  const [nameA = "", nameB = ""] = [a.split(":")[0], b.split(":")[0]];
+  return hostPatternCovers(nameA, nameB) || hostPatternCovers(nameB, nameA);
+}
+
+function isSubset(to: readonly string[] | undefined, from: readonly string[] | undefined): boolean {
+  if (from === undefined) return true;
+  return to?.every((item) => from.includes(item)) ?? false;
+}

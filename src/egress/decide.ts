@@ -3,10 +3,11 @@ import { isModelHost } from "./model-hosts.ts";
 import { type ParsedTarget, parseAuthority, parseForwardUrl, type Target } from "./target.ts";
 
 /** The part of a policy that decides about hosts. */
-export type EgressRules = Pick<Policy["net"], "enabled" | "allowlist" | "deny">;
+export type EgressRules = Pick<Policy["net"], "enabled" | "allowlist" | "deny"> &
+  Partial<Pick<Policy["net"], "inspect" | "rules" | "secrets">>;
 
-/** How a client asked. */
-export type Via = "http" | "connect" | "socks";
+/** How a client asked; `https` is a request in a tunnel whose TLS the proxy opened. */
+export type Via = "http" | "https" | "connect" | "socks";
 
 export interface EgressRequest extends Target {
   readonly via: Via;
@@ -24,6 +25,12 @@ export type DenialCode =
   /** the name leads to an address that is closed */
   | "address"
   | "server_name"
+  /** a rule is about what is asked, and nobody would see it */
+  | "not_inspected"
+  /** the method or the path */
+  | "request"
+  /** a placeholder where its secret does not go */
+  | "secret"
   | "limit";
 
 export interface Denial {

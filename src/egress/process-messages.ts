@@ -20,7 +20,7 @@ export type ToProxy =
   | { readonly t: "flush"; readonly session: number; readonly flush: number };
 
 const session = z.int().min(1);
-const via = z.enum(["http", "connect", "socks"]);
+const via = z.enum(["http", "https", "connect", "socks"]);
 const host = z.string().max(300);
 const port = z.int().min(0).max(65_535);
 const bytes = z.int().min(0);
@@ -35,6 +35,7 @@ const event = z.discriminatedUnion("type", [
     code: z.enum([
       ...["malformed", "network_off", "denied", "model_host", "not_named", "port_not_named", "needs_tls"],
       ...["socks_needs_port", "address", "server_name", "limit"],
+      ...["not_inspected", "request", "secret"],
     ] as const),
   }),
   z.object({ type: z.literal("failed"), via, host, port, reason: sentence }),

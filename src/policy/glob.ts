@@ -74,7 +74,7 @@ function matchesCharacter(token: Token, character: string): boolean {
 }
 
 /** The classic two-pointer wildcard match: after a mismatch only the last star takes one more item. */
-function matchesRepeated<Pattern, Item>(
+export function matchesRepeated<Pattern, Item>(
   pattern: readonly Pattern[],
   items: readonly Item[],
   isStar: (part: Pattern) => boolean,

@@ -25,3 +25,11 @@ export function hostPatternCovers(wide: string, narrow: string): boolean {
   if (wideHost === narrowHost) return true;
   return wideHost.startsWith("*.") && narrowHost.endsWith(wideHost.slice(1));
 }
+
+/** The same for rules that restrict: without a port they mean every port, so that none is forgotten. */
+export function restrictionCovers(wide: string, narrow: string): boolean {
+  const [wideHost = "", widePort] = wide.split(":");
+  const [narrowHost = "", narrowPort] = narrow.split(":");
+  if (widePort !== undefined && widePort !== narrowPort) return false;
+  return wideHost === narrowHost || (wideHost.startsWith("*.") && narrowHost.endsWith(wideHost.slice(1)));
+}

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hostPattern, hostPatternCovers } from "./host-pattern.ts";
+import { hostPattern, restrictionCovers } from "./host-pattern.ts";
 
 /** What `net.inspect: true` becomes: every host, on every port. */
 export const everyHost = "*";
@@ -17,5 +17,5 @@ export function isInspected(inspect: readonly string[], host: string, port: numb
 
 /** Whether everything that one entry names is also named by the other. */
 export function inspectCovers(wide: string, narrow: string): boolean {
-  return wide === everyHost || (narrow !== everyHost && hostPatternCovers(wide, narrow));
+  return wide === everyHost || (narrow !== everyHost && restrictionCovers(wide, narrow));
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hostPattern, hostPatternCovers } from "./host-pattern.ts";
+import { hostPattern, restrictionCovers } from "./host-pattern.ts";
 
 const method = z.string().regex(/^[A-Z][A-Z-]{0,31}$/, "expected a method in upper case such as GET");
 
@@ -32,7 +32,7 @@ export type RequestRule = z.output<typeof requestRule>;
 /** Whether requests that `to` allows are allowed by `from`. What cannot be compared by name counts as wider. */
 export function requestRulesNarrow(to: readonly RequestRule[], from: readonly RequestRule[]): boolean {
   // A host that had rules keeps some: without any, everything may be asked of it.
-  const keepsHosts = from.every(({ host }) => to.some((rule) => hostPatternCovers(rule.host, host)));
+  const keepsHosts = from.every(({ host }) => to.some((rule) => restrictionCovers(rule.host, host)));
   return keepsHosts && to.every((rule) => isWithin(rule, from));
 }
 
@@ -45,14 +45,14 @@ function isWithin(rule: RequestRule, from: readonly RequestRule[]): boolean {
   if (about.length === 0) return true; // nothing was said about these hosts before
   return about.some(
     (own) =>
-      hostPatternCovers(own.host, rule.host) && isSubset(rule.methods, own.methods) && isSubset(rule.paths, own.paths),
+      restrictionCovers(own.host, rule.host) && isSubset(rule.methods, own.methods) && isSubset(rule.paths, own.paths),
   );
 }
 
 /** Whatever the ports: two rules for one name are compared. */
 function overlap(a: string, b: string): boolean {
   const [nameA = "", nameB = ""] = [a.split(":")[0], b.split(":")[0]];
-  return hostPatternCovers(nameA, nameB) || hostPatternCovers(nameB, nameA);
+  return restrictionCovers(nameA, nameB) || restrictionCovers(nameB, nameA);
 }
 
 function isSubset(to: readonly string[] | undefined, from: readonly string[] | undefined): boolean {

@@ -1,9 +1,11 @@
 import type { Duplex } from "node:stream";
-import { malformed } from "./decide.ts";
+import { isInspected } from "../policy/inspect.ts";
+import { deny, malformed } from "./decide.ts";
 import { printable } from "./events.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 import { rawRefusal } from "./refusal-text.ts";
 import { sayGoodbye } from "./say-goodbye.ts";
+import type { Target } from "./target.ts";
 import { parseAuthority } from "./target.ts";
 import { openTunnel } from "./tunnel.ts";
 
@@ -23,6 +25,8 @@ export async function connectRequest(
   const asked = { ...parsed.target, via: "connect" as const };
   const verdict = context.ask(asked);
   if (!verdict.allow) return sayGoodbye(client, rawRefusal(verdict.code === "limit" ? 429 : 403, verdict));
+  if (isInspected(context.rules.inspect ?? [], asked.host, asked.port))
+    return openTunnelHere(client, early, asked, context);
   const exchange = context.begin(asked);
   exchange.stopsBy(() => client.destroy());
   const dialled = await context.dial(exchange, verdict);
@@ -39,4 +43,17 @@ export async function connectRequest(
       exchange.end(denial.reason);
     },
   });
+}
+
+/** The tunnel ends here: each request in it is decided and dialled by itself, and what fails is told in an answer. */
+function openTunnelHere(client: Duplex, early: Buffer, target: Target, context: ProxyContext): void {
+  if (!context.openTls) {
+    const reason = `the TLS of ${target.host} is to be opened, and this session began without an authority for it`;
+    const denial = deny("not_inspected", reason, "start a new session");
+    context.refuse({ ...target, via: "connect" }, denial);
+    sayGoodbye(client, rawRefusal(403, denial));
+    return;
+  }
+  client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+  context.openTls(client, early, target);
 }

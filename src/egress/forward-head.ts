@@ -1,4 +1,4 @@
-import { parseAuthority, parseForwardUrl, type Target } from "./target.ts";
+import { parseAuthority, parseForwardUrl, parseTunnelPath, type Target } from "./target.ts";
 
 /** The head of a plain HTTP request as Node parsed it; `rawHeaders` is name, value, name, value. */
 export interface RequestHead {
@@ -17,8 +17,8 @@ export type ForwardHead =
     }
   | { readonly ok: false; readonly status: 400 | 403 | 501; readonly reason: string; readonly target?: Target };
 
+export const maxHeadBytes = 32 * 1024;
 const maxHeaders = 128;
-const defaultPort = 80;
 
 /** Between us and the client, or between us and the server: nothing of it is passed on. */
 const hopByHop = new Set([
@@ -29,19 +29,23 @@ const hopByHop = new Set([
 const notToBeListed = new Set(["host", "content-length", "transfer-encoding", "authorization", "cookie"]);
 const methodsWithoutBody = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
-/** Pure: checks a request and makes the one that goes to the server. What two parsers could read differently is refused. */
-export function readForwardHead(head: RequestHead): ForwardHead {
+/**
+ * Pure: checks a request and makes the one that goes to the server. What two parsers could read differently is refused.
+ * `tunnel` is the host of a tunnel that was opened: requests in it name a path, and no other host.
+ */
+export function readForwardHead(head: RequestHead, tunnel?: Target): ForwardHead {
   const refuse = (reason: string, status: 400 | 501 = 400): ForwardHead => ({ ok: false, status, reason });
-  const parsed = parseForwardUrl(head.url);
+  const parsed = tunnel ? parseTunnelPath(head.url, tunnel) : parseForwardUrl(head.url);
   if (!parsed.ok) return refuse(parsed.reason);
   const { target, path } = parsed;
+  const defaultPort = tunnel ? 443 : 80;
   if (!/^[\x21-\x7e]+$/.test(path)) return refuse("a path with characters that no URL has");
   const fields = pairs(head.rawHeaders);
   if (fields.length > maxHeaders) return refuse(`more than ${maxHeaders} header fields`);
   const values = (name: string) => fields.filter((field) => field.name === name).map(({ value }) => value);
   const [host, ...moreHosts] = values("host");
   if (moreHosts.length > 0) return refuse("two Host fields");
-  if (host !== undefined && !names(host, target)) {
+  if (host !== undefined && !names(host, target, defaultPort)) {
     // Stops a request that is decided on by one name and answered by another.
     return { ok: false, status: 403, reason: `the Host field does not name ${target.host}`, target };
   }
@@ -81,7 +85,7 @@ export function answerHeaders(rawHeaders: readonly string[]): [string, string][]
     .map(({ name, value }): [string, string] => [name, value]);
 }
 
-function names(text: string, target: Target): boolean {
+function names(text: string, target: Target, defaultPort: number): boolean {
   const parsed = parseAuthority(text, defaultPort);
   return parsed.ok && parsed.target.host === target.host && parsed.target.port === target.port;
 }

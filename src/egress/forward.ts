@@ -2,33 +2,48 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { type Denial, deny, malformed } from "./decide.ts";
 import { printable } from "./events.ts";
 import { answerHeaders, readForwardHead } from "./forward-head.ts";
+import { isReadable, prepareRequest } from "./prepare-request.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 import { reasonPhrase, refusalBody } from "./refusal-text.ts";
+import type { Target } from "./target.ts";
+import { secureUpstream } from "./upstream-tls.ts";
 
-/** One plain HTTP request, decided by itself: a connection that is kept alive may name another host next. */
+/** One HTTP request, decided by itself: a connection that is kept alive may name another host next. `tunnel`: it came in one. */
 export async function forwardRequest(
   request: IncomingMessage,
   answer: ServerResponse,
   context: ProxyContext,
+  tunnel?: Target,
 ): Promise<void> {
   const { method = "", url = "", httpVersion, rawHeaders } = request;
-  const head = readForwardHead({ method, url, httpVersion, rawHeaders });
+  const head = readForwardHead({ method, url, httpVersion, rawHeaders }, tunnel);
+  const via = tunnel ? "https" : "http";
   if (!head.ok) {
-    const asked = { ...(head.target ?? { host: printable(url), port: 0 }), via: "http" as const };
+    const asked = { ...(head.target ?? tunnel ?? { host: printable(url), port: 0 }), via } as const;
     const denial = head.target ? deny("server_name", head.reason, "send the Host of the URL") : malformed(head.reason);
     context.refuse(asked, denial);
     return refuse(request, answer, head.status, denial);
   }
-  const asked = { ...head.target, via: "http" as const };
+  const asked = { ...head.target, via } as const;
   const verdict = context.ask(asked);
   if (!verdict.allow) return refuse(request, answer, verdict.code === "limit" ? 429 : 403, verdict);
+  const prepared = prepareRequest({ ...asked, method }, head, context);
+  if (!prepared.ok) {
+    context.refuse(asked, prepared.denial);
+    return refuse(request, answer, 403, prepared.denial);
+  }
   const exchange = context.begin(asked);
   const dialled = await context.dial(exchange, verdict);
   if (dialled.kind === "denied") return refuse(request, answer, 403, dialled.denial);
   if (dialled.kind === "failed") {
     return refuse(request, answer, 502, { reason: dialled.reason, remedy: "try again later" });
   }
-  const { socket } = dialled;
+  const secured = tunnel && (await secureUpstream(dialled.socket, asked.host, context.trust, context.limits.connectMs));
+  if (secured?.kind === "failed") {
+    exchange.end(secured.reason);
+    return refuse(request, answer, 502, { reason: secured.reason, remedy: "the server has to prove its name" });
+  }
+  const { socket } = secured ?? dialled;
   exchange.stopsBy(() => {
     socket.destroy();
     answer.destroy();
@@ -40,8 +55,8 @@ export async function forwardRequest(
   const outgoing = httpRequest({
     createConnection: () => socket,
     method,
-    path: head.path,
-    headers: head.headers,
+    path: prepared.path,
+    headers: prepared.headers,
     setHost: false,
     maxHeaderSize: 64 * 1024,
   });
@@ -53,11 +68,18 @@ export async function forwardRequest(
   outgoing.on("error", () => fail(`${asked.host} did not answer as HTTP`));
   outgoing.on("upgrade", (_, upgraded) => upgraded.destroy());
   outgoing.on("response", (response) => {
+    const { hider } = prepared;
+    if (hider && !isReadable(response)) {
+      response.destroy();
+      return fail(`${asked.host} answered in an encoding that cannot be searched for secrets`);
+    }
     try {
+      const fields = answerHeaders(response.rawHeaders).flat();
+      const [status, message = ""] = [response.statusCode ?? 502, response.statusMessage];
       answer.writeHead(
-        response.statusCode ?? 502,
-        response.statusMessage ?? "",
-        answerHeaders(response.rawHeaders).flat(),
+        status,
+        hider?.text(message) ?? message,
+        hider ? fields.map((text) => hider.text(text)) : fields,
       );
     } catch {
       response.destroy();
@@ -66,7 +88,8 @@ export async function forwardRequest(
     response.on("data", (bytes: Buffer) => exchange.received(bytes.length));
     response.on("error", () => answer.destroy());
     response.on("aborted", () => answer.destroy());
-    response.pipe(answer);
+    if (hider) response.pipe(hider.stream()).pipe(answer);
+    else response.pipe(answer);
   });
   request.on("data", (bytes: Buffer) => exchange.sent(bytes.length));
   request.on("error", () => socket.destroy());

@@ -1,11 +1,20 @@
-import type { Denial, EgressRequest, Permission } from "./decide.ts";
+import type { Duplex } from "node:stream";
+import type { SecureContext } from "node:tls";
+import type { Denial, EgressRequest, EgressRules, Permission } from "./decide.ts";
 import type { Dialled } from "./dial.ts";
 import type { Exchange } from "./exchange.ts";
 import type { EgressLimits } from "./limits.ts";
+import type { SessionKeys } from "./session-keys.ts";
+import type { Target } from "./target.ts";
 
 /** What the protocols of the proxy need of the session they serve. */
 export interface ProxyContext {
   readonly limits: EgressLimits;
+  /** in force now */
+  readonly rules: EgressRules;
+  readonly keys: SessionKeys;
+  /** the authorities by which servers are judged whose TLS is opened */
+  readonly trust: SecureContext;
   /** decides, by the rules in force and the limits; a refusal is recorded */
   ask(request: EgressRequest): Permission | Denial;
   /** records a refusal that was found later, or before there was a target */
@@ -13,4 +22,8 @@ export interface ProxyContext {
   begin(request: EgressRequest): Exchange;
   /** resolves, judges and connects; what came of it is recorded, and an exchange without a connection is over */
   dial(exchange: Exchange, permission: Permission): Promise<Dialled>;
+  /** opens the TLS of a client and serves the requests in it; undefined where this session has no authority to */
+  readonly openTls: OpenTls | undefined;
 }
+
+export type OpenTls = (client: Duplex, early: Buffer, target: Target) => void;

@@ -1,25 +1,22 @@
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
+import { createSecureContext, type SecureContext } from "node:tls";
 import { connectRequest } from "./connect.ts";
-import {
-  type Denial,
-  decide,
-  deny,
-  type EgressRequest,
-  type EgressRules,
-  malformed,
-  type Permission,
-} from "./decide.ts";
+import { type Denial, deny, type EgressRequest, type EgressRules, malformed, type Permission } from "./decide.ts";
 import { type Dialled, dial } from "./dial.ts";
 import type { OnEgressEvent } from "./events.ts";
 import { Exchange } from "./exchange.ts";
 import { forwardRequest } from "./forward.ts";
+import { maxHeadBytes } from "./forward-head.ts";
+import { Inspector } from "./inspector.ts";
+import { judge } from "./judge-tunnel.ts";
 import { defaultLimits, type EgressLimits } from "./limits.ts";
-import type { ProxyContext } from "./proxy-context.ts";
+import type { OpenTls, ProxyContext } from "./proxy-context.ts";
 import { rawRefusal } from "./refusal-text.ts";
 import { RequestRate } from "./request-rate.ts";
 import { type Resolve, resolveOnHost } from "./resolver.ts";
 import { sayGoodbye } from "./say-goodbye.ts";
+import { noKeys, type SessionKeys } from "./session-keys.ts";
 import { socksVersion } from "./socks.ts";
 import { socksConnection } from "./socks-connection.ts";
 
@@ -28,6 +25,9 @@ export interface EgressProxyOptions {
   readonly onEvent: OnEgressEvent;
   readonly resolve?: Resolve;
   readonly limits?: Partial<EgressLimits>;
+  readonly keys?: SessionKeys;
+  /** authorities of servers whose TLS is opened; Node's own unless told */
+  readonly trust?: () => SecureContext;
 }
 
 interface Client {
@@ -37,11 +37,12 @@ interface Client {
   timer: NodeJS.Timeout | undefined;
 }
 
-const maxHeadBytes = 32 * 1024;
-
 /** The proxy of one session: takes connections, wherever they come from, and lets out what the rules allow. */
 export class EgressProxy implements ProxyContext {
   readonly limits: EgressLimits;
+  readonly keys: SessionKeys;
+  readonly openTls: OpenTls | undefined;
+  readonly #trust: () => SecureContext;
   readonly #onEvent: OnEgressEvent;
   readonly #resolve: Resolve;
   readonly #rate: RequestRate;
@@ -62,6 +63,18 @@ export class EgressProxy implements ProxyContext {
     this.#rate = new RequestRate(this.limits);
     this.#tellRate = new RequestRate({ requestsPerSecond: 20, burst: 500 });
     this.#server = this.#makeServer();
+    this.keys = options.keys ?? noKeys;
+    this.#trust = options.trust ?? createSecureContext;
+    const inspector = this.keys.authority && new Inspector(this.keys.authority, this);
+    this.openTls = inspector && ((client, early, target) => inspector.open(client, early, target));
+  }
+
+  get rules(): EgressRules {
+    return this.#rules;
+  }
+
+  get trust(): SecureContext {
+    return this.#trust();
   }
 
   /** Serves one client. */
@@ -96,7 +109,7 @@ export class EgressProxy implements ProxyContext {
   update(rules: EgressRules): void {
     this.#rules = rules;
     for (const exchange of [...this.#exchanges]) {
-      const verdict = decide(exchange.request, rules);
+      const verdict = judge(exchange.request, rules);
       if (verdict.allow) continue;
       this.refuse(exchange.request, verdict);
       exchange.cut(verdict.reason);
@@ -114,8 +127,9 @@ export class EgressProxy implements ProxyContext {
   }
 
   close(): void {
-    for (const client of this.#clients.keys()) client.destroy();
+    // In this order: what an exchange ends may be TLS on top of a client; see `Inspector`.
     for (const exchange of [...this.#exchanges]) exchange.cut("the session ended");
+    for (const client of this.#clients.keys()) client.destroy();
   }
 
   ask(request: EgressRequest): Permission | Denial {
@@ -123,7 +137,7 @@ export class EgressProxy implements ProxyContext {
     const { sentBytes, receivedBytes } = this.limits;
     if (this.#total.sentBytes >= sentBytes || this.#total.receivedBytes >= receivedBytes)
       return this.#limit("the session has used up what it may send or receive", request);
-    const verdict = decide(request, this.#rules);
+    const verdict = judge(request, this.#rules);
     if (!verdict.allow) this.refuse(request, verdict);
     return verdict;
   }

@@ -10,7 +10,7 @@ export type ParsedTarget<Extra = unknown> =
   | ({ readonly ok: true; readonly target: Target } & Extra)
   | {
       readonly ok: false;
-      readonly problem: HostProblem | "bad_authority" | "bad_port" | "bad_url" | "not_http";
+      readonly problem: HostProblem | "bad_authority" | "bad_port" | "bad_url" | "bad_path" | "not_http";
       readonly reason: string;
     };
 
@@ -22,6 +22,7 @@ const texts = {
   bad_authority: "expected host:port and nothing else",
   bad_port: "a port is 1 to 65535, in decimal without a leading zero",
   bad_url: "expected an absolute URL such as http://packages.example/",
+  bad_path: "expected a path that begins with a slash",
   not_http: "only http: URLs are forwarded; other protocols go through CONNECT",
 } as const;
 
@@ -50,6 +51,12 @@ export function parseForwardUrl(text: string): ParsedTarget<{ readonly path: str
   if (authority.includes("\\")) return failure("bad_authority"); // browsers read it as a slash, others as a character
   const parsed = parseAuthority(authority, 80);
   return parsed.ok ? { ...parsed, path: rest.startsWith("/") ? rest : `/${rest}` } : parsed;
+}
+
+/** What is asked for in a tunnel that was opened. The absolute form could name another host, so it is not taken. */
+export function parseTunnelPath(text: string, target: Target): ParsedTarget<{ readonly path: string }> {
+  if (!text.startsWith("/") || text.includes("#")) return failure("bad_path");
+  return { ok: true, target, path: text };
 }
 
 /** A host that came with its port apart, as SOCKS sends it. */

@@ -1,0 +1,492 @@
+import { once } from "node:events";
+import { createServer as createHttpServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { connect as connectTls, createSecureContext, type TLSSocket } from "node:tls";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { NetSecret } from "../policy/net-secrets.ts";
+import type { EgressRules } from "./decide.ts";
+import type { EgressEvent } from "./events.ts";
+import { EgressProxy } from "./proxy.ts";
+import { withFixedAddresses } from "./resolver.ts";
+import { makeSessionAuthority, ServerCertificates } from "./session-authority.ts";
+import type { SessionKeys } from "./session-keys.ts";
+
+const dayMs = 86_400_000;
+/** who vouches for the servers of these tests, and who for the cell's session */
+const world = makeSessionAuthority(["*"], dayMs);
+const session = makeSessionAuthority(["good.example", "other.example"], dayMs);
+const value = 'v4lue/of+the "secret" 0123456789';
+const placeholder = "cc_secret_0123456789abcdef0123456789abcdef";
+
+let servers: Server[] = [];
+let sockets: Socket[] = [];
+let proxies: EgressProxy[] = [];
+beforeEach(() => {
+  [servers, sockets, proxies] = [[], [], []];
+});
+afterEach(async () => {
+  for (const proxy of proxies) proxy.close();
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(servers.map((server) => new Promise((closed) => server.close(closed))));
+});
+
+async function listening(server: Server): Promise<number> {
+  servers.push(server);
+  server.on("connection", (socket: Socket) => sockets.push(socket));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+interface Seen {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** A server with TLS that keeps what it was asked, and answers as it is told. */
+async function origin(answerWith?: RequestListener, certified = "good.example", plain = false) {
+  const seen: Seen[] = [];
+  const listener: RequestListener = (request, answer) => {
+    seen.push({ method: request.method, url: request.url, headers: request.headers });
+    if (answerWith) return answerWith(request, answer);
+    request.resume();
+    request.on("end", () => answer.end(`${request.method} ${request.headers.host} ${request.url}`));
+  };
+  const certificates = new ServerCertificates(world);
+  const tls = {
+    SNICallback: (_: string, done: (error: null, context: ReturnType<typeof createSecureContext>) => void) =>
+      done(null, certificates.for(certified)),
+  };
+  const port = await listening(plain ? createHttpServer(listener) : createHttpsServer(tls, listener));
+  return { port, seen };
+}
+
+const trust = createSecureContext({ ca: world.certificate });
+const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1" };
+
+async function openProxy(rules: Partial<EgressRules>, keys: SessionKeys = { secrets: [], authority: session }) {
+  const events: EgressEvent[] = [];
+  const proxy = new EgressProxy({
+    rules: { enabled: true, allowlist: [], deny: [], inspect: ["good.example", "other.example"], ...rules },
+    ...{ keys, trust: () => trust, onEvent: (event) => events.push(event) },
+    resolve: withFixedAddresses(fixed, async () => []),
+  });
+  proxies.push(proxy);
+  const proxyPort = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
+  const client = (): Socket => {
+    const socket = connect({ port: proxyPort, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => {});
+    sockets.push(socket);
+    return socket;
+  };
+  /** The client's side of a tunnel, after the proxy said yes and TLS stands; fails as TLS does. */
+  const secure = async (
+    port: number,
+    options: { host?: string; servername?: string; ca?: string; alpn?: string[] } = {},
+  ) => {
+    const { host = "good.example", servername = host, ca = session.certificate, alpn } = options;
+    const socket = client();
+    socket.write(`CONNECT ${host}:${port} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`);
+    const [first] = (await once(socket, "data")) as [Buffer];
+    if (!first.toString().startsWith("HTTP/1.1 200")) throw new Error(first.toString());
+    const secured = connectTls({ socket, servername, ca, ...(alpn ? { ALPNProtocols: alpn } : {}) });
+    sockets = [...sockets.filter((one) => one !== socket), secured]; // Node 20 crashes when both are destroyed at once
+    await once(secured, "secureConnect");
+    return secured;
+  };
+  /** Sends bytes through an opened tunnel and reads until it ends. */
+  const ask = async (port: number, bytes: string, options?: Parameters<typeof secure>[1]): Promise<string> => {
+    const secured = await secure(port, options);
+    secured.write(bytes);
+    return text(secured);
+  };
+  return { proxy, events, client, secure, ask };
+}
+
+const get = (port: number, path = "/", fields = "", host = "good.example") =>
+  `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\nConnection: close\r\n${fields}\r\n`;
+const denials = (events: readonly EgressEvent[]) => events.filter((event) => event.type === "denied");
+const token = (port: number, more: Partial<NetSecret> = {}): NetSecret => ({
+  ...{ from: "env:TOKEN", hosts: [`good.example:${port}`], headers: ["authorization"], query: false, plaintext: false },
+  ...more,
+});
+const held: SessionKeys = {
+  authority: session,
+  secrets: [{ name: "TOKEN", placeholder, value, hosts: ["good.example"] }],
+};
+
+describe("a tunnel to an inspected host", () => {
+  test("is served as the host, by the session's authority, and goes on to the real one", async () => {
+    const { port, seen } = await origin();
+    const { ask, events } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const answer = await ask(port, get(port, "/a?b", "X-Own: 1\r\n"));
+    expect(answer).toContain(`GET good.example:${port} /a?b`);
+    expect(seen[0]?.headers["x-own"]).toBe("1");
+    expect(events[0]).toMatchObject({ type: "allowed", via: "https", host: "good.example", port });
+  });
+
+  test("is not trusted by a client that does not know the session's authority", async () => {
+    const { port } = await origin();
+    const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
+    await expect(secure(port, { ca: world.certificate })).rejects.toThrow();
+  });
+
+  test("answers a client that offers HTTP/2 with HTTP/1.1", async () => {
+    const { port } = await origin();
+    const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const secured = await secure(port, { alpn: ["h2", "http/1.1"] });
+    expect((secured as TLSSocket).alpnProtocol).toBe("http/1.1");
+  });
+
+  test("carries many requests, and each is decided by itself", async () => {
+    const { port, seen } = await origin();
+    const { secure, proxy } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const secured = await secure(port);
+    secured.write(`GET /1 HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    await once(secured, "data");
+    proxy.update({ enabled: true, allowlist: [], deny: [], inspect: ["good.example"] });
+    secured.write(`GET /2 HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    expect(await text(secured)).toContain("403 codecell: good.example is not in net.allowlist");
+    expect(seen.map(({ url }) => url)).toEqual(["/1"]);
+  });
+
+  test("with the name of another host in the hello ends in an alert", async () => {
+    const { port, seen } = await origin();
+    const { secure, events } = await openProxy({ allowlist: [`good.example:${port}`, `other.example:${port}`] });
+    await expect(secure(port, { servername: "other.example" })).rejects.toThrow();
+    expect(denials(events)).toMatchObject([{ code: "server_name", host: "good.example" }]);
+    expect(seen).toEqual([]);
+  });
+
+  test("is no way to another host behind the same server: the Host field is the tunnel's", async () => {
+    const { port, seen } = await origin();
+    const { ask, events } = await openProxy({ allowlist: [`good.example:${port}`, `other.example:${port}`] });
+    expect(await ask(port, get(port, "/", "", "other.example"))).toMatch(
+      /^HTTP\/1\.1 403 codecell: the Host field does not name good\.example/,
+    );
+    expect(denials(events)).toMatchObject([{ code: "server_name" }]);
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ["the absolute form", "GET https://other.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n"],
+    ["the absolute form of itself", "GET https://good.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n"],
+    ["a fragment", "GET /#x HTTP/1.1\r\nHost: good.example\r\n\r\n"],
+    ["an asterisk", "OPTIONS * HTTP/1.1\r\nHost: good.example\r\n\r\n"],
+    ["no host", "GET / HTTP/1.1\r\n\r\n"],
+    ["two hosts", "GET / HTTP/1.1\r\nHost: good.example\r\nHost: other.example\r\n\r\n"],
+    [
+      "a length and chunks",
+      "POST / HTTP/1.1\r\nHost: good.example\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["a folded field", "GET / HTTP/1.1\r\nHost: good.example\r\nX: a\r\n b\r\n\r\n"],
+    ["a bare line feed in a field", "GET / HTTP/1.1\r\nHost: good.example\r\nX: a\nY: b\r\n\r\n"],
+    ["no HTTP at all", "SSH-2.0-client\r\n\r\n"],
+  ])("with %s in a request never reaches the server", async (_, bytes) => {
+    const { port, seen } = await origin();
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`] });
+    expect(await ask(port, bytes.replaceAll("good.example", `good.example:${port}`))).toMatch(/^HTTP\/1\.1 400 /);
+    expect(seen).toEqual([]);
+  });
+
+  test("carries no tunnel inside, and no WebSocket", async () => {
+    const { port, seen } = await origin();
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`] });
+    expect(await ask(port, "CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n")).toBe("");
+    const upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
+    expect(await ask(port, `GET / HTTP/1.1\r\nHost: good.example:${port}\r\n${upgrade}\r\n`)).toMatch(
+      /^HTTP\/1\.1 501/,
+    );
+    expect(seen).toEqual([]);
+  });
+
+  test("carries nothing but TLS", async () => {
+    const { port, seen } = await origin();
+    const { client, events } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const socket = client();
+    socket.write(`CONNECT good.example:${port} HTTP/1.1\r\nHost: good.example:${port}\r\n\r\nGET / HTTP/1.1\r\n\r\n`);
+    await text(socket);
+    expect(denials(events)).toMatchObject([
+      { code: "server_name", reason: "what was sent to good.example is not TLS" },
+    ]);
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    [
+      "is for another name",
+      "other.example",
+      world.certificate,
+      /502 codecell: no TLS with good\.example: ERR_TLS_CERT_ALTNAME_INVALID/,
+    ],
+  ])("to a server whose certificate %s is a 502, and nothing is sent", async (_, certified, __, expected) => {
+    const { port, seen } = await origin(undefined, certified);
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
+    expect(await ask(port, get(port, "/", `Authorization: Bearer ${placeholder}\r\n`))).toMatch(expected);
+    expect(seen).toEqual([]);
+  });
+
+  test("to a server that nobody vouches for is a 502, and nothing is sent", async () => {
+    const { port, seen } = await origin();
+    const stranger = createSecureContext({ ca: session.certificate });
+    const proxy = new EgressProxy({
+      rules: { enabled: true, allowlist: [`good.example:${port}`], deny: [], inspect: ["*"] },
+      ...{ keys: held, trust: () => stranger, onEvent: () => {} },
+      resolve: withFixedAddresses(fixed, async () => []),
+    });
+    proxies.push(proxy);
+    const proxyPort = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
+    const socket = connect({ port: proxyPort, host: "127.0.0.1" });
+    socket.write(`CONNECT good.example:${port} HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    await once(socket, "data");
+    const secured = connectTls({ socket, servername: "good.example", ca: session.certificate });
+    await once(secured, "secureConnect");
+    secured.write(get(port));
+    expect(await text(secured)).toMatch(/^HTTP\/1\.1 502 codecell: no TLS with good\.example/);
+    expect(seen).toEqual([]);
+  });
+
+  test("that is at work when its session ends harms nobody", async () => {
+    const { port } = await origin((_, answer) => answer.write("the beginning"));
+    const { secure, proxy } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const [busy, idle] = await Promise.all([secure(port), secure(port)]);
+    for (const one of [busy, idle]) one.on("error", () => {});
+    busy.write(get(port));
+    await once(busy, "data");
+    const closed = [busy, idle].map((one) => Promise.race([once(one, "end"), once(one, "close")]));
+    for (const one of [busy, idle]) one.resume();
+    proxy.close();
+    await Promise.all(closed);
+  });
+
+  test("of a session without an authority is refused, and not passed on unseen", async () => {
+    const { port } = await origin();
+    const { secure, events } = await openProxy({ allowlist: [`good.example:${port}`] }, { secrets: [] });
+    await expect(secure(port)).rejects.toThrow(/^HTTP\/1\.1 403 codecell: the TLS of good\.example is to be opened/);
+    expect(denials(events)).toMatchObject([{ code: "not_inspected" }]);
+  });
+
+  test("through SOCKS is refused, because it could not be opened", async () => {
+    const { port } = await origin();
+    const { client, events } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const socket = client();
+    const name = Buffer.from("good.example");
+    socket.write(Buffer.from([5, 1, 0, 5, 1, 0, 3, name.length, ...name, port >> 8, port & 255]));
+    expect([...Buffer.from(await text(socket), "latin1")].slice(0, 4)).toEqual([5, 0, 5, 2]);
+    expect(denials(events)).toMatchObject([{ code: "not_inspected", via: "socks" }]);
+  });
+});
+
+describe("request rules", () => {
+  const ruled = (port: number) => ({
+    allowlist: [`good.example:${port}`],
+    rules: [{ host: "good.example", methods: ["GET", "HEAD"], paths: ["/v1/**"] }],
+  });
+
+  test("hold for every request of a tunnel, also for one that comes with the first", async () => {
+    const { port, seen } = await origin();
+    const { secure } = await openProxy(ruled(port));
+    const secured = await secure(port);
+    const one = (method: string, path: string) => `${method} ${path} HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`;
+    secured.write(one("GET", "/v1/a") + one("GET", "/admin") + one("GET", "/v1/b"));
+    expect((await text(secured)).match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 403"]);
+    expect(seen.map(({ url }) => url)).not.toContain("/admin");
+  });
+
+  test("refuse another method in words, and a header that means another method", async () => {
+    const { port, seen } = await origin();
+    const { ask, events } = await openProxy(ruled(port));
+    expect(await ask(port, `DELETE /v1/a HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 403 codecell: net\.rules does not allow DELETE to good\.example/,
+    );
+    expect(await ask(port, get(port, "/v1/a", "X-HTTP-Method-Override: DELETE\r\n"))).toMatch(
+      /^HTTP\/1\.1 403 codecell: a request to good\.example says that it means another method/,
+    );
+    expect(denials(events).map((event) => event.type === "denied" && event.code)).toEqual(["request", "request"]);
+    expect(seen).toEqual([]);
+  });
+
+  test("hold for plain HTTP as well", async () => {
+    const { port, seen } = await origin(undefined, "good.example", true);
+    const { client } = await openProxy({ ...ruled(port), inspect: [] });
+    const socket = client();
+    socket.write(`GET http://good.example:${port}/admin HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 codecell: net\.rules does not allow GET of this path/);
+    expect(seen).toEqual([]);
+  });
+
+  test("close a host to tunnels into which nobody looks", async () => {
+    const { port } = await origin();
+    const { secure, events } = await openProxy({ ...ruled(port), inspect: [] });
+    await expect(secure(port)).rejects.toThrow(
+      /^HTTP\/1\.1 403 codecell: net\.rules is about what is asked of good\.example/,
+    );
+    expect(denials(events)).toMatchObject([{ code: "not_inspected", remedy: "add good.example to net.inspect" }]);
+  });
+});
+
+describe("a secret", () => {
+  const withSecret = (port: number, more: Partial<NetSecret> = {}): Partial<EgressRules> => ({
+    allowlist: [`good.example:${port}`, `other.example:${port}`],
+    secrets: { TOKEN: token(port, more) },
+  });
+
+  test("takes its placeholder's place on the way to its host", async () => {
+    const { port, seen } = await origin();
+    const { ask, events } = await openProxy(withSecret(port), held);
+    expect(await ask(port, get(port, "/", `Authorization: Bearer ${placeholder}\r\n`))).toMatch(/^HTTP\/1\.1 200/);
+    expect(seen[0]?.headers.authorization).toBe(`Bearer ${value}`);
+    expect(JSON.stringify(events)).not.toContain(value.slice(0, 8));
+  });
+
+  test("takes it in the base64 of a user and a password, as git sends it", async () => {
+    const { port, seen } = await origin();
+    const { ask } = await openProxy(withSecret(port), held);
+    const basic = Buffer.from(`git:${placeholder}`).toString("base64");
+    await ask(port, get(port, "/", `Authorization: Basic ${basic}\r\n`));
+    const [, sent = ""] = (seen[0]?.headers.authorization ?? "").split(" ");
+    expect(Buffer.from(sent, "base64").toString()).toBe(`git:${value}`);
+  });
+
+  test("takes it in a query where the policy says so, and nowhere else", async () => {
+    const { port, seen } = await origin();
+    const { ask } = await openProxy(withSecret(port, { query: true }), held);
+    expect(await ask(port, get(port, `/?key=${placeholder}`))).toMatch(/^HTTP\/1\.1 200/);
+    expect(new URL(`http://x${seen[0]?.url}`).searchParams.get("key")).toBe(value);
+    expect(await ask(port, get(port, `/${placeholder}`))).toMatch(
+      /^HTTP\/1\.1 403 codecell: the secret TOKEN does not go into the path/,
+    );
+    expect(seen).toHaveLength(1);
+  });
+
+  test.each([
+    ["another field", "/", `X-Debug: ${placeholder}\r\n`, "does not go into the field x-debug"],
+    ["a query", `/?key=${placeholder}`, "", "does not go into the query"],
+    ["a cookie", "/", `Cookie: a=${placeholder}\r\n`, "does not go into the field cookie"],
+  ])("is not put into %s", async (_, path, fields, reason) => {
+    const { port, seen } = await origin();
+    const { ask, events } = await openProxy(withSecret(port), held);
+    expect(await ask(port, get(port, path, fields))).toContain(reason);
+    expect(denials(events)).toMatchObject([{ code: "secret" }]);
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ["in its field", `Authorization: Bearer ${placeholder}\r\n`],
+    ["in base64", `Authorization: Basic ${Buffer.from(`a:${placeholder}`).toString("base64")}\r\n`],
+  ])("does not go to another host, and the attempt is refused: %s", async (_, fields) => {
+    const { port, seen } = await origin(undefined, "other.example");
+    const { ask, events } = await openProxy(withSecret(port), held);
+    const answer = await ask(port, get(port, "/", fields, "other.example"), { host: "other.example" });
+    expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: the secret TOKEN does not go to other\.example/);
+    expect(denials(events)).toMatchObject([{ code: "secret", host: "other.example" }]);
+    expect(seen).toEqual([]);
+  });
+
+  test("does not go over plain HTTP unless the policy says so", async () => {
+    const { port, seen } = await origin(undefined, "good.example", true);
+    const plainly = `GET http://good.example:${port}/ HTTP/1.1\r\nHost: good.example:${port}\r\nConnection: close\r\nAuthorization: ${placeholder}\r\n\r\n`;
+    const strict = await openProxy(withSecret(port), held);
+    const refused = strict.client();
+    refused.write(plainly);
+    expect(await text(refused)).toMatch(/^HTTP\/1\.1 403 codecell: the secret TOKEN does not go over plain HTTP/);
+    const lax = await openProxy(withSecret(port, { plaintext: true }), held);
+    const sent = lax.client();
+    sent.write(plainly);
+    expect(await text(sent)).toMatch(/^HTTP\/1\.1 200/);
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual([value]);
+  });
+
+  test("that the rules no longer name goes nowhere", async () => {
+    const { port, seen } = await origin();
+    const { ask, proxy } = await openProxy(withSecret(port), held);
+    proxy.update({
+      enabled: true,
+      deny: [],
+      inspect: ["*"],
+      ...withSecret(port),
+      allowlist: [`good.example:${port}`],
+      secrets: {},
+    });
+    expect(await ask(port, get(port, "/", `Authorization: ${placeholder}\r\n`))).toMatch(
+      /^HTTP\/1\.1 403 codecell: the secret TOKEN does not go to/,
+    );
+    expect(seen).toEqual([]);
+  });
+
+  test("is not what a placeholder of another session becomes", async () => {
+    const { port, seen } = await origin();
+    const { ask } = await openProxy(withSecret(port), held);
+    const guessed = placeholder.replace("0123", "3210");
+    await ask(port, get(port, "/", `Authorization: Bearer ${guessed}\r\n`));
+    expect(seen[0]?.headers.authorization).toBe(`Bearer ${guessed}`);
+  });
+});
+
+describe("an answer of a host that was sent a secret", () => {
+  /** Repeats what it was sent in every way it can think of, in pieces that cut the value in two. */
+  const echo: RequestListener = (request, answer) => {
+    const sent = request.headers.authorization ?? "";
+    const bytes = Buffer.from(
+      [sent, JSON.stringify({ sent }), encodeURIComponent(sent), Buffer.from(`x${sent}`).toString("base64")].join("\n"),
+    );
+    answer.writeHead(200, "OK", {
+      "x-echo": sent,
+      location: `/?t=${encodeURIComponent(sent)}`,
+      "content-length": bytes.length,
+    });
+    for (let at = 0; at < bytes.length; at += 7) answer.write(bytes.subarray(at, at + 7));
+    answer.end();
+  };
+
+  test("has asterisks in the place of the value, in its head and in its body, and is as long as before", async () => {
+    const { port, seen } = await origin(echo);
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
+    const answer = await ask(
+      port,
+      get(port, "/", `Authorization: Bearer ${placeholder}\r\nAccept-Encoding: gzip\r\nRange: bytes=0-3\r\n`),
+    );
+    expect(seen[0]?.headers).toMatchObject({ authorization: `Bearer ${value}`, "accept-encoding": "identity" });
+    expect(seen[0]?.headers).not.toHaveProperty("range");
+    expect(answer).toContain(`x-echo: Bearer ${"*".repeat(value.length)}\r\n`);
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    expect(body).toContain(`Bearer ${"*".repeat(value.length)}\n`);
+    expect(Number(/content-length: (\d+)/.exec(head)?.[1])).toBe(body.length);
+    for (const form of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), value.slice(0, 12)])
+      expect(answer).not.toContain(form);
+    const encoded = body.split("\n").at(-1) ?? "";
+    expect(Buffer.from(encoded.replaceAll("*", "A"), "base64").toString("latin1")).not.toContain(value.slice(2, 8));
+  });
+
+  test("is searched also when the request carried no secret", async () => {
+    const { port } = await origin((_, answer) => answer.end(`kept: ${value}`));
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
+    expect(await ask(port, get(port))).toMatch(/kept: \*+$/);
+  });
+
+  test("in an encoding that cannot be searched is not passed on", async () => {
+    const { port } = await origin((_, answer) => answer.writeHead(200, { "content-encoding": "gzip" }).end("x"));
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
+    expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 502 codecell: good\.example answered in an encoding/);
+  });
+
+  test("is passed on as it comes, without waiting for its end", async () => {
+    let finish = () => {};
+    const { port } = await origin((_, answer) => {
+      answer.write("event: one\n\n");
+      finish = () => answer.end();
+    });
+    const { secure } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
+    const secured = await secure(port);
+    secured.write(get(port));
+    let received = "";
+    for await (const bytes of secured) {
+      received += bytes;
+      if (received.includes("event: one\n\n")) finish();
+    }
+    expect(received).toContain("event: one\n\n");
+  });
+});

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from "node:http";
+import type { Denial, EgressRequest } from "./decide.ts";
+import { SecretHider } from "./hide-secrets.ts";
+import { placeSecrets, type RequestParts } from "./place-secrets.ts";
+import type { ProxyContext } from "./proxy-context.ts";
+import { judgeRequest } from "./request-rules.ts";
+
+type Prepared =
+  | ({ readonly ok: true; readonly hider: SecretHider | undefined } & RequestParts)
+  | { readonly ok: false; readonly denial: Denial };
+
+/** A request as it goes out: allowed by its method and path, with values in the place of placeholders. */
+export function prepareRequest(
+  request: EgressRequest & { readonly method: string },
+  parts: RequestParts,
+  { rules, keys }: Pick<ProxyContext, "rules" | "keys">,
+): Prepared {
+  const denial = judgeRequest({ ...request, path: parts.path, fields: Object.keys(parts.headers) }, rules.rules);
+  if (denial) return { ok: false, denial };
+  const placed = placeSecrets(request, parts, keys.secrets, rules);
+  if (!placed.ok) return placed;
+  const hider = SecretHider.for(request.host, keys.secrets);
+  return { ...placed, hider, headers: hider ? searchable(placed.headers) : placed.headers };
+}
+
+/** Whether what a server answers can be searched as it comes. */
+export function isReadable({ headers }: IncomingMessage): boolean {
+  return (headers["content-encoding"] ?? "identity").trim().toLowerCase() === "identity";
+}
+
+/** An answer in one piece and without compression. The attack: to ask for a value by ranges of a few bytes. */
+function searchable(headers: RequestParts["headers"]): RequestParts["headers"] {
+  const { range: _, "if-range": __, ...rest } = headers;
+  return { ...rest, "accept-encoding": "identity" };
+}

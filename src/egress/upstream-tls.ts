@@ -1,0 +1,35 @@
+import type { Socket } from "node:net";
+import { connect, type SecureContext, type TLSSocket } from "node:tls";
+
+export type Secured =
+  | { readonly kind: "secured"; readonly socket: TLSSocket }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** TLS to a server whose certificate is good for the host that was asked for. The client cannot check it any more: we do. */
+export function secureUpstream(
+  socket: Socket,
+  host: string,
+  trust: SecureContext,
+  timeoutMs: number,
+): Promise<Secured> {
+  return new Promise((settle) => {
+    const secured = connect({
+      ...{ socket, host, servername: host, secureContext: trust },
+      rejectUnauthorized: true, // also where the environment says otherwise
+      ALPNProtocols: ["http/1.1"],
+      minVersion: "TLSv1.2",
+    });
+    const fail = (why: string) => {
+      clearTimeout(timer);
+      secured.destroy(); // and with it the socket below; Node 20 crashes when that one goes first
+      settle({ kind: "failed", reason: `no TLS with ${host}: ${why}` });
+    };
+    const timer = setTimeout(() => fail("it took too long"), timeoutMs);
+    secured.on("error", (error: NodeJS.ErrnoException) => fail(error.code ?? "it broke off"));
+    secured.once("close", () => fail("it broke off"));
+    secured.once("secureConnect", () => {
+      clearTimeout(timer);
+      settle({ kind: "secured", socket: secured });
+    });
+  });
+}

@@ -5,12 +5,11 @@ const mask = "*";
 
 /** Takes values out of what a server answers: one that repeats what it was sent would hand them to the cell. */
 export class SecretHider {
-  /** longest first: one form may be a part of another */
   readonly #forms: readonly Buffer[];
 
   constructor(secrets: readonly HeldSecret[]) {
     const forms = new Set(secrets.flatMap(({ value }) => formsOf(value)));
-    this.#forms = [...forms].map((form) => Buffer.from(form)).sort((a, b) => b.length - a.length);
+    this.#forms = [...forms].map((form) => Buffer.from(form));
   }
 
   /** The hider for what a host answers, on whichever port; undefined where it was sent none. */
@@ -21,33 +20,31 @@ export class SecretHider {
 
   text(text: string): string {
     const bytes = Buffer.from(text, "latin1");
-    return this.#cover(bytes) ? bytes.toString("latin1") : text;
+    return this.#cover(bytes, Buffer.from(bytes)).toString("latin1");
   }
 
   /** Asterisks take as much room as the value did, so that lengths stay true. Nothing waits that cannot be part of a value. */
   stream(): Transform {
-    let held: Buffer = Buffer.alloc(0);
+    const none: Buffer = Buffer.alloc(0);
+    /** what waits, as it came and as it will be shown: a shorter value must not hide the beginning of a longer one */
+    let held = { raw: none, shown: none };
     return new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
-        const bytes = Buffer.concat([held, chunk]);
-        this.#cover(bytes);
-        const keep = this.#beginning(bytes);
-        held = bytes.subarray(bytes.length - keep);
-        done(null, bytes.subarray(0, bytes.length - keep));
+        const raw = Buffer.concat([held.raw, chunk]);
+        const shown = this.#cover(raw, Buffer.concat([held.shown, chunk]));
+        const cut = raw.length - this.#beginning(raw);
+        held = { raw: raw.subarray(cut), shown: shown.subarray(cut) };
+        done(null, shown.subarray(0, cut));
       },
-      flush: (done) => done(null, held),
+      flush: (done) => done(null, held.shown),
     });
   }
 
-  #cover(bytes: Buffer): boolean {
-    let isCovered = false;
+  #cover(raw: Buffer, shown: Buffer): Buffer {
     for (const form of this.#forms) {
-      for (let at = bytes.indexOf(form); at >= 0; at = bytes.indexOf(form, at + form.length)) {
-        bytes.fill(mask, at, at + form.length);
-        isCovered = true;
-      }
+      for (let at = raw.indexOf(form); at >= 0; at = raw.indexOf(form, at + 1)) shown.fill(mask, at, at + form.length);
     }
-    return isCovered;
+    return shown;
   }
 
   /** How many bytes at the end may be the beginning of a value. */

@@ -46,7 +46,7 @@ export class Inspector {
       secureContext: this.#certificates.for(target.host),
       ALPNProtocols: ["http/1.1"], // a client that offers more settles for it
     });
-    // From here on `client` is the TLS socket's to end: Node 20 crashes when both are ended at once, `client` first.
+    // It owns `client` from here on, and ends it with itself.
     const timer = setTimeout(() => secured.destroy(), limits.helloMs);
     secured.on("error", () => secured.destroy());
     secured.once("close", () => clearTimeout(timer));

@@ -127,9 +127,8 @@ export class EgressProxy implements ProxyContext {
   }
 
   close(): void {
-    // In this order: what an exchange ends may be TLS on top of a client; see `Inspector`.
-    for (const exchange of [...this.#exchanges]) exchange.cut("the session ended");
     for (const client of this.#clients.keys()) client.destroy();
+    for (const exchange of [...this.#exchanges]) exchange.cut("the session ended");
   }
 
   ask(request: EgressRequest): Permission | Denial {

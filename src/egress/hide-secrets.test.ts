@@ -1,0 +1,50 @@
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { SecretHider } from "./hide-secrets.ts";
+
+const secret = (value: string) => ({ name: "T", placeholder: "p", value, hosts: ["good.example"] });
+const value = "tok/en+with=odd&characters";
+const hider = new SecretHider([secret(value)]);
+
+async function through(text: string | Buffer, size: number, one = hider): Promise<Buffer> {
+  const bytes = Buffer.from(text as string);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
+  return buffer(Readable.from(pieces, { objectMode: false }).pipe(one.stream()));
+}
+
+test.each([1, 2, 3, 7, 26, 27, 1000])(
+  "finds a value in pieces of %i bytes, and leaves all the rest alone",
+  async (size) => {
+    const text = `before tok/en ${value}${value} tok/en+with after`;
+    const hidden = (await through(text, size)).toString();
+    expect(hidden).toBe(`before tok/en ${"*".repeat(2 * value.length)} tok/en+with after`);
+  },
+);
+
+test("leaves bytes that are no text as they are", async () => {
+  const bytes = Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919) % 256));
+  expect((await through(bytes, 100)).equals(bytes)).toBe(true);
+});
+
+test.each([0, 1, 2])("finds the base64 of a value behind %i other bytes", async (offset) => {
+  for (const form of ["base64", "base64url"] as const) {
+    const encoded = Buffer.from(`${"u:".slice(0, offset)}${value}`).toString(form);
+    const hidden = (await through(encoded, 5)).toString();
+    expect(hidden).toHaveLength(encoded.length);
+    // a character at each end belongs to its neighbours too
+    expect(hidden.replaceAll("*", "").length).toBeLessThan(8);
+  }
+});
+
+test("takes the longer of two values that begin alike", async () => {
+  const both = new SecretHider([secret("abcdefgh"), secret("abcdefghijkl")]);
+  expect((await through("abcdefghijkl abcdefgh", 3, both)).toString()).toBe("************ ********");
+});
+
+test("is there for hosts that get a secret, and for no others", () => {
+  expect(SecretHider.for("good.example", [secret(value)])).toBeDefined();
+  expect(SecretHider.for("other.example", [secret(value)])).toBeUndefined();
+});

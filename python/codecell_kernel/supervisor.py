@@ -236,6 +236,8 @@ class Supervisor:
         kind = header["t"]
         if kind == "start":
             self.config = header
+            if "authorities" in header:
+                self.keep_authorities(header["authorities"], body)
             if header.get("egress"):
                 self.open_egress()
             self.add(Branch(self, 0, header))
@@ -266,6 +268,18 @@ class Supervisor:
             self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         except OSError as error:
             self.outlet.write(head({"t": "failed", "reason": "the proxy's port could not be opened: %s" % error}))
+            posix._exit(4)
+
+    def keep_authorities(self, path, content):
+        """Whom the cell's TLS clients trust. Written before any of its programs exists; later they may harm themselves."""
+        try:
+            posix.mkdir(path[: path.rindex("/")], 0o755)
+            file = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o444)
+            while content:
+                content = content[posix.write(file, content) :]
+            posix.close(file)
+        except OSError as error:
+            self.outlet.write(head({"t": "failed", "reason": "the authorities could not be written: %s" % error}))
             posix._exit(4)
 
     def refuse(self, header):

@@ -12,6 +12,7 @@ import type { EgressLimits } from "./limits.ts";
 import { fromProxy, type ToProxy } from "./process-messages.ts";
 import { proxyEntry } from "./proxy-entry.ts";
 import { SessionEgress } from "./session-egress.ts";
+import { noKeys, type SessionKeys } from "./session-keys.ts";
 
 export interface EgressOptions {
   readonly logger?: Logger;
@@ -22,6 +23,8 @@ export interface EgressOptions {
    * programs that embed codecell: no policy reaches this.
    */
   readonly fixedAddresses?: Readonly<Record<string, string>>;
+  /** Authorities besides the host's, in PEM, that vouch for servers whose TLS is opened. No policy reaches this either. */
+  readonly authorities?: readonly string[];
 }
 
 interface Child {
@@ -51,10 +54,11 @@ export class EgressProcess implements AsyncDisposable {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  async openSession(rules: EgressRules, onEvent: OnEgressEvent): Promise<SessionEgress> {
+  /** `keys` stay in memory, here and in the proxy: a new one has to be given them again. */
+  async openSession(rules: EgressRules, onEvent: OnEgressEvent, keys: SessionKeys = noKeys): Promise<SessionEgress> {
     const number = ++this.#sessionCount;
     const link = {
-      open: (current: EgressRules) => this.#open(number, current),
+      open: (current: EgressRules) => this.#open(number, current, keys),
       update: (current: EgressRules) => this.#send({ t: "update", session: number, rules: current }),
       flush: () => this.#flush(number),
       close: () => {
@@ -83,13 +87,13 @@ export class EgressProcess implements AsyncDisposable {
     await rm(child.directory, { recursive: true, force: true });
   }
 
-  async #open(session: number, rules: EgressRules): Promise<string> {
+  async #open(session: number, rules: EgressRules, keys: SessionKeys): Promise<string> {
     this.#child ??= this.#start().catch((error: unknown) => {
       this.#child = undefined;
       throw error;
     });
     const { directory } = await this.#child;
-    await this.#exchange(this.#opening, session, { t: "open", session, rules });
+    await this.#exchange(this.#opening, session, { t: "open", session, rules, keys });
     return join(directory, String(session));
   }
 
@@ -138,8 +142,8 @@ export class EgressProcess implements AsyncDisposable {
     child.on("error", () => {});
     child.unref(); // a program that has nothing else to do may end; the process notices and follows
     child.channel?.unref();
-    const { fixedAddresses = {}, limits = {} } = this.#options;
-    child.send({ t: "configure", settings: { directory, fixedAddresses, limits } } satisfies ToProxy);
+    const { fixedAddresses = {}, limits = {}, authorities = [] } = this.#options;
+    child.send({ t: "configure", settings: { directory, fixedAddresses, limits, authorities } } satisfies ToProxy);
     return { process: child, directory };
   }
 

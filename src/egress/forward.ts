@@ -38,7 +38,8 @@ export async function forwardRequest(
   if (dialled.kind === "failed") {
     return refuse(request, answer, 502, { reason: dialled.reason, remedy: "try again later" });
   }
-  const secured = tunnel && (await secureUpstream(dialled.socket, asked.host, context.trust, context.limits.connectMs));
+  const secured =
+    tunnel && (await secureUpstream(dialled.socket, asked.host, await context.trust(), context.limits.connectMs));
   if (secured?.kind === "failed") {
     exchange.end(secured.reason);
     return refuse(request, answer, 502, { reason: secured.reason, remedy: "the server has to prove its name" });

@@ -71,7 +71,7 @@ async function openProxy(rules: Partial<EgressRules>, keys: SessionKeys = { secr
   const events: EgressEvent[] = [];
   const proxy = new EgressProxy({
     rules: { enabled: true, allowlist: [], deny: [], inspect: ["good.example", "other.example"], ...rules },
-    ...{ keys, trust: () => trust, onEvent: (event) => events.push(event) },
+    ...{ keys, trust: async () => trust, onEvent: (event) => events.push(event) },
     resolve: withFixedAddresses(fixed, async () => []),
   });
   proxies.push(proxy);
@@ -234,7 +234,7 @@ describe("a tunnel to an inspected host", () => {
     const stranger = createSecureContext({ ca: session.certificate });
     const proxy = new EgressProxy({
       rules: { enabled: true, allowlist: [`good.example:${port}`], deny: [], inspect: ["*"] },
-      ...{ keys: held, trust: () => stranger, onEvent: () => {} },
+      ...{ keys: held, trust: async () => stranger, onEvent: () => {} },
       resolve: withFixedAddresses(fixed, async () => []),
     });
     proxies.push(proxy);

@@ -17,3 +17,10 @@ export function judge(request: EgressRequest, rules: EgressRules): Permission | 
   }
   return verdict;
 }
+
+/** Pure: the same for what goes on already. A tunnel that nobody looked into ends when its host is to be inspected. */
+export function judgeOngoing(request: EgressRequest, rules: EgressRules): Permission | Denial {
+  const { host, port, via } = request;
+  if (via !== "connect" || !isInspected(rules.inspect ?? [], host, port)) return judge(request, rules);
+  return deny("not_inspected", `the TLS of ${host} is opened from now on`, "connect again");
+}

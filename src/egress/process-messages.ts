@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { EgressRules } from "./decide.ts";
 import type { EgressLimits } from "./limits.ts";
+import type { SessionKeys } from "./session-keys.ts";
 
 /** How the proxy's process is set up; by the program that starts it and by nothing that a policy can say. */
 export interface ProxySettings {
@@ -8,12 +9,14 @@ export interface ProxySettings {
   readonly directory: string;
   readonly fixedAddresses: Readonly<Record<string, string>>;
   readonly limits: Partial<EgressLimits>;
+  /** more authorities that vouch for servers whose TLS is opened, in PEM */
+  readonly authorities: readonly string[];
 }
 
 /** To the proxy's process. */
 export type ToProxy =
   | { readonly t: "configure"; readonly settings: ProxySettings }
-  | { readonly t: "open"; readonly session: number; readonly rules: EgressRules }
+  | { readonly t: "open"; readonly session: number; readonly rules: EgressRules; readonly keys: SessionKeys }
   | { readonly t: "update"; readonly session: number; readonly rules: EgressRules }
   | { readonly t: "close"; readonly session: number }
   /** answered when everything that was decided before has been told */

@@ -14,7 +14,7 @@ export interface ProxyContext {
   readonly rules: EgressRules;
   readonly keys: SessionKeys;
   /** the authorities by which servers are judged whose TLS is opened */
-  readonly trust: SecureContext;
+  trust(): Promise<SecureContext>;
   /** decides, by the rules in force and the limits; a refusal is recorded */
   ask(request: EgressRequest): Permission | Denial;
   /** records a refusal that was found later, or before there was a target */

@@ -1,10 +1,14 @@
 import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { createSecureContext, type SecureContext } from "node:tls";
 import { messageOf } from "../lib/errors.ts";
+import { readHostCertificates } from "../lib/host-certificates.ts";
+import type { EgressRules } from "./decide.ts";
 import type { ProxySettings, ToProxy } from "./process-messages.ts";
 import { EgressProxy } from "./proxy.ts";
 import { resolveOnHost, withFixedAddresses } from "./resolver.ts";
+import type { SessionKeys } from "./session-keys.ts";
 
 /**
  * A process of its own: at full speed a proxy blocks its event loop for milliseconds, and what reads the requests of
@@ -17,7 +21,8 @@ interface Session {
 }
 
 const sessions = new Map<number, Session>();
-let settings: ProxySettings = { directory: "", fixedAddresses: {}, limits: {} };
+let settings: ProxySettings = { directory: "", fixedAddresses: {}, limits: {}, authorities: [] };
+let trust: Promise<SecureContext> | undefined;
 
 process.on("disconnect", () => {
   // Whoever started us is gone, and cannot clean up any more.
@@ -33,7 +38,7 @@ function receive(message: ToProxy): void {
       settings = message.settings;
       return;
     case "open":
-      open(message.session, message.rules);
+      open(message.session, message.rules, message.keys);
       return;
     case "update":
       sessions.get(message.session)?.proxy.update(message.rules);
@@ -48,9 +53,9 @@ function receive(message: ToProxy): void {
   }
 }
 
-function open(session: number, rules: ConstructorParameters<typeof EgressProxy>[0]["rules"]): void {
+function open(session: number, rules: EgressRules, keys: SessionKeys): void {
   const proxy = new EgressProxy({
-    rules,
+    ...{ rules, keys, trust: upstreamTrust },
     limits: settings.limits,
     resolve: withFixedAddresses(settings.fixedAddresses, resolveOnHost),
     onEvent: (event) => tell({ t: "event", session, event }),
@@ -69,6 +74,12 @@ function close(session: number): void {
   known.server.close();
   known.proxy.close();
   rmSync(known.path, { force: true });
+}
+
+/** The host's authorities, read by the first who needs them: a hundred and fifty certificates take a while. */
+function upstreamTrust(): Promise<SecureContext> {
+  trust ??= readHostCertificates().then((own) => createSecureContext({ ca: [own, ...settings.authorities] }));
+  return trust;
 }
 
 function tell(message: object): void {

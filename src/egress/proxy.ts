@@ -9,7 +9,7 @@ import { Exchange } from "./exchange.ts";
 import { forwardRequest } from "./forward.ts";
 import { maxHeadBytes } from "./forward-head.ts";
 import { Inspector } from "./inspector.ts";
-import { judge } from "./judge-tunnel.ts";
+import { judge, judgeOngoing } from "./judge-tunnel.ts";
 import { defaultLimits, type EgressLimits } from "./limits.ts";
 import type { OpenTls, ProxyContext } from "./proxy-context.ts";
 import { rawRefusal } from "./refusal-text.ts";
@@ -27,7 +27,7 @@ export interface EgressProxyOptions {
   readonly limits?: Partial<EgressLimits>;
   readonly keys?: SessionKeys;
   /** authorities of servers whose TLS is opened; Node's own unless told */
-  readonly trust?: () => SecureContext;
+  readonly trust?: () => Promise<SecureContext>;
 }
 
 interface Client {
@@ -42,7 +42,7 @@ export class EgressProxy implements ProxyContext {
   readonly limits: EgressLimits;
   readonly keys: SessionKeys;
   readonly openTls: OpenTls | undefined;
-  readonly #trust: () => SecureContext;
+  readonly trust: () => Promise<SecureContext>;
   readonly #onEvent: OnEgressEvent;
   readonly #resolve: Resolve;
   readonly #rate: RequestRate;
@@ -64,17 +64,13 @@ export class EgressProxy implements ProxyContext {
     this.#tellRate = new RequestRate({ requestsPerSecond: 20, burst: 500 });
     this.#server = this.#makeServer();
     this.keys = options.keys ?? noKeys;
-    this.#trust = options.trust ?? createSecureContext;
+    this.trust = options.trust ?? (async () => createSecureContext());
     const inspector = this.keys.authority && new Inspector(this.keys.authority, this);
     this.openTls = inspector && ((client, early, target) => inspector.open(client, early, target));
   }
 
   get rules(): EgressRules {
     return this.#rules;
-  }
-
-  get trust(): SecureContext {
-    return this.#trust();
   }
 
   /** Serves one client. */
@@ -109,7 +105,7 @@ export class EgressProxy implements ProxyContext {
   update(rules: EgressRules): void {
     this.#rules = rules;
     for (const exchange of [...this.#exchanges]) {
-      const verdict = judge(exchange.request, rules);
+      const verdict = judgeOngoing(exchange.request, rules);
       if (verdict.allow) continue;
       this.refuse(exchange.request, verdict);
       exchange.cut(verdict.reason);

@@ -28,6 +28,8 @@ export interface ConnectionOptions {
   readonly signal?: AbortSignal;
   /** gives the cell a way out: present where the policy has a network */
   readonly onStream?: OnStream;
+  /** a file with authorities, for the cell's TLS clients */
+  readonly authorities?: { readonly path: string; readonly content: Uint8Array } | undefined;
 }
 
 const startTimeoutMs = 60_000;
@@ -66,7 +68,12 @@ export class KernelConnection {
         const code = reason instanceof DeadlinePassed ? "cell_start_failed" : "aborted";
         reject(new CodecellError(code, `the start was given up: ${messageOf(reason)}`));
       });
-      connection.send(0, { t: "start", ...config, ...(options.onStream ? { egress: true } : {}) });
+      const { authorities } = options;
+      const parts = {
+        ...(options.onStream ? { egress: true } : {}),
+        ...(authorities ? { authorities: authorities.path } : {}),
+      };
+      connection.send(0, { t: "start", ...config, ...parts }, authorities?.content);
     });
     return connection;
   }

@@ -36,6 +36,8 @@ export type HostMessage =
       watchMemoryBytes?: number;
       /** listen for connections to the proxy; they come as `net.*` frames */
       egress?: boolean;
+      /** where the body is to be written, before any user code exists: whom the cell's TLS clients trust */
+      authorities?: string;
     }
   /** body: the code, UTF-8 */
   | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number }

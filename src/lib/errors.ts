@@ -8,6 +8,8 @@ export type CodecellErrorCode =
   | "policy_refused"
   /** an override asks for more than its ceiling, or a model tried to widen */
   | "override_refused"
+  /** the value of a secret that the policy names is missing, or cannot be sent */
+  | "secret_unavailable"
   | "runner_unavailable"
   /** the isolation could not be set up although the probe said it can */
   | "cell_start_failed"

@@ -162,7 +162,9 @@ export class Codecell implements AsyncDisposable {
     const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const setup = network ? network.setup(cell.setup) : cell.setup;
-    const wayOut = network ? { onStream: (stream: Duplex) => network.accept(stream) } : {};
+    const wayOut = network
+      ? { onStream: (stream: Duplex) => network.accept(stream), authorities: network.authorities }
+      : {};
     const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, events }).catch(
       async (error: unknown) => {
         throw await endedEarly(error, cell);

@@ -1,5 +1,6 @@
 import { access, lstat, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { findHostCertificates } from "../../lib/host-certificates.ts";
 
 /** The parts of the host's root that a cell shares, read-only, besides /usr. */
 export interface HostRoot {
@@ -21,15 +22,6 @@ const neededEtc = [
   "/etc/fonts", // where programs that draw look for fonts
 ];
 
-/** Where distributions keep the authorities they trust. */
-const certificateFiles = [
-  "/etc/ssl/certs/ca-certificates.crt",
-  "/etc/pki/tls/certs/ca-bundle.crt",
-  "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-  "/etc/ssl/ca-bundle.pem",
-  "/etc/ssl/cert.pem",
-];
-
 /** Looks at how this host lays out its programs and libraries. */
 export async function findHostRoot(root = "/"): Promise<HostRoot> {
   const links: { path: string; target: string }[] = [];
@@ -43,10 +35,7 @@ export async function findHostRoot(root = "/"): Promise<HostRoot> {
   for (const path of neededEtc) {
     if (await isThere(join(root, path))) etc.push(path);
   }
-  for (const path of certificateFiles) {
-    if (await isThere(join(root, path))) return { links, directories, etc, certificates: path };
-  }
-  return { links, directories, etc, certificates: undefined };
+  return { links, directories, etc, certificates: await findHostCertificates(root) };
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { certificateVariables } from "../../lib/host-certificates.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
@@ -74,13 +75,6 @@ export function privateFilesBytes(policy: Policy, hasSessionDirectory: boolean):
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
 const kernelProcesses = 3;
 
-/** Each client has its own name for the file with the authorities that it trusts. */
-const certificateVariables = Object.fromEntries(
-  ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "NODE_EXTRA_CA_CERTS"].map(
-    (name) => [name, insidePath.certificates],
-  ),
-);
-
 /** What the kernel is told before it runs code. */
 export function kernelSetup(
   policy: Policy,
@@ -97,7 +91,7 @@ export function kernelSetup(
       XDG_CACHE_HOME: "/tmp/cache", // what libraries cache is no artifact
       OPENBLAS_NUM_THREADS: "1",
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
-      ...(policy.net.enabled && hasCertificates ? certificateVariables : {}),
+      ...(policy.net.enabled && hasCertificates ? certificateVariables(insidePath.certificates) : {}),
       ...policy.env,
     },
     path: [...python.path],

@@ -9,6 +9,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   too_large: 2,
   policy_refused: 3,
   override_refused: 3,
+  secret_unavailable: 4,
   runner_unavailable: 4,
   cell_start_failed: 4,
   language_unavailable: 4,

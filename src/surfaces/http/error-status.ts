@@ -8,6 +8,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   policy_invalid: 500,
   policy_refused: 403,
   override_refused: 403,
+  secret_unavailable: 503,
   runner_unavailable: 503,
   cell_start_failed: 503,
   cell_lost: 500,

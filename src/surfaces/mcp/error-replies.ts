@@ -12,6 +12,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   policy_refused:
     "tell the user: no isolation on this machine can hold the policy; `codecell doctor` shows what there is",
   override_refused: "do without it: the policy does not allow it",
+  secret_unavailable: "tell the user which secret of the policy has no value; no session starts before it has one",
   runner_unavailable: "tell the user what is missing; `codecell doctor` shows every isolation and how to get it",
   cell_start_failed: "call again once; if it fails again, tell the user to look at `codecell doctor`",
   cell_lost: "call again without session_id to start a new session; variables of this one are lost",

@@ -1,0 +1,40 @@
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { rootCertificates } from "node:tls";
+
+/** Where distributions keep the authorities they trust, in one file. */
+const files = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/ssl/cert.pem",
+];
+
+/** Each client has its own name for the file with the authorities that it trusts. */
+const variables = [
+  ...["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "NODE_EXTRA_CA_CERTS"],
+];
+
+/** The file with the authorities that this host trusts; undefined where there is none. */
+export async function findHostCertificates(root = "/"): Promise<string | undefined> {
+  for (const path of files) {
+    const isThere = await access(join(root, path)).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  return undefined;
+}
+
+/** The authorities that this host trusts, in PEM; Node's own where it has no file of them. */
+export async function readHostCertificates(): Promise<string> {
+  const path = await findHostCertificates();
+  return path === undefined ? rootCertificates.join("\n") : readFile(path, "utf8");
+}
+
+/** Variables that make clients read this file. */
+export function certificateVariables(path: string): Record<string, string> {
+  return Object.fromEntries(variables.map((name) => [name, path]));
+}

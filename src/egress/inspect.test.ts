@@ -153,6 +153,20 @@ describe("a tunnel to an inspected host", () => {
     expect(seen.map(({ url }) => url)).toEqual(["/1"]);
   });
 
+  test("that nobody looked into ends when its host is to be inspected from now on", async () => {
+    const { port } = await origin();
+    const { client, proxy, events } = await openProxy({ allowlist: [`good.example:${port}`], inspect: [] });
+    const socket = client();
+    socket.write(`CONNECT good.example:${port} HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    await once(socket, "data");
+    proxy.update({ enabled: true, allowlist: [`good.example:${port}`], deny: [], inspect: ["good.example"] });
+    socket.resume();
+    await Promise.race([once(socket, "end"), once(socket, "close")]);
+    expect(denials(events)).toMatchObject([
+      { code: "not_inspected", reason: expect.stringContaining("is opened from now on") },
+    ]);
+  });
+
   test("with the name of another host in the hello ends in an alert", async () => {
     const { port, seen } = await origin();
     const { secure, events } = await openProxy({ allowlist: [`good.example:${port}`, `other.example:${port}`] });

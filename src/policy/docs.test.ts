@@ -8,11 +8,16 @@ import { policyRules, ruleNames } from "./rules.ts";
 const text = readFileSync(new URL("../../docs/policy.md", import.meta.url), "utf8");
 const options = { file: "sandbox.policy.yaml", baseDir: "/srv/project", homeDir: "/home/someone" };
 
-function blocks(info: string): string[] {
-  return [...text.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)]
+function blocks(info: string, page = text): string[] {
+  return [...page.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)]
     .filter((match) => match[1] === info)
     .map((match) => match[2] ?? "");
 }
+
+test.each(blocks("yaml", readFileSync(new URL("../../docs/network.md", import.meta.url), "utf8")))(
+  "docs/network.md has an example that parses: %j",
+  (example) => expect(parsePolicyText(example, options).net.enabled).toBe(true),
+);
 
 describe("docs/policy.md", () => {
   test.each(blocks("yaml").map((example, index) => [index + 1, example] as const))(

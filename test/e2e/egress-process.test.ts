@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { readdirSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,9 +48,9 @@ async function dialled(session: SessionEgress): Promise<Socket> {
   return far;
 }
 
-async function get(session: SessionEgress, host: string): Promise<string> {
+async function get(session: SessionEgress, host: string, fields = ""): Promise<string> {
   const client = await dialled(session);
-  client.write(`GET http://${host}:${port}/ HTTP/1.1\r\nHost: ${host}:${port}\r\nConnection: close\r\n\r\n`);
+  client.write(`GET http://${host}:${port}/ HTTP/1.1\r\nHost: ${host}:${port}\r\nConnection: close\r\n${fields}\r\n`);
   return text(client);
 }
 
@@ -105,6 +105,31 @@ test("a proxy that is killed is started again with the rules in force", async ()
   await noticed;
   await over;
   expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
+});
+
+test("a proxy that is killed is given the session's keys again, and no session has another's", async () => {
+  const secret = { from: "env:X", hosts: [`good.example:${port}`], headers: ["x-key"], query: false, plaintext: true };
+  const keys = (value: string) => {
+    return { secrets: [{ name: "X", placeholder: "cc_secret_0123456789abcdef", value, hosts: ["good.example"] }] };
+  };
+  const before = new Set(ownProxies().map(({ pid }) => pid));
+  const one = await egress.openSession({ ...rules(), secrets: { X: secret } }, () => {}, keys("value-of-one"));
+  const two = await egress.openSession({ ...rules(), secrets: { X: secret } }, () => {}, keys("value-of-two"));
+  const ask = async (session: SessionEgress) => {
+    const [request] = (
+      await Promise.all([
+        once(server, "request"),
+        get(session, "good.example", "X-Key: cc_secret_0123456789abcdef\r\n"),
+      ])
+    )[0] as [IncomingMessage];
+    return request.headers["x-key"];
+  };
+  expect([await ask(one), await ask(two)]).toEqual(["value-of-one", "value-of-two"]);
+  const [killed] = ownProxies().filter(({ pid }) => !before.has(pid));
+  const noticed = once(log, "the egress proxy ended");
+  process.kill(killed?.pid ?? 0, "SIGKILL");
+  await noticed;
+  expect([await ask(one), await ask(two)]).toEqual(["value-of-one", "value-of-two"]);
 });
 
 test("no address rule is lifted for names that nobody fixed", async () => {

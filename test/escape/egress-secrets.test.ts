@@ -54,7 +54,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
       const policy = parsePolicy({
         proc: { timeout: "30s" },
         net: {
-          ...{ enabled: true, allowlist: hosts, inspect: hosts },
+          ...{ enabled: true, allowlist: hosts, inspect: true },
           rules: [{ host: "other.example", methods: ["GET"], paths: ["/echo", "/public/**"] }],
           secrets: { API_TOKEN: { from: `env:${variable}`, hosts: [`good.example:${origin.port}`] } },
         },

@@ -1,4 +1,11 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import {
+  constants,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { everyHost } from "../policy/inspect.ts";
 import { authorityExtensions, makeCertificate, serverExtensions } from "./certificate.ts";
@@ -56,6 +63,7 @@ export class ServerCertificates {
       key: this.#server.privateKey.export({ type: "pkcs8", format: "pem" }),
       cert: this.#certificate(host),
       minVersion: "TLSv1.2",
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // costs us a signature each time a client likes
     });
     this.#contexts.set(host, made);
     return made;

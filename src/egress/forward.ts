@@ -1,11 +1,14 @@
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import { type Denial, deny, malformed } from "./decide.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { carryRequest } from "./carry-request.ts";
+import { type Denial, deny, malformed, type Permission } from "./decide.ts";
 import { printable } from "./events.ts";
-import { answerHeaders, readForwardHead } from "./forward-head.ts";
-import { isReadable, prepareRequest } from "./prepare-request.ts";
+import type { Exchange } from "./exchange.ts";
+import { readForwardHead } from "./forward-head.ts";
+import { prepareRequest } from "./prepare-request.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 import { reasonPhrase, refusalBody } from "./refusal-text.ts";
-import type { Target } from "./target.ts";
+import type { OpenedTunnel } from "./tunnel-agent.ts";
 import { secureUpstream } from "./upstream-tls.ts";
 
 /** One HTTP request, decided by itself: a connection that is kept alive may name another host next. `tunnel`: it came in one. */
@@ -13,7 +16,7 @@ export async function forwardRequest(
   request: IncomingMessage,
   answer: ServerResponse,
   context: ProxyContext,
-  tunnel?: Target,
+  tunnel?: OpenedTunnel,
 ): Promise<void> {
   const { method = "", url = "", httpVersion, rawHeaders } = request;
   const head = readForwardHead({ method, url, httpVersion, rawHeaders }, tunnel);
@@ -32,69 +35,49 @@ export async function forwardRequest(
     context.refuse(asked, prepared.denial);
     return refuse(request, answer, 403, prepared.denial);
   }
-  const exchange = context.begin(asked);
-  const dialled = await context.dial(exchange, verdict);
-  if (dialled.kind === "denied") return refuse(request, answer, 403, dialled.denial);
-  if (dialled.kind === "failed") {
-    return refuse(request, answer, 502, { reason: dialled.reason, remedy: "try again later" });
-  }
-  const secured =
-    tunnel && (await secureUpstream(dialled.socket, asked.host, await context.trust(), context.limits.connectMs));
-  if (secured?.kind === "failed") {
-    exchange.end(secured.reason);
-    return refuse(request, answer, 502, { reason: secured.reason, remedy: "the server has to prove its name" });
-  }
-  const { socket } = secured ?? dialled;
-  exchange.stopsBy(() => {
-    socket.destroy();
-    answer.destroy();
-  });
-  socket.setTimeout(context.limits.idleMs, () => exchange.cut("nothing moved for too long"));
-  socket.once("close", () => exchange.end());
-  if (answer.destroyed) return void socket.destroy();
-  answer.once("close", () => socket.destroy());
-  const outgoing = httpRequest({
-    createConnection: () => socket,
-    method,
-    path: prepared.path,
-    headers: prepared.headers,
-    setHost: false,
-    maxHeaderSize: 64 * 1024,
-  });
-  const fail = (why: string) => {
-    exchange.end(why);
-    if (answer.headersSent) answer.destroy();
-    else refuse(request, answer, 502, { reason: why, remedy: "try again later" });
+  const send = async (kept: Socket | undefined): Promise<void> => {
+    const exchange = context.begin(asked);
+    if (kept) context.resume(exchange, verdict);
+    const reached = kept ? { socket: kept } : await reach(exchange, verdict, context, tunnel);
+    if ("status" in reached) return refuse(request, answer, reached.status, reached);
+    carryRequest({
+      ...{ request, answer, parts: prepared, hider: prepared.hider, exchange, socket: reached.socket },
+      ...{ agent: tunnel?.agent, idleMs: context.limits.idleMs },
+      onFailure: (reason, isStale) => {
+        // As clients do: a kept connection that the server closed meanwhile says nothing about the request.
+        if (isStale && isRepeatable(method, head.headers)) void send(undefined).catch(() => request.socket.destroy());
+        else if (answer.headersSent) answer.destroy();
+        else refuse(request, answer, 502, { reason, remedy: "try again later" });
+      },
+    });
   };
-  outgoing.on("error", () => fail(`${asked.host} did not answer as HTTP`));
-  outgoing.on("upgrade", (_, upgraded) => upgraded.destroy());
-  outgoing.on("response", (response) => {
-    const { hider } = prepared;
-    if (hider && !isReadable(response)) {
-      response.destroy();
-      return fail(`${asked.host} answered in an encoding that cannot be searched for secrets`);
-    }
-    try {
-      const fields = answerHeaders(response.rawHeaders).flat();
-      const [status, message = ""] = [response.statusCode ?? 502, response.statusMessage];
-      answer.writeHead(
-        status,
-        hider?.text(message) ?? message,
-        hider ? fields.map((text) => hider.text(text)) : fields,
-      );
-    } catch {
-      response.destroy();
-      return fail(`${asked.host} answered with header fields that cannot be passed on`);
-    }
-    response.on("data", (bytes: Buffer) => exchange.received(bytes.length));
-    response.on("error", () => answer.destroy());
-    response.on("aborted", () => answer.destroy());
-    if (hider) response.pipe(hider.stream()).pipe(answer);
-    else response.pipe(answer);
-  });
-  request.on("data", (bytes: Buffer) => exchange.sent(bytes.length));
-  request.on("error", () => socket.destroy());
-  request.pipe(outgoing);
+  await send(tunnel?.agent.free);
+}
+
+type Unreached = { readonly status: number; readonly reason: string; readonly remedy: string };
+
+/** A connection to the server, with TLS where the client's was opened. */
+async function reach(
+  exchange: Exchange,
+  verdict: Permission,
+  context: ProxyContext,
+  tunnel: OpenedTunnel | undefined,
+): Promise<{ readonly socket: Socket } | Unreached> {
+  const dialled = await context.dial(exchange, verdict);
+  if (dialled.kind === "denied") return { status: 403, ...dialled.denial };
+  if (dialled.kind === "failed") return { status: 502, reason: dialled.reason, remedy: "try again later" };
+  if (!tunnel) return dialled;
+  const secured = await secureUpstream(dialled.socket, tunnel.host, await context.trust(), context.limits.connectMs);
+  if (secured.kind === "secured") return secured;
+  exchange.end(secured.reason);
+  return { status: 502, reason: secured.reason, remedy: "the server has to prove its name" };
+}
+
+/** Without a body, and of a kind that may be asked twice. */
+function isRepeatable(method: string, headers: Readonly<Record<string, unknown>>): boolean {
+  return (
+    ["GET", "HEAD", "OPTIONS"].includes(method) && !("content-length" in headers || "transfer-encoding" in headers)
+  );
 }
 
 /** The connection ends with it: whoever was refused does not go on with bytes that we would have to guess about. */

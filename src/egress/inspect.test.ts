@@ -128,6 +128,45 @@ describe("a tunnel to an inspected host", () => {
     expect(events[0]).toMatchObject({ type: "allowed", via: "https", host: "good.example", port });
   });
 
+  test("keeps its connection to the server for the next request, and no other tunnel shares it", async () => {
+    const ports = new Set<number | undefined>();
+    const { port } = await origin((request, answer) => {
+      ports.add(request.socket.remotePort);
+      answer.end("here");
+    });
+    const { secure, events } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const one = async (secured: Socket) => {
+      secured.write(`GET / HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+      let received = "";
+      while (!received.includes("here")) received += (await once(secured, "data"))[0];
+    };
+    const [first, second] = [await secure(port), await secure(port)];
+    for (let count = 0; count < 15; count++) await one(first);
+    expect(ports.size).toBe(1);
+    await one(second);
+    expect(ports.size).toBe(2);
+    expect(events.filter(({ type }) => type === "allowed")).toHaveLength(16);
+  });
+
+  test("asks again over a new connection when the server has closed the kept one, and posts nothing twice", async () => {
+    let answered = 0;
+    const { port, seen } = await origin((request, answer) => {
+      if (++answered % 2 === 1) return void answer.end("here");
+      request.socket.destroy(); // as a server does that is tired of a connection
+    });
+    const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const ask = async (secured: Socket, method: string, fields = "") => {
+      secured.write(`${method} / HTTP/1.1\r\nHost: good.example:${port}\r\n${fields}\r\n`);
+      const [bytes] = (await once(secured, "data")) as [Buffer];
+      return bytes.toString().split(" ")[1];
+    };
+    const secured = await secure(port);
+    expect([await ask(secured, "GET"), await ask(secured, "GET")]).toEqual(["200", "200"]);
+    expect(seen).toHaveLength(3);
+    expect(await ask(secured, "POST", "Content-Length: 0\r\n")).toBe("502");
+    expect(seen).toHaveLength(4);
+  });
+
   test("is not trusted by a client that does not know the session's authority", async () => {
     const { port } = await origin();
     const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });

@@ -10,6 +10,7 @@ import { rawRefusal } from "./refusal-text.ts";
 import { sayGoodbye } from "./say-goodbye.ts";
 import { type AuthorityPair, ServerCertificates } from "./session-authority.ts";
 import type { Target } from "./target.ts";
+import { type OpenedTunnel, TunnelAgent } from "./tunnel-agent.ts";
 
 /** Ends the TLS of a session's clients, as the server they asked for, and has each request in it decided by itself. */
 export class Inspector {
@@ -17,7 +18,7 @@ export class Inspector {
   readonly #certificates: ServerCertificates;
   readonly #server: Server;
   /** the host that a connection was opened to: nothing that a request says changes it */
-  readonly #targets = new WeakMap<Duplex, Target>();
+  readonly #tunnels = new WeakMap<Duplex, OpenedTunnel>();
 
   constructor(authority: AuthorityPair, context: ProxyContext) {
     this.#context = context;
@@ -53,7 +54,9 @@ export class Inspector {
     secured.once("secure", () => {
       clearTimeout(timer);
       secured.setTimeout(limits.idleMs, () => secured.destroy());
-      this.#targets.set(secured, target);
+      const agent = new TunnelAgent();
+      secured.once("close", () => agent.destroy());
+      this.#tunnels.set(secured, { ...target, agent });
       this.#server.emit("connection", secured);
     });
   }
@@ -63,15 +66,16 @@ export class Inspector {
     Object.assign(server, { timeout: 0, keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 });
     server.maxHeadersCount = 0; // Node would drop the rest without a word; `readForwardHead` counts
     server.on("request", (request, answer) => {
-      const target = this.#targets.get(request.socket);
-      if (!target) return void request.socket.destroy();
-      void forwardRequest(request, answer, this.#context, target).catch(() => request.socket.destroy());
+      const tunnel = this.#tunnels.get(request.socket);
+      if (!tunnel) return void request.socket.destroy();
+      void forwardRequest(request, answer, this.#context, tunnel).catch(() => request.socket.destroy());
     });
     server.on("connect", (_, client: Duplex) => client.destroy()); // a tunnel in a tunnel: nobody would look into it
     server.on("clientError", (error: NodeJS.ErrnoException, client: Duplex) => {
       if (!error.code?.startsWith("HPE_") || !client.writable) return void client.destroy();
       const denial = malformed("this is not an HTTP request");
-      this.#context.refuse({ ...(this.#targets.get(client) ?? { host: "", port: 0 }), via: "https" }, denial);
+      const { host, port } = this.#tunnels.get(client) ?? { host: "", port: 0 };
+      this.#context.refuse({ host, port, via: "https" }, denial);
       sayGoodbye(client, rawRefusal(400, denial));
     });
     return server;

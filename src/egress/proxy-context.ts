@@ -22,6 +22,8 @@ export interface ProxyContext {
   begin(request: EgressRequest): Exchange;
   /** resolves, judges and connects; what came of it is recorded, and an exchange without a connection is over */
   dial(exchange: Exchange, permission: Permission): Promise<Dialled>;
+  /** records an exchange that goes over a connection of before, which was dialled for the same host */
+  resume(exchange: Exchange, permission: Permission): void;
   /** opens the TLS of a client and serves the requests in it; undefined where this session has no authority to */
   readonly openTls: OpenTls | undefined;
 }

@@ -157,7 +157,13 @@ export class EgressProxy implements ProxyContext {
     return exchange;
   }
 
-  async dial(exchange: Exchange, { rule }: Permission): Promise<Dialled> {
+  resume(exchange: Exchange, { rule }: Permission): void {
+    const { host, port, via } = exchange.request;
+    exchange.isConnected = true;
+    this.#onEvent({ type: "allowed", id: exchange.id, via, host, port, rule });
+  }
+
+  async dial(exchange: Exchange, permission: Permission): Promise<Dialled> {
     const { host, port, via } = exchange.request;
     const dialled = await dial(exchange.request, this.#resolve, this.limits.connectMs);
     if (exchange.hasEnded) {
@@ -165,8 +171,7 @@ export class EgressProxy implements ProxyContext {
       return { kind: "failed", reason: "the rules changed" };
     }
     if (dialled.kind === "connected") {
-      exchange.isConnected = true;
-      this.#onEvent({ type: "allowed", id: exchange.id, via, host, port, rule });
+      this.resume(exchange, permission);
       return dialled;
     }
     if (dialled.kind === "denied") this.refuse(exchange.request, dialled.denial, dialled.address);

@@ -7,7 +7,7 @@ export const everyHost = "*";
 /** Hosts whose TLS the proxy opens. */
 export const inspectedHosts = z
   .union([z.boolean(), z.array(hostPattern).max(256, "at most 256 hosts")], {
-    error: "expected true, or hosts such as [api.example.com, *.example.com]",
+    error: "takes true, or hosts in lower case such as [api.example.com, *.example.com]",
   })
   .transform((value): string[] => (Array.isArray(value) ? value : value ? [everyHost] : []));
 

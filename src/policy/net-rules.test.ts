@@ -86,9 +86,9 @@ describe("net.inspect", () => {
     expect(showRule(parsePolicy(net({ inspect: false })), "net.inspect")).toBe("none");
     expect(parsePolicy(net({ inspect: ["*.example.com"] })).net.inspect).toEqual(["*.example.com"]);
     expect(problems({ net: { inspect: "yes" } } as unknown as PolicyInput)).toContain(
-      "expected true, or hosts such as",
+      "takes true, or hosts in lower case such as",
     );
-    expect(problems(net({ inspect: ["*"] }))).toContain("expected true, or hosts such as");
+    expect(problems(net({ inspect: ["*"] }))).toContain("takes true, or hosts in lower case such as");
   });
 });
 

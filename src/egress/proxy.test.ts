@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
@@ -279,6 +279,43 @@ describe("CONNECT", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "denied", host: "good.example", code: "denied" }));
     spared.write("still here");
     await upstream.waitFor(10);
+  });
+
+  /** A name server that answers when it is told to. */
+  function slowResolver() {
+    const asked = new EventEmitter();
+    const resolve: Resolve = async () => {
+      setImmediate(() => asked.emit("asked"));
+      await once(asked, "answer");
+      return [{ address: "127.0.0.1", isFixed: true }];
+    };
+    return { resolve, asked };
+  }
+
+  test("what is still on its way to a server ends with the rule that allowed it, and says why", async () => {
+    const { resolve, asked } = slowResolver();
+    const { client, exchange, proxy, events } = await openProxy({ allowlist: ["good.example"] }, { resolve });
+    const tunnel = client();
+    tunnel.write(connectTo(443));
+    await once(asked, "asked");
+    const plain = exchange("GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n");
+    await once(asked, "asked");
+    proxy.update({ enabled: true, allowlist: [], deny: [] });
+    await hungUp(tunnel);
+    asked.emit("answer");
+    expect(await plain).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is not in net\.allowlist/);
+    expect(events.map(({ type }) => type)).toEqual(["denied", "denied"]);
+  });
+
+  test("a tunnel that nobody held to TLS is cut when the rules want TLS", async () => {
+    const { resolve, asked } = slowResolver();
+    const { client, proxy, events } = await openProxy({ allowlist: ["good.example:80"] }, { resolve });
+    const tunnel = client();
+    tunnel.write(connectTo(80));
+    await once(asked, "asked");
+    proxy.update({ enabled: true, allowlist: ["good.example"], deny: [] });
+    await hungUp(tunnel);
+    expect(events).toMatchObject([{ type: "denied", code: "needs_tls" }]);
   });
 
   test("a tunnel on which nothing moves is ended", async () => {

@@ -96,10 +96,10 @@ export class EgressProxy implements ProxyContext {
   update(rules: EgressRules): void {
     this.#rules = rules;
     for (const exchange of [...this.#exchanges]) {
-      const verdict = decide(exchange.request, rules);
-      if (verdict.allow) continue;
-      this.refuse(exchange.request, verdict);
-      exchange.cut(verdict.reason);
+      const denial = this.#denialNow(exchange);
+      if (!denial) continue;
+      this.refuse(exchange.request, denial);
+      exchange.cut(denial.reason);
     }
   }
 
@@ -148,12 +148,14 @@ export class EgressProxy implements ProxyContext {
     return exchange;
   }
 
-  async dial(exchange: Exchange, { rule }: Permission): Promise<Dialled> {
+  async dial(exchange: Exchange, { rule, needsTls }: Permission): Promise<Dialled> {
     const { host, port, via } = exchange.request;
+    exchange.isHeldToTls = needsTls;
     const dialled = await dial(exchange.request, this.#resolve, this.limits.connectMs);
     if (exchange.hasEnded) {
       if (dialled.kind === "connected") dialled.socket.destroy();
-      return { kind: "failed", reason: "the rules changed" };
+      const denial = this.#denialNow(exchange);
+      return denial ? { kind: "denied", denial, address: "" } : { kind: "failed", reason: "it was cut" };
     }
     if (dialled.kind === "connected") {
       exchange.isConnected = true;
@@ -164,6 +166,15 @@ export class EgressProxy implements ProxyContext {
     else this.#onEvent({ type: "failed", via, host, port, reason: dialled.reason });
     exchange.end();
     return dialled;
+  }
+
+  /** Why the rules of now would not let begin what goes on. */
+  #denialNow({ request, isHeldToTls }: Exchange): Denial | undefined {
+    const verdict = decide(request, this.#rules);
+    if (!verdict.allow) return verdict;
+    if (!verdict.needsTls || isHeldToTls) return undefined;
+    const { host, port } = request;
+    return deny("needs_tls", `port ${port} of ${host} is for TLS now`, `add ${host}:${port} to net.allowlist`);
   }
 
   #makeServer(): Server {

@@ -169,6 +169,9 @@ const rules = {
   },
 } as const;
 
+/** The rules of the network, for schemas of a part of them. */
+export const netRules = rules.net;
+
 const env = z
   .record(environmentName, environmentValue)
   .describe("Variables inside the cell. Nothing else of the host's environment enters.");

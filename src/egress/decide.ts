@@ -1,9 +1,10 @@
 import type { Policy } from "../policy/schema.ts";
+import type { EgressQuota } from "./limits.ts";
 import { isModelHost } from "./model-hosts.ts";
 import { type ParsedTarget, parseAuthority, parseForwardUrl, type Target } from "./target.ts";
 
-/** The part of a policy that decides about hosts. */
-export type EgressRules = Pick<Policy["net"], "enabled" | "allowlist" | "deny">;
+/** The part of a policy that decides about hosts, and how much of them one session gets. */
+export type EgressRules = Pick<Policy["net"], "enabled" | "allowlist" | "deny"> & Partial<EgressQuota>;
 
 /** How a client asked. */
 export type Via = "http" | "connect" | "socks";

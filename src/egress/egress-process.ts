@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from "../lib/logger.ts";
 import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
 import type { EgressRules } from "./decide.ts";
 import type { OnEgressEvent } from "./events.ts";
-import type { EgressLimits } from "./limits.ts";
+import type { EgressTimes } from "./limits.ts";
 import { fromProxy, type ToProxy } from "./process-messages.ts";
 import { proxyEntry } from "./proxy-entry.ts";
 import { SessionEgress } from "./session-egress.ts";
@@ -16,7 +16,7 @@ import { SessionEgress } from "./session-egress.ts";
 export interface EgressOptions {
   readonly logger?: Logger;
   readonly runtimeDir?: string;
-  readonly limits?: Partial<EgressLimits>;
+  readonly times?: Partial<EgressTimes>;
   /**
    * Addresses of names, instead of what name servers say; the address rules do not ask about them. For tests, and for
    * programs that embed codecell: no policy reaches this.
@@ -163,8 +163,8 @@ export class EgressProcess implements AsyncDisposable {
     child.on("error", () => {});
     child.unref(); // a program that has nothing else to do may end; the process notices and follows
     child.channel?.unref();
-    const { fixedAddresses = {}, limits = {} } = this.#options;
-    child.send({ t: "configure", settings: { directory, fixedAddresses, limits } } satisfies ToProxy);
+    const { fixedAddresses = {}, times = {} } = this.#options;
+    child.send({ t: "configure", settings: { directory, fixedAddresses, times } } satisfies ToProxy);
     return { process: child, directory };
   }
 

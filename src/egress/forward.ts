@@ -23,6 +23,7 @@ export async function forwardRequest(
   const verdict = context.ask(asked);
   if (!verdict.allow) return refuse(request, answer, verdict.code === "limit" ? 429 : 403, verdict);
   const exchange = context.begin(asked);
+  exchange.sent(url.length + lengthOf(rawHeaders)); // data leaves in a head as well as in a body
   const dialled = await context.dial(exchange, verdict);
   if (dialled.kind === "denied") return refuse(request, answer, 403, dialled.denial);
   if (dialled.kind === "failed") {
@@ -63,6 +64,7 @@ export async function forwardRequest(
       response.destroy();
       return fail(`${asked.host} answered with header fields that cannot be passed on`);
     }
+    exchange.received(lengthOf(response.rawHeaders));
     response.on("data", (bytes: Buffer) => exchange.received(bytes.length));
     response.on("error", () => answer.destroy());
     response.on("aborted", () => answer.destroy());
@@ -71,6 +73,11 @@ export async function forwardRequest(
   request.on("data", (bytes: Buffer) => exchange.sent(bytes.length));
   request.on("error", () => socket.destroy());
   request.pipe(outgoing);
+}
+
+/** Bytes of header fields, about as they are on the wire. */
+function lengthOf(rawHeaders: readonly string[]): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
 }
 
 /** The connection ends with it: whoever was refused does not go on with bytes that we would have to guess about. */

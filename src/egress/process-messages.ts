@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { EgressRules } from "./decide.ts";
-import type { EgressLimits } from "./limits.ts";
+import type { EgressTimes } from "./limits.ts";
 
 /** How the proxy's process is set up; by the program that starts it and by nothing that a policy can say. */
 export interface ProxySettings {
   /** private directory for the sessions' sockets */
   readonly directory: string;
   readonly fixedAddresses: Readonly<Record<string, string>>;
-  readonly limits: Partial<EgressLimits>;
+  readonly times: Partial<EgressTimes>;
 }
 
 /** To the proxy's process. */

@@ -17,7 +17,7 @@ interface Session {
 }
 
 const sessions = new Map<number, Session>();
-let settings: ProxySettings = { directory: "", fixedAddresses: {}, limits: {} };
+let settings: ProxySettings = { directory: "", fixedAddresses: {}, times: {} };
 
 process.on("disconnect", () => {
   // Whoever started us is gone, and cannot clean up any more.
@@ -51,7 +51,7 @@ function receive(message: ToProxy): void {
 function open(session: number, rules: ConstructorParameters<typeof EgressProxy>[0]["rules"]): void {
   const proxy = new EgressProxy({
     rules,
-    limits: settings.limits,
+    times: settings.times,
     resolve: withFixedAddresses(settings.fixedAddresses, resolveOnHost),
     onEvent: (event) => tell({ t: "event", session, event }),
   });

@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
+import { formatSize } from "../policy/units.ts";
 import { connectRequest } from "./connect.ts";
 import {
   type Denial,
@@ -14,7 +15,7 @@ import { type Dialled, dial } from "./dial.ts";
 import type { OnEgressEvent } from "./events.ts";
 import { Exchange } from "./exchange.ts";
 import { forwardRequest } from "./forward.ts";
-import { defaultLimits, type EgressLimits } from "./limits.ts";
+import { defaultTimes, type EgressLimits, type EgressTimes, quotaOf } from "./limits.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 import { rawRefusal } from "./refusal-text.ts";
 import { RequestRate } from "./request-rate.ts";
@@ -27,7 +28,7 @@ export interface EgressProxyOptions {
   readonly rules: EgressRules;
   readonly onEvent: OnEgressEvent;
   readonly resolve?: Resolve;
-  readonly limits?: Partial<EgressLimits>;
+  readonly times?: Partial<EgressTimes>;
 }
 
 interface Client {
@@ -41,7 +42,7 @@ const maxHeadBytes = 32 * 1024;
 
 /** The proxy of one session: takes connections, wherever they come from, and lets out what the rules allow. */
 export class EgressProxy implements ProxyContext {
-  readonly limits: EgressLimits;
+  #limits: EgressLimits;
   readonly #onEvent: OnEgressEvent;
   readonly #resolve: Resolve;
   readonly #rate: RequestRate;
@@ -55,20 +56,28 @@ export class EgressProxy implements ProxyContext {
   #limitToldAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: EgressProxyOptions) {
-    this.limits = { ...defaultLimits, ...options.limits };
+    this.#limits = { ...defaultTimes, ...options.times, ...quotaOf(options.rules) };
     this.#rules = options.rules;
     this.#onEvent = options.onEvent;
     this.#resolve = options.resolve ?? resolveOnHost;
-    this.#rate = new RequestRate(this.limits);
-    this.#tellRate = new RequestRate({ requestsPerSecond: 20, burst: 500 });
+    this.#rate = new RequestRate(this.limits.requests);
+    this.#tellRate = new RequestRate(20, 500);
     this.#server = this.#makeServer();
+  }
+
+  get limits(): EgressLimits {
+    return this.#limits;
   }
 
   /** Serves one client. */
   accept(client: Duplex): void {
     client.on("error", () => {}); // without a listener, a client that resets would end the process
-    if (this.#clients.size >= this.limits.connections) {
-      const denial = this.#limit(`${this.limits.connections} connections are open already`);
+    const { connections } = this.limits;
+    if (this.#clients.size >= connections) {
+      const denial = this.#limit(
+        `${connections} connections are open, all that net.connections allows`,
+        "net.connections",
+      );
       sayGoodbye(client, rawRefusal(503, denial));
       return;
     }
@@ -95,12 +104,20 @@ export class EgressProxy implements ProxyContext {
   /** Puts other rules in force: what they do not allow ends now. */
   update(rules: EgressRules): void {
     this.#rules = rules;
+    this.#limits = { ...this.#limits, ...quotaOf(rules) };
     for (const exchange of [...this.#exchanges]) {
       const denial = this.#denialNow(exchange);
       if (!denial) continue;
       this.refuse(exchange.request, denial);
       exchange.cut(denial.reason);
     }
+    const { requests, connections } = this.limits;
+    this.#rate.change(requests);
+    this.#count();
+    // the youngest go first: what has been at it for long keeps its place
+    const surplus = [...this.#clients.keys()].slice(connections);
+    if (surplus.length > 0) this.#limit(`net.connections allows no more than ${connections} now`, "net.connections");
+    for (const client of surplus) client.destroy();
   }
 
   /** Tells about bytes since the last report. */
@@ -119,10 +136,16 @@ export class EgressProxy implements ProxyContext {
   }
 
   ask(request: EgressRequest): Permission | Denial {
-    if (!this.#rate.take()) return this.#limit("too many requests", request);
-    const { sentBytes, receivedBytes } = this.limits;
-    if (this.#total.sentBytes >= sentBytes || this.#total.receivedBytes >= receivedBytes)
-      return this.#limit("the session has used up what it may send or receive", request);
+    const { requests } = this.limits;
+    if (!this.#rate.take()) {
+      return this.#limit(
+        `there are more requests than net.requests allows, ${requests} a second`,
+        "net.requests",
+        request,
+      );
+    }
+    const spent = this.#spent((used, most) => used >= most);
+    if (spent) return this.#limit(spent.reason, spent.rule, request);
     const verdict = decide(request, this.#rules);
     if (!verdict.allow) this.refuse(request, verdict);
     return verdict;
@@ -218,20 +241,30 @@ export class EgressProxy implements ProxyContext {
     known.timer = setTimeout(() => client.destroy(), this.limits.headMs);
   }
 
+  /** Cuts everything once more has passed than may. */
   #count(): void {
+    const spent = this.#spent((used, most) => used > most);
+    if (!spent) return;
+    const denial = this.#limit(spent.reason, spent.rule);
+    for (const exchange of [...this.#exchanges]) exchange.cut(denial.reason);
+  }
+
+  #spent(isOver: (used: number, most: number) => boolean): { reason: string; rule: string } | undefined {
     let { sentBytes, receivedBytes } = this.#total;
     for (const exchange of this.#exchanges) {
       sentBytes += exchange.sentBytes;
       receivedBytes += exchange.receivedBytes;
     }
-    if (sentBytes <= this.limits.sentBytes && receivedBytes <= this.limits.receivedBytes) return;
-    const denial = this.#limit("the session has used up what it may send or receive");
-    for (const exchange of [...this.#exchanges]) exchange.cut(denial.reason);
+    const { sentBytes: mostSent, receivedBytes: mostReceived } = this.#limits;
+    if (isOver(sentBytes, mostSent))
+      return { reason: `${formatSize(mostSent)} were sent, all that net.sent allows`, rule: "net.sent" };
+    if (!isOver(receivedBytes, mostReceived)) return undefined;
+    return { reason: `${formatSize(mostReceived)} were received, all that net.received allows`, rule: "net.received" };
   }
 
   /** A flood of refusals is recorded once a second. */
-  #limit(reason: string, request: EgressRequest = { host: "", port: 0, via: "connect" }): Denial {
-    const denial = deny("limit", reason, "wait, or use fewer connections and bytes");
+  #limit(reason: string, rule: string, request: EgressRequest = { host: "", port: 0, via: "connect" }): Denial {
+    const denial = deny("limit", reason, `use less, or raise ${rule} in the policy`);
     const now = performance.now();
     if (now - this.#limitToldAt >= 1000) {
       this.#limitToldAt = now;

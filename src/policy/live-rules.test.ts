@@ -47,6 +47,17 @@ describe("a caller", () => {
     expect(netAfter(widened, ["caller", { allowlist: ["more.example"] }]).allowlist).toEqual(["more.example"]);
   });
 
+  test("narrows limits by size and number, and not beyond the operator's", () => {
+    expect(netAfter(["caller", { sent: "1MiB", connections: 2 }])).toMatchObject({
+      sentBytes: 2 ** 20,
+      connections: 2,
+    });
+    expect(() => netAfter(["caller", { sent: "5GiB" }])).toThrow(
+      /net\.sent: 5GiB was asked for, a caller may only narrow 4GiB/,
+    );
+    expect(() => netAfter(["caller", { sent: "5 gigs" }])).toThrow(expect.objectContaining({ code: "usage" }));
+  });
+
   test("is told that the call is wrong, and not the policy, when a rule does not parse", () => {
     expect(() => netAfter(["caller", { allowlist: ["HTTP://x"] }])).toThrow(expect.objectContaining({ code: "usage" }));
   });
@@ -67,6 +78,12 @@ describe("an operator's policy that gives less than before", () => {
     const wide = addAsked(operator, {}, { net: { allowlist: ["*.example.com"] } }, "caller");
     const now = parsePolicy({ net: { enabled: true, allowlist: ["x.example.com"] } });
     expect(policyInForce(now, wide).net.allowlist).toEqual(["x.example.com"]);
+  });
+
+  test("leaves the smaller of two limits", () => {
+    const small = addAsked(operator, {}, { net: { sent: "2MiB", received: "2MiB" } }, "caller");
+    const now = parsePolicy({ net: { enabled: true, sent: "1MiB", received: "1GiB" } });
+    expect(policyInForce(now, small).net).toMatchObject({ sentBytes: 2 ** 20, receivedBytes: 2 ** 21 });
   });
 
   test("adds to what is denied", () => {
@@ -97,7 +114,7 @@ test.each([{ proc: { memory: "4GiB" } }, { net: { inspection: true } }, { env: {
 );
 
 test("what was asked comes back from disk as it was, or not at all", () => {
-  const asked = addAsked(operator, {}, { net: { allowlist: ["packages.example"] } }, "caller");
+  const asked = addAsked(operator, {}, { net: { allowlist: ["packages.example"], sent: "1MiB" } }, "caller");
   expect(askedRulesSchema.parse(JSON.parse(JSON.stringify(asked)))).toEqual(asked);
   expect(askedRulesSchema.safeParse({ caller: { allowlist: "packages.example" } }).success).toBe(false);
 });

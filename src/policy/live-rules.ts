@@ -4,7 +4,15 @@ import { type Authority, mergePolicy, settlePolicy } from "./merge.ts";
 import type { PolicyFieldName } from "./rules.ts";
 import { netRules, type Policy } from "./schema.ts";
 
-const live = { enabled: true, allowlist: true, deny: true } as const;
+const live = {
+  enabled: true,
+  allowlist: true,
+  deny: true,
+  connections: true,
+  requests: true,
+  sent: true,
+  received: true,
+} as const;
 
 /** The rules that hold from the moment they change. All others are built into a cell when it starts. */
 export const liveRules: ReadonlySet<PolicyFieldName> = new Set(
@@ -27,6 +35,11 @@ export const liveChangeSchema = z.strictObject({
       enabled: shape.enabled.nullable(),
       allowlist: shape.allowlist.nullable(),
       deny: shape.deny.nullable(),
+      connections: shape.connections.nullable(),
+      requests: shape.requests.nullable(),
+      // as text: what is kept of it is what was written
+      sent: netRules.sent.in.optional().nullable(),
+      received: netRules.received.in.optional().nullable(),
     })
     .describe("each rule as in a policy file; null: as it was before anybody changed it; absent: as it is"),
 });

@@ -14,6 +14,7 @@ test("every rule is listed once, in the order of the file", () => {
       "net.enabled",
       "net.allowlist",
       "net.deny",
+      ...["net.connections", "net.requests", "net.sent", "net.received"],
     ],
     ...[
       "proc.timeout",

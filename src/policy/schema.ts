@@ -81,6 +81,18 @@ const rules = {
       .array(hostPattern)
       .max(1024, "at most 1024 hosts")
       .describe("Hosts refused even when the allowlist names them."),
+    connections: z
+      .int("expected a whole number")
+      .min(1, "at least 1")
+      .max(1024, "at most 1024")
+      .describe("Connections to the proxy that are open at once."),
+    requests: z
+      .int("expected a whole number")
+      .min(1, "at least 1")
+      .max(10_000, "at most 10000")
+      .describe("Requests and tunnels per second in the long run; four times as many at once."),
+    sent: size.describe("What a cell may send in all."),
+    received: size.describe("What a cell may receive in all."),
   },
   proc: {
     timeout: duration.refine((ms) => ms <= longestTimeoutMs, "at most 24h").describe("Wall-clock limit of one run."),
@@ -176,6 +188,11 @@ const env = z
   .record(environmentName, environmentValue)
   .describe("Variables inside the cell. Nothing else of the host's environment enters.");
 
+const patchedNet = z
+  .strictObject(rules.net)
+  .partial()
+  .transform(({ sent, received, ...rest }) => ({ ...rest, sentBytes: sent, receivedBytes: received }));
+
 const patchedProc = z
   .strictObject(rules.proc)
   .partial()
@@ -204,7 +221,7 @@ export const overrideSchema = z.strictObject({
     .strictObject({ ...rules.fs, workspace: rules.fs.workspace.nullable(), deps: rules.fs.deps.nullable() })
     .partial()
     .optional(),
-  net: z.strictObject(rules.net).partial().optional(),
+  net: patchedNet.optional(),
   proc: patchedProc.optional(),
   env: env.optional(),
   session: patchedSession.optional(),
@@ -232,11 +249,17 @@ const fs = z.strictObject({
   load: rules.fs.load.default([]),
 });
 
-const net = z.strictObject({
-  enabled: rules.net.enabled.default(false),
-  allowlist: rules.net.allowlist.default([]),
-  deny: rules.net.deny.default([]),
-});
+const net = z
+  .strictObject({
+    enabled: rules.net.enabled.default(false),
+    allowlist: rules.net.allowlist.default([]),
+    deny: rules.net.deny.default([]),
+    connections: rules.net.connections.default(64),
+    requests: rules.net.requests.default(50),
+    sent: rules.net.sent.prefault("4GiB"),
+    received: rules.net.received.prefault("64GiB"),
+  })
+  .transform(({ sent, received, ...rest }) => ({ ...rest, sentBytes: sent, receivedBytes: received }));
 
 /** People write `timeout: 30s`; code reads `timeoutMs`. */
 const proc = z

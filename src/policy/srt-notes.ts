@@ -15,6 +15,7 @@ type Answer = (policy: Policy, paths: SrtPaths) => string | undefined;
 
 const noLimits: Answer = () =>
   "srt has no limits of its own: the runner inside holds these for each cell, and nothing holds the server itself";
+const noNetLimits: Answer = (policy, paths) => (policy.net.enabled ? noLimits(policy, paths) : undefined);
 const heldInside: Answer = () => "held by the server and its runner inside the wrap; srt does not know sessions";
 const wholeServer = "open to the whole server, not to one cell: srt does not know cells";
 
@@ -40,6 +41,10 @@ const answers: Record<RuleName, Answer> = {
     net.enabled ? "srt opens these hosts to the whole server, and only through its own proxy" : undefined,
   "net.allowlist": () => undefined,
   "net.deny": () => undefined,
+  "net.connections": noNetLimits,
+  "net.requests": noNetLimits,
+  "net.sent": noNetLimits,
+  "net.received": noNetLimits,
   "proc.timeout": noLimits,
   "proc.cpus": noLimits,
   "proc.memory": noLimits,

@@ -106,7 +106,7 @@ except (OSError, http.client.HTTPException) as error:
     while ((await client.call("GET", "/v1/sessions/s/files/begun")).status !== 200);
     const patched = await client.call("PATCH", "/v1/sessions/s/policy", { net: { deny: ["good.example"] } });
     expect(patched.json).toMatchObject({
-      net: { enabled: true, allowlist: hosts(), deny: ["good.example"] },
+      net: { enabled: true, allowlist: hosts(), deny: ["good.example"], connections: 64, sent: "4GiB" },
       changes: [{ rule: "net.deny", from: "none", to: "good.example", direction: "narrower" }],
     });
     const path = `/v1/sessions/s/runs/${started.json.run_id}?wait=10`;
@@ -121,6 +121,17 @@ except (OSError, http.client.HTTPException) as error:
     const wider = await client.call("PATCH", "/v1/sessions/s/policy", { net: { allowlist: ["evil.example"] } });
     expect([wider.status, wider.json.error.code]).toEqual([403, "override_refused"]);
     expect(wider.json.error.message).toContain("a caller may only narrow");
+    const less = await client.call("PATCH", "/v1/sessions/s/policy", { net: { sent: "1KiB" } });
+    expect(less.json).toMatchObject({ net: { sent: "1KiB" }, changes: [{ rule: "net.sent", to: "1KiB" }] });
+    const posted = `import urllib.request
+urllib.request.urlopen("http://other.example:${web.port}/echo", data=b"x" * 100_000).read()`;
+    const over = (await client.run("s", posted)).json;
+    expect([over.status, over.notes]).toEqual([
+      "error",
+      [expect.stringContaining("1KiB were sent, all that net.sent allows")],
+    ]);
+    const wrong = await client.call("PATCH", "/v1/sessions/s/policy", { net: { sent: "0GiB" } });
+    expect([wrong.status, wrong.json.error.code]).toEqual([400, "usage"]);
     const other = await client.call("PATCH", "/v1/sessions/s/policy", { proc: { memory: "4GiB" } });
     expect(other.status).toBe(400);
   });

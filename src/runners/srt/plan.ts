@@ -73,6 +73,10 @@ const answers: Record<RuleName, (policy: Policy) => Answer> = {
       : noNetwork,
   "net.allowlist": () => noNetwork,
   "net.deny": () => noNetwork,
+  "net.connections": () => noNetwork,
+  "net.requests": () => noNetwork,
+  "net.sent": () => noNetwork,
+  "net.received": () => noNetwork,
   "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
   "proc.cpus": ({ proc }) =>
     Number.isInteger(proc.cpus)

@@ -78,6 +78,10 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
       : noNetwork(facts),
   "net.allowlist": (_, facts) => noNetwork(facts),
   "net.deny": (_, facts) => noNetwork(facts),
+  "net.connections": (_, facts) => noNetwork(facts),
+  "net.requests": (_, facts) => noNetwork(facts),
+  "net.sent": (_, facts) => noNetwork(facts),
+  "net.received": (_, facts) => noNetwork(facts),
   "proc.timeout": () => ({
     by: "supervisor watchdog",
     how: "interrupt, and 0.5 s later the end of the interpreter's thread",

@@ -34,7 +34,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1" };
+const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1", "xn--bcher-kva.example": "127.0.0.1" };
 
 async function openProxy(rules: Partial<EgressRules>, more: { times?: Partial<EgressTimes>; resolve?: Resolve } = {}) {
   const events: EgressEvent[] = [];
@@ -346,8 +346,8 @@ describe("CONNECT", () => {
 describe("SOCKS", () => {
   const socksTo = (host: string, port: number) =>
     Buffer.concat([
-      Buffer.from([5, 1, 0, 5, 1, 0, 3, host.length]),
-      Buffer.from(host, "latin1"),
+      Buffer.from([5, 1, 0, 5, 1, 0, 3, Buffer.byteLength(host)]),
+      Buffer.from(host),
       Buffer.from([port >> 8, port & 255]),
     ]);
   const replies = (answer: string) => [...Buffer.from(answer, "latin1")].slice(0, 4);
@@ -361,6 +361,13 @@ describe("SOCKS", () => {
     const answer = Buffer.concat(await socket.toArray());
     expect([...answer.subarray(0, 4)]).toEqual([5, 0, 5, 0]);
     expect(answer.subarray(12).toString()).toBe("hello");
+  });
+
+  test("reaches an international name, which is its punycode everywhere behind the door", async () => {
+    const port = await listening(createServer((socket) => socket.end("hello")));
+    const { exchange, events } = await openProxy({ allowlist: [`xn--bcher-kva.example:${port}`] });
+    expect(await exchange(socksTo("bücher.example", port))).toMatch(/hello$/);
+    expect(events[0]).toMatchObject({ type: "allowed", host: "xn--bcher-kva.example" });
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { builtinDeny } from "./builtin-deny.ts";
+import { showHostPattern } from "./host-pattern.ts";
 import type { Policy, PolicyInput } from "./schema.ts";
 import { formatDuration, formatSize } from "./units.ts";
 
@@ -22,8 +23,8 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "fs.deny": ({ fs }) => [`built-in (${builtinDeny.length})`, ...fs.deny].join(", "),
   "fs.load": ({ fs }) => list(fs.load),
   "net.enabled": ({ net }) => String(net.enabled),
-  "net.allowlist": ({ net }) => list(net.allowlist),
-  "net.deny": ({ net }) => list(net.deny),
+  "net.allowlist": ({ net }) => list(net.allowlist.map(showHostPattern)),
+  "net.deny": ({ net }) => list(net.deny.map(showHostPattern)),
   "net.connections": ({ net }) => String(net.connections),
   "net.requests": ({ net }) => String(net.requests),
   "net.sent": ({ net }) => formatSize(net.sentBytes),

@@ -125,6 +125,7 @@ const socks: [string, Verdict, string][] = [
   ["gıt.example:22", "not_named", "a letter that looks like another"],
   ["git.eхample:22", "not_named", "a letter of another script"],
   ["\uff47it.example:22", "malformed", "a wide letter"],
+  ["wor\u212a.example:22", "malformed", "the Kelvin sign, which some take for a k"],
   ["b\ufffdcher.example:22", "malformed", "bytes that are not UTF-8"],
   ["①②⑦.0.0.1:22", "malformed", "circled digits"],
   ["good.example:443", "socks_needs_port", "a port that no rule names"],
@@ -233,7 +234,7 @@ function verdictOn(via: "http" | "connect", text: string): Verdict {
 function row(kind: string, text: string, verdict: string, what: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 24)}…` : text;
   // what nobody would see, or could tell from another letter, is written out
-  const unseen = /\p{M}|[\u00ad\u0400-\u04ff\u3002\uff47\ufffd]/gu;
+  const unseen = /\p{M}|[\u00ad\u0400-\u04ff\u212a\u3002\uff47\ufffd]/gu;
   const escaped = JSON.stringify(shown)
     .slice(1, -1)
     .replace(unseen, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);

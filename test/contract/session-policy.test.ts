@@ -88,6 +88,18 @@ status`;
     expect((await runIn(second, status("good.example"))).result).toContain("not in net.allowlist");
   });
 
+  test("is nothing of a session that waited in a pool, which follows its operator's policy all the same", async () => {
+    const policy = { net: { enabled: true, allowlist: hosts() }, session: { pool: 1 } };
+    const manager = await openManager(stateDir, policy, { egress });
+    managers.push(manager);
+    await manager.poolFilled();
+    await manager.reloadPolicy({ ...manager.policy, net: { ...manager.policy.net, deny: ["good.example"] } });
+    const session = await manager.getOrCreate();
+    expect(manager.poolStatistics.hits).toBe(1);
+    expect((await runIn(session, status("good.example"))).result).toBe(denied);
+    expect(session.record.asked).toBeUndefined();
+  });
+
   test("is changed over HTTP within the service's policy, and cuts what goes on", async () => {
     const policy = { proc: { timeout: "20s" }, net: { enabled: true, allowlist: hosts() } } as const;
     await using service = await TestService.open({ runners: [processRunner()], policy, egress });

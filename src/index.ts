@@ -7,8 +7,9 @@ export type { Language, RunError, RunState, RunStatus, Variable } from "./kernel
 export type { ValuePreview } from "./kernel/value-preview.ts";
 export { CodecellError, type CodecellErrorCode } from "./lib/errors.ts";
 export type { Logger } from "./lib/logger.ts";
+export type { LiveChange } from "./policy/live-rules.ts";
 export { loadPolicy } from "./policy/load-policy.ts";
-export { mergePolicy } from "./policy/merge.ts";
+export { type Authority, mergePolicy, type PolicyChange } from "./policy/merge.ts";
 export { parsePolicy } from "./policy/parse-policy.ts";
 export type { Policy, PolicyInput, RunnerName } from "./policy/schema.ts";
 export type { EnforcedRule, EnforcementPlan, EnforcementReceipt, RefusedRule } from "./runners/receipt.ts";
@@ -20,6 +21,7 @@ export type { ManagedSession } from "./sessions/managed-session.ts";
 export { type ManagerOptions, SessionManager } from "./sessions/manager.ts";
 export { builtInRunners, type OpenOptions, openCodecell } from "./sessions/open.ts";
 export { openAudit } from "./sessions/open-audit.ts";
+export type { PolicyReload } from "./sessions/reloaded-policy.ts";
 export type { DisplayEvent, RunEvent, RunOptions, RunResult } from "./sessions/run.ts";
 export { Run } from "./sessions/run.ts";
 export { RunRegistry } from "./sessions/run-registry.ts";

@@ -6,7 +6,15 @@ import { parsePair } from "./target.ts";
 
 const rules: EgressRules = {
   enabled: true,
-  allowlist: ["good.example", "*.wide.example", "git.example:22", "*.googleapis.com", "*.com", "api.mistral.ai"],
+  allowlist: [
+    "good.example",
+    "*.wide.example",
+    "git.example:22",
+    "*.googleapis.com",
+    "*.com",
+    "api.mistral.ai",
+    "xn--bcher-kva.example:22",
+  ],
   deny: ["bad.wide.example", "*.worse.wide.example", "shut.wide.example:443"],
 };
 
@@ -58,7 +66,7 @@ const connects: [string, Verdict, string][] = [
   ["good。example:443", "malformed", "an ideographic full stop"],
   ["ſ.wide.example:443", "malformed", "a letter that IDNA turns into s"],
   ["go\u00adod.example:443", "malformed", "a soft hyphen, which IDNA drops"],
-  ["bücher.wide.example:443", "malformed", "IDN: the client writes punycode"],
+  ["bücher.wide.example:443", "malformed", "IDN: HTTP carries ASCII, the client writes punycode"],
   ["good..example:443", "malformed", "an empty label"],
   ["good.example..:443", "malformed", "two dots at the end"],
   ["-a.wide.example:443", "malformed", "a label that begins with a hyphen"],
@@ -103,6 +111,27 @@ const urls: [string, Verdict, string][] = [
   ["http://good.example:8080/", "port_not_named", "an odd port"],
   ["http://169.254.169.254/latest/meta-data/", "malformed", "the metadata service"],
   ["http://[fd00:ec2::254]/", "malformed", "the metadata service over IPv6"],
+];
+
+const socks: [string, Verdict, string][] = [
+  ["git.example:22", "allowed", "a port that a rule names"],
+  ["bücher.example:22", "allowed", "IDN, which SOCKS can carry"],
+  ["BÜCHER.example.:22", "allowed", "IDN in another case, with the root's dot"],
+  ["xn--bcher-kva.example:22", "allowed", "the same in punycode"],
+  ["bu\u0308cher.example:22", "malformed", "IDN in parts that look like one letter"],
+  ["b\u00fccher.example\u3002:22", "malformed", "an ideographic full stop"],
+  ["git.exam\u00adple:22", "malformed", "a soft hyphen, which IDNA drops"],
+  ["git.example\u0000.bücher.example:22", "malformed", "NUL before an IDN"],
+  ["gıt.example:22", "not_named", "a letter that looks like another"],
+  ["git.eхample:22", "not_named", "a letter of another script"],
+  ["\uff47it.example:22", "malformed", "a wide letter"],
+  ["wor\u212a.example:22", "malformed", "the Kelvin sign, which some take for a k"],
+  ["b\ufffdcher.example:22", "malformed", "bytes that are not UTF-8"],
+  ["①②⑦.0.0.1:22", "malformed", "circled digits"],
+  ["good.example:443", "socks_needs_port", "a port that no rule names"],
+  ["evil.example\u0000.good.example:22", "malformed", "NUL, where resolvers stop"],
+  ["127.0.0.1:22", "malformed", "an address"],
+  ["git.example:0", "malformed", "port 0"],
 ];
 
 const addresses: [string, "open" | "closed", string][] = [
@@ -158,14 +187,9 @@ describe("an address", () => {
 });
 
 describe("a SOCKS request", () => {
-  test.each<[string, number, Verdict]>([
-    ["git.example", 22, "allowed"],
-    ["good.example", 443, "socks_needs_port"],
-    ["evil.example\0.good.example", 22, "malformed"],
-    ["127.0.0.1", 22, "malformed"],
-    ["git.example", 0, "malformed"],
-  ])("for %j and port %i is %s", (host, port, expected) => {
-    const parsed = parsePair(host, port);
+  test.each(socks)("for %j is %s (%s)", (text, expected) => {
+    const [, host = "", port] = /^(.*):(\d+)$/s.exec(text) ?? [];
+    const parsed = parsePair(host, Number(port));
     const verdict = parsed.ok ? decide({ ...parsed.target, via: "socks" }, rules) : undefined;
     expect(verdict === undefined ? "malformed" : verdict.allow ? "allowed" : verdict.code).toBe(expected);
   });
@@ -195,6 +219,7 @@ test("the table in docs/network.md is this one", () => {
   const rows = [
     ...connects.map(([text, verdict, what]) => row("CONNECT", text, verdict, what)),
     ...urls.map(([text, verdict, what]) => row("http", text, verdict, what)),
+    ...socks.map(([text, verdict, what]) => row("SOCKS", text, verdict, what)),
     ...addresses.map(([text, verdict, what]) => row("address", text, verdict, what)),
   ];
   const missing = rows.filter((one) => !page.includes(one));
@@ -208,6 +233,10 @@ function verdictOn(via: "http" | "connect", text: string): Verdict {
 
 function row(kind: string, text: string, verdict: string, what: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 24)}…` : text;
-  const escaped = JSON.stringify(shown).slice(1, -1).replaceAll("\u00ad", "\\u00ad");
+  // what nobody would see, or could tell from another letter, is written out
+  const unseen = /\p{M}|[\u00ad\u0400-\u04ff\u212a\u3002\uff47\ufffd]/gu;
+  const escaped = JSON.stringify(shown)
+    .slice(1, -1)
+    .replace(unseen, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return `| ${kind} | \`${escaped}\` | ${verdict} | ${what} |`;
 }

@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Exchange } from "./exchange.ts";
-import { answerHeaders } from "./forward-head.ts";
+import { answerHeaders, headBytes } from "./forward-head.ts";
 import type { SecretHider } from "./hide-secrets.ts";
 import type { RequestParts } from "./place-secrets.ts";
 import { isReadable } from "./prepare-request.ts";
@@ -94,6 +94,7 @@ function passAnswer(
     fail(`${host} answered with header fields that cannot be passed on`);
     return;
   }
+  exchange.received(headBytes(response.rawHeaders));
   response.on("data", (bytes: Buffer) => exchange.received(bytes.length));
   response.on("error", () => answer.destroy());
   response.on("aborted", () => answer.destroy());

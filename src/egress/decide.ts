@@ -1,10 +1,12 @@
 import type { Policy } from "../policy/schema.ts";
+import type { EgressQuota } from "./limits.ts";
 import { isModelHost } from "./model-hosts.ts";
 import { type ParsedTarget, parseAuthority, parseForwardUrl, type Target } from "./target.ts";
 
-/** The part of a policy that decides about hosts. */
+/** The part of a policy that decides about hosts and requests, and how much of them one session gets. */
 export type EgressRules = Pick<Policy["net"], "enabled" | "allowlist" | "deny"> &
-  Partial<Pick<Policy["net"], "inspect" | "rules" | "secrets">>;
+  Partial<Pick<Policy["net"], "inspect" | "rules" | "secrets">> &
+  Partial<EgressQuota>;
 
 /** How a client asked; `https` is a request in a tunnel whose TLS the proxy opened. */
 export type Via = "http" | "https" | "connect" | "socks";

@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from "../lib/logger.ts";
 import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
 import type { EgressRules } from "./decide.ts";
 import type { OnEgressEvent } from "./events.ts";
-import type { EgressLimits } from "./limits.ts";
+import type { EgressTimes } from "./limits.ts";
 import { fromProxy, type ToProxy } from "./process-messages.ts";
 import { proxyEntry } from "./proxy-entry.ts";
 import { SessionEgress } from "./session-egress.ts";
@@ -17,7 +17,7 @@ import { noKeys, type SessionKeys } from "./session-keys.ts";
 export interface EgressOptions {
   readonly logger?: Logger;
   readonly runtimeDir?: string;
-  readonly limits?: Partial<EgressLimits>;
+  readonly times?: Partial<EgressTimes>;
   /**
    * Addresses of names, instead of what name servers say; the address rules do not ask about them. For tests, and for
    * programs that embed codecell: no policy reaches this.
@@ -35,6 +35,7 @@ interface Child {
 type Answer = (error?: CodecellError) => void;
 
 const answerMs = 10_000;
+const updateMs = 3_000;
 const flags = ["--no-addons", "--disallow-code-generation-from-strings", "--max-old-space-size=512"];
 
 /** The proxy's process: started with the first session that has a network, and again when it died. */
@@ -59,7 +60,7 @@ export class EgressProcess implements AsyncDisposable {
     const number = ++this.#sessionCount;
     const link = {
       open: (current: EgressRules) => this.#open(number, current, keys),
-      update: (current: EgressRules) => this.#send({ t: "update", session: number, rules: current }),
+      update: (current: EgressRules) => this.#update(number, current),
       flush: () => this.#flush(number),
       close: () => {
         this.#sessions.delete(number);
@@ -99,16 +100,40 @@ export class EgressProcess implements AsyncDisposable {
 
   async #flush(session: number): Promise<void> {
     if (this.#child === undefined) return;
+    await this.#flushed(session, answerMs).catch(() => {});
+  }
+
+  /** A proxy that does not say that it has the rules is ended, with all it carries: the next one starts with them. */
+  async #update(session: number, rules: EgressRules): Promise<void> {
+    const child = await this.#child?.catch(() => undefined);
+    if (!child || hasExited(child.process)) return;
+    await this.#send({ t: "update", session, rules });
+    try {
+      await this.#flushed(session, updateMs);
+    } catch {
+      if (hasExited(child.process)) return;
+      const exit = once(child.process, "exit");
+      child.process.kill("SIGKILL");
+      await exit;
+    }
+  }
+
+  async #flushed(session: number, withinMs: number): Promise<void> {
     const flush = ++this.#flushCount;
-    await this.#exchange(this.#flushing, flush, { t: "flush", session, flush }).catch(() => {});
+    await this.#exchange(this.#flushing, flush, { t: "flush", session, flush }, withinMs);
   }
 
   /** Sends a message and waits for the answer that carries its number. */
-  async #exchange(waiting: Map<number, Answer>, number: number, message: ToProxy): Promise<void> {
+  async #exchange(
+    waiting: Map<number, Answer>,
+    number: number,
+    message: ToProxy,
+    withinMs: number = answerMs,
+  ): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const answered = new Promise<void>((settle, reject) => {
       waiting.set(number, (error) => (error ? reject(error) : settle()));
-      timer = setTimeout(() => reject(new CodecellError("internal", "the egress proxy does not answer")), answerMs);
+      timer = setTimeout(() => reject(new CodecellError("internal", "the egress proxy does not answer")), withinMs);
     });
     try {
       await Promise.all([answered, this.#send(message)]);
@@ -142,8 +167,8 @@ export class EgressProcess implements AsyncDisposable {
     child.on("error", () => {});
     child.unref(); // a program that has nothing else to do may end; the process notices and follows
     child.channel?.unref();
-    const { fixedAddresses = {}, limits = {}, authorities = [] } = this.#options;
-    child.send({ t: "configure", settings: { directory, fixedAddresses, limits, authorities } } satisfies ToProxy);
+    const { fixedAddresses = {}, times = {}, authorities = [] } = this.#options;
+    child.send({ t: "configure", settings: { directory, fixedAddresses, times, authorities } } satisfies ToProxy);
     return { process: child, directory };
   }
 

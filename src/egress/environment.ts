@@ -18,4 +18,5 @@ export const egressEnvironment: Readonly<Record<string, string>> = {
   NODE_USE_ENV_PROXY: "1",
   PIP_RETRIES: "1", // five tries with pauses make eight seconds of one refusal
   PIP_DISABLE_PIP_VERSION_CHECK: "1",
+  npm_config_update_notifier: "false", // a cell has no memory: npm would ask for news of itself each time
 };

@@ -8,6 +8,8 @@ export class Exchange {
   receivedBytes = 0;
   /** what `report` told last */
   reportedBytes = 0;
+  /** its client was held to TLS, and to the name of the host in it */
+  isHeldToTls = false;
   /** a connection to the server exists, and the record says so */
   isConnected = false;
   readonly #onBytes: (exchange: Exchange) => void;

@@ -90,6 +90,11 @@ function names(text: string, target: Target, defaultPort: number): boolean {
   return parsed.ok && parsed.target.host === target.host && parsed.target.port === target.port;
 }
 
+/** Bytes of header fields, about as they are on the wire. */
+export function headBytes(rawHeaders: readonly string[]): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
+}
+
 function pairs(rawHeaders: readonly string[]): { name: string; value: string }[] {
   return Array.from({ length: Math.floor(rawHeaders.length / 2) }, (_, index) => ({
     name: (rawHeaders[2 * index] ?? "").toLowerCase(),

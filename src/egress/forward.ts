@@ -4,7 +4,7 @@ import { carryRequest } from "./carry-request.ts";
 import { type Denial, deny, malformed, type Permission } from "./decide.ts";
 import { printable } from "./events.ts";
 import type { Exchange } from "./exchange.ts";
-import { readForwardHead } from "./forward-head.ts";
+import { headBytes, readForwardHead } from "./forward-head.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 import { reasonPhrase, refusalBody } from "./refusal-text.ts";
@@ -37,6 +37,7 @@ export async function forwardRequest(
   }
   const send = async (kept: Socket | undefined): Promise<void> => {
     const exchange = context.begin(asked);
+    exchange.sent(url.length + headBytes(rawHeaders)); // data leaves in a head as well as in a body
     if (kept) context.resume(exchange, verdict);
     const reached = kept ? { socket: kept } : await reach(exchange, verdict, context, tunnel);
     if ("status" in reached) return refuse(request, answer, reached.status, reached);

@@ -49,7 +49,7 @@ function isNumeric(last: string): boolean {
 export const hostProblemText: Readonly<Record<HostProblem, string>> = {
   empty: "there is no host in the request",
   userinfo: "a host with user information before it is not accepted",
-  not_ascii: "the host is not ASCII",
+  not_ascii: "the host is not ASCII, and no single name: send it in punycode",
   bad_character: "the host has a character that no host name has",
   bad_label: "a part of the host name is empty, too long, or begins or ends with a hyphen",
   too_long: "the host name is longer than 253 characters",

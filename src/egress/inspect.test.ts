@@ -148,6 +148,30 @@ describe("a tunnel to an inspected host", () => {
     expect(events.filter(({ type }) => type === "allowed")).toHaveLength(16);
   });
 
+  test("goes on when the rules change and still allow it, on a kept connection too", async () => {
+    let finish = () => {};
+    const { port } = await origin((request, answer) => {
+      if (request.url === "/short") return void answer.end("here");
+      answer.write("begun");
+      finish = () => answer.end("finished");
+    });
+    const rules = { enabled: true, allowlist: [`good.example:${port}`], deny: [], inspect: ["good.example"] };
+    const { secure, proxy } = await openProxy(rules);
+    const secured = await secure(port);
+    for (const [path, awaited] of [
+      ["/short", "here"],
+      ["/long", "begun"],
+    ] as const) {
+      secured.write(`GET ${path} HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+      let received = "";
+      while (!received.includes(awaited)) received += (await once(secured, "data"))[0];
+    }
+    proxy.update(rules);
+    finish();
+    let rest = "";
+    while (!rest.includes("finished")) rest += (await once(secured, "data"))[0];
+  });
+
   test("asks again over a new connection when the server has closed the kept one, and posts nothing twice", async () => {
     let answered = 0;
     const { port, seen } = await origin((request, answer) => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EgressRules } from "./decide.ts";
-import type { EgressLimits } from "./limits.ts";
+import type { EgressTimes } from "./limits.ts";
 import type { SessionKeys } from "./session-keys.ts";
 
 /** How the proxy's process is set up; by the program that starts it and by nothing that a policy can say. */
@@ -8,7 +8,7 @@ export interface ProxySettings {
   /** private directory for the sessions' sockets */
   readonly directory: string;
   readonly fixedAddresses: Readonly<Record<string, string>>;
-  readonly limits: Partial<EgressLimits>;
+  readonly times: Partial<EgressTimes>;
   /** more authorities that vouch for servers whose TLS is opened, in PEM */
   readonly authorities: readonly string[];
 }

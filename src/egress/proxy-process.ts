@@ -21,7 +21,7 @@ interface Session {
 }
 
 const sessions = new Map<number, Session>();
-let settings: ProxySettings = { directory: "", fixedAddresses: {}, limits: {}, authorities: [] };
+let settings: ProxySettings = { directory: "", fixedAddresses: {}, times: {}, authorities: [] };
 let trust: Promise<SecureContext> | undefined;
 
 process.on("disconnect", () => {
@@ -56,7 +56,7 @@ function receive(message: ToProxy): void {
 function open(session: number, rules: EgressRules, keys: SessionKeys): void {
   const proxy = new EgressProxy({
     ...{ rules, keys, trust: upstreamTrust },
-    limits: settings.limits,
+    times: settings.times,
     resolve: withFixedAddresses(settings.fixedAddresses, resolveOnHost),
     onEvent: (event) => tell({ t: "event", session, event }),
   });

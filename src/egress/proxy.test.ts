@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { clientHello, inRecordsOf } from "../../test/support/client-hello.ts";
 import type { EgressRules } from "./decide.ts";
 import type { EgressEvent } from "./events.ts";
-import type { EgressLimits } from "./limits.ts";
+import type { EgressTimes } from "./limits.ts";
 import { EgressProxy } from "./proxy.ts";
 import { type Resolve, withFixedAddresses } from "./resolver.ts";
 
@@ -34,19 +34,16 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1" };
+const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1", "xn--bcher-kva.example": "127.0.0.1" };
 
-async function openProxy(
-  rules: Partial<EgressRules>,
-  more: { limits?: Partial<EgressLimits>; resolve?: Resolve } = {},
-) {
+async function openProxy(rules: Partial<EgressRules>, more: { times?: Partial<EgressTimes>; resolve?: Resolve } = {}) {
   const events: EgressEvent[] = [];
   const nobody: Resolve = async () => [];
   const proxy = new EgressProxy({
     rules: { enabled: true, allowlist: [], deny: [], ...rules },
     onEvent: (event) => events.push(event),
     resolve: more.resolve ?? withFixedAddresses(fixed, nobody),
-    ...(more.limits ? { limits: more.limits } : {}),
+    ...(more.times ? { times: more.times } : {}),
   });
   proxies.push(proxy);
   const port = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
@@ -106,7 +103,7 @@ describe("plain HTTP", () => {
     expect(answer).toContain(`POST good.example:${port}/a?b body`);
     expect(events[0]).toMatchObject({ type: "allowed", host: "good.example", port, rule: `good.example:${port}` });
     await waitUntil(() => events.some(({ type }) => type === "closed"));
-    expect(events.at(-1)).toMatchObject({ type: "closed", sentBytes: 4 });
+    expect(events.at(-1)).toMatchObject({ type: "closed" });
   });
 
   test("to another host is refused in words, in the status line and the body", async () => {
@@ -281,34 +278,76 @@ describe("CONNECT", () => {
     await upstream.waitFor(10);
   });
 
+  /** A name server that answers when it is told to. */
+  function slowResolver() {
+    const asked = new EventEmitter();
+    const resolve: Resolve = async () => {
+      setImmediate(() => asked.emit("asked"));
+      await once(asked, "answer");
+      return [{ address: "127.0.0.1", isFixed: true }];
+    };
+    return { resolve, asked };
+  }
+
+  test("what is still on its way to a server ends with the rule that allowed it, and says why", async () => {
+    const { resolve, asked } = slowResolver();
+    const { client, exchange, proxy, events } = await openProxy({ allowlist: ["good.example"] }, { resolve });
+    const tunnel = client();
+    tunnel.write(connectTo(443));
+    await once(asked, "asked");
+    const plain = exchange("GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n");
+    await once(asked, "asked");
+    proxy.update({ enabled: true, allowlist: [], deny: [] });
+    await hungUp(tunnel);
+    asked.emit("answer");
+    expect(await plain).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is not in net\.allowlist/);
+    expect(events.map(({ type }) => type)).toEqual(["denied", "denied"]);
+  });
+
+  test("a tunnel that nobody held to TLS is cut when the rules want TLS", async () => {
+    const { resolve, asked } = slowResolver();
+    const { client, proxy, events } = await openProxy({ allowlist: ["good.example:80"] }, { resolve });
+    const tunnel = client();
+    tunnel.write(connectTo(80));
+    await once(asked, "asked");
+    proxy.update({ enabled: true, allowlist: ["good.example"], deny: [] });
+    await hungUp(tunnel);
+    expect(events).toMatchObject([{ type: "denied", code: "needs_tls" }]);
+  });
+
   test("a tunnel on which nothing moves is ended", async () => {
     const upstream = await sink();
     const allowlist = [`good.example:${upstream.port}`];
-    const { client, events } = await openProxy({ allowlist }, { limits: { idleMs: 30 } });
+    const { client, events } = await openProxy({ allowlist }, { times: { idleMs: 30 } });
     const socket = client();
     socket.write(connectTo(upstream.port));
     await hungUp(socket);
     expect(events.at(-1)).toMatchObject({ type: "closed", failure: "nothing moved for too long" });
   });
 
-  test("a session that has sent what it may is cut, and asks in vain", async () => {
-    const upstream = await sink();
-    const allowlist = [`good.example:${upstream.port}`];
-    const { client, exchange } = await openProxy({ allowlist }, { limits: { sentBytes: 1000 } });
+  test.each([
+    ["sent", { sentBytes: 1024 }, "1KiB were sent, all that net.sent allows"],
+    ["received", { receivedBytes: 1024 }, "1KiB were received, all that net.received allows"],
+  ])("a session that has %s what it may is cut, and asks in vain", async (_, quota, reason) => {
+    const port = await listening(createServer((socket) => socket.on("error", () => {}).pipe(socket)));
+    const { client, exchange, events } = await openProxy({ allowlist: [`good.example:${port}`], ...quota });
     const socket = client();
-    socket.write(connectTo(upstream.port));
+    socket.write(connectTo(port));
     await once(socket, "data");
     socket.write(Buffer.alloc(2000));
     await hungUp(socket);
-    expect(await exchange(connectTo(upstream.port))).toMatch(/^HTTP\/1\.1 429 codecell: the session has used up/);
+    const answer = await exchange(connectTo(port));
+    expect(answer.split("\r\n")[0]).toBe(`HTTP/1.1 429 codecell: ${reason}`);
+    expect(answer).toContain("in the policy");
+    expect(events).toContainEqual(expect.objectContaining({ type: "denied", code: "limit", reason }));
   });
 });
 
 describe("SOCKS", () => {
   const socksTo = (host: string, port: number) =>
     Buffer.concat([
-      Buffer.from([5, 1, 0, 5, 1, 0, 3, host.length]),
-      Buffer.from(host, "latin1"),
+      Buffer.from([5, 1, 0, 5, 1, 0, 3, Buffer.byteLength(host)]),
+      Buffer.from(host),
       Buffer.from([port >> 8, port & 255]),
     ]);
   const replies = (answer: string) => [...Buffer.from(answer, "latin1")].slice(0, 4);
@@ -324,6 +363,13 @@ describe("SOCKS", () => {
     expect(answer.subarray(12).toString()).toBe("hello");
   });
 
+  test("reaches an international name, which is its punycode everywhere behind the door", async () => {
+    const port = await listening(createServer((socket) => socket.end("hello")));
+    const { exchange, events } = await openProxy({ allowlist: [`xn--bcher-kva.example:${port}`] });
+    expect(await exchange(socksTo("bücher.example", port))).toMatch(/hello$/);
+    expect(events[0]).toMatchObject({ type: "allowed", host: "xn--bcher-kva.example" });
+  });
+
   test.each([
     ["a NUL in the name", "evil.example\0.good.example", 22],
     ["an address in a name's place", "127.0.0.1", 22],
@@ -337,22 +383,63 @@ describe("SOCKS", () => {
 
 describe("limits", () => {
   test("connections beyond the limit are told so", async () => {
-    const { client, exchange } = await openProxy({}, { limits: { connections: 1 } });
+    const { client, exchange } = await openProxy({ connections: 1 });
     await once(client(), "connect");
-    expect(await exchange("x")).toMatch(/^HTTP\/1\.1 503 codecell: 1 connections are open already/);
+    expect(await exchange("x")).toMatch(
+      /^HTTP\/1\.1 503 codecell: 1 connections are open, all that net\.connections allows\r\n/,
+    );
   });
 
   test("requests beyond the rate are told so, and recorded once", async () => {
-    const { exchange, events } = await openProxy({}, { limits: { burst: 1, requestsPerSecond: 0.001 } });
+    const { exchange, events } = await openProxy({ requests: 1 });
     const head = "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n";
-    expect(await exchange(head)).toMatch(/^HTTP\/1\.1 403/);
-    expect(await exchange(head)).toMatch(/^HTTP\/1\.1 429 codecell: too many requests/);
+    for (let burst = 0; burst < 4; burst++) expect(await exchange(head)).toMatch(/^HTTP\/1\.1 403/);
+    expect(await exchange(head)).toMatch(
+      /^HTTP\/1\.1 429 codecell: there are more requests than net\.requests allows, 1 a second\r\n/,
+    );
     expect(await exchange(head)).toMatch(/^HTTP\/1\.1 429/);
     expect(events.filter((event) => event.type === "denied" && event.code === "limit")).toHaveLength(1);
   });
 
+  test("a head counts as what it is: data that leaves, and data that comes", async () => {
+    const { port } = await mirror();
+    const { exchange, events } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const field = `X: ${"a".repeat(5000)}`;
+    const host = `good.example:${port}`;
+    await exchange(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n${field}\r\nConnection: close\r\n\r\n`);
+    await waitUntil(() => events.some(({ type }) => type === "closed"));
+    const closed = events.find((event) => event.type === "closed");
+    const { sentBytes = 0, receivedBytes = 0 } = closed?.type === "closed" ? closed : {};
+    expect(sentBytes).toBeGreaterThan(5000);
+    expect(receivedBytes).toBeGreaterThan("GET good.example:65535/ ".length + 20);
+  });
+
+  test("limits that change hold at once: what is over them is closed, the youngest first", async () => {
+    const upstream = await sink();
+    const rules = { enabled: true, allowlist: [`good.example:${upstream.port}`], deny: [] };
+    const { client, proxy, exchange, events } = await openProxy(rules);
+    const connectHead = `CONNECT good.example:${upstream.port} HTTP/1.1\r\nHost: good.example\r\n\r\n`;
+    const [first, second] = [client(), client()];
+    for (const socket of [first, second]) {
+      socket.write(connectHead);
+      await once(socket, "data");
+    }
+    proxy.update({ ...rules, connections: 1 });
+    await hungUp(second);
+    const reason = "net.connections allows no more than 1 now";
+    expect(events).toContainEqual(expect.objectContaining({ type: "denied", code: "limit", reason }));
+    first.write("still here");
+    await upstream.waitFor(10);
+    proxy.update({ ...rules, sentBytes: 5 });
+    await hungUp(first);
+    proxy.update({ ...rules, requests: 1 });
+    for (let burst = 0; burst < 4; burst++)
+      await exchange("CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    expect(await exchange(connectHead)).toMatch(/^HTTP\/1\.1 429 codecell: there are more requests/);
+  });
+
   test("a client that sends no request loses its place", async () => {
-    const { client } = await openProxy({}, { limits: { headMs: 30 } });
+    const { client } = await openProxy({}, { times: { headMs: 30 } });
     const socket = client();
     socket.write("GET http://");
     await hungUp(socket);

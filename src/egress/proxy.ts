@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
+import { formatSize } from "../policy/units.ts";
 import { connectRequest } from "./connect.ts";
 import { type Denial, deny, type EgressRequest, type EgressRules, malformed, type Permission } from "./decide.ts";
 import { type Dialled, dial } from "./dial.ts";
@@ -10,7 +11,7 @@ import { forwardRequest } from "./forward.ts";
 import { maxHeadBytes } from "./forward-head.ts";
 import { Inspector } from "./inspector.ts";
 import { judge, judgeOngoing } from "./judge-tunnel.ts";
-import { defaultLimits, type EgressLimits } from "./limits.ts";
+import { defaultTimes, type EgressLimits, type EgressTimes, quotaOf } from "./limits.ts";
 import type { OpenTls, ProxyContext } from "./proxy-context.ts";
 import { rawRefusal } from "./refusal-text.ts";
 import { RequestRate } from "./request-rate.ts";
@@ -24,7 +25,7 @@ export interface EgressProxyOptions {
   readonly rules: EgressRules;
   readonly onEvent: OnEgressEvent;
   readonly resolve?: Resolve;
-  readonly limits?: Partial<EgressLimits>;
+  readonly times?: Partial<EgressTimes>;
   readonly keys?: SessionKeys;
   /** authorities of servers whose TLS is opened; Node's own unless told */
   readonly trust?: () => Promise<SecureContext>;
@@ -39,10 +40,10 @@ interface Client {
 
 /** The proxy of one session: takes connections, wherever they come from, and lets out what the rules allow. */
 export class EgressProxy implements ProxyContext {
-  readonly limits: EgressLimits;
   readonly keys: SessionKeys;
   readonly openTls: OpenTls | undefined;
   readonly trust: () => Promise<SecureContext>;
+  #limits: EgressLimits;
   readonly #onEvent: OnEgressEvent;
   readonly #resolve: Resolve;
   readonly #rate: RequestRate;
@@ -56,12 +57,12 @@ export class EgressProxy implements ProxyContext {
   #limitToldAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: EgressProxyOptions) {
-    this.limits = { ...defaultLimits, ...options.limits };
+    this.#limits = { ...defaultTimes, ...options.times, ...quotaOf(options.rules) };
     this.#rules = options.rules;
     this.#onEvent = options.onEvent;
     this.#resolve = options.resolve ?? resolveOnHost;
-    this.#rate = new RequestRate(this.limits);
-    this.#tellRate = new RequestRate({ requestsPerSecond: 20, burst: 500 });
+    this.#rate = new RequestRate(this.limits.requests);
+    this.#tellRate = new RequestRate(20, 500);
     this.#server = this.#makeServer();
     this.keys = options.keys ?? noKeys;
     this.trust = options.trust ?? (async () => createSecureContext());
@@ -73,11 +74,19 @@ export class EgressProxy implements ProxyContext {
     return this.#rules;
   }
 
+  get limits(): EgressLimits {
+    return this.#limits;
+  }
+
   /** Serves one client. */
   accept(client: Duplex): void {
     client.on("error", () => {}); // without a listener, a client that resets would end the process
-    if (this.#clients.size >= this.limits.connections) {
-      const denial = this.#limit(`${this.limits.connections} connections are open already`);
+    const { connections } = this.limits;
+    if (this.#clients.size >= connections) {
+      const denial = this.#limit(
+        `${connections} connections are open, all that net.connections allows`,
+        "net.connections",
+      );
       sayGoodbye(client, rawRefusal(503, denial));
       return;
     }
@@ -104,12 +113,20 @@ export class EgressProxy implements ProxyContext {
   /** Puts other rules in force: what they do not allow ends now. */
   update(rules: EgressRules): void {
     this.#rules = rules;
+    this.#limits = { ...this.#limits, ...quotaOf(rules) };
     for (const exchange of [...this.#exchanges]) {
-      const verdict = judgeOngoing(exchange.request, rules);
-      if (verdict.allow) continue;
-      this.refuse(exchange.request, verdict);
-      exchange.cut(verdict.reason);
+      const denial = this.#denialNow(exchange);
+      if (!denial) continue;
+      this.refuse(exchange.request, denial);
+      exchange.cut(denial.reason);
     }
+    const { requests, connections } = this.limits;
+    this.#rate.change(requests);
+    this.#count();
+    // the youngest go first: what has been at it for long keeps its place
+    const surplus = [...this.#clients.keys()].slice(connections);
+    if (surplus.length > 0) this.#limit(`net.connections allows no more than ${connections} now`, "net.connections");
+    for (const client of surplus) client.destroy();
   }
 
   /** Tells about bytes since the last report. */
@@ -128,10 +145,16 @@ export class EgressProxy implements ProxyContext {
   }
 
   ask(request: EgressRequest): Permission | Denial {
-    if (!this.#rate.take()) return this.#limit("too many requests", request);
-    const { sentBytes, receivedBytes } = this.limits;
-    if (this.#total.sentBytes >= sentBytes || this.#total.receivedBytes >= receivedBytes)
-      return this.#limit("the session has used up what it may send or receive", request);
+    const { requests } = this.limits;
+    if (!this.#rate.take()) {
+      return this.#limit(
+        `there are more requests than net.requests allows, ${requests} a second`,
+        "net.requests",
+        request,
+      );
+    }
+    const spent = this.#spent((used, most) => used >= most);
+    if (spent) return this.#limit(spent.reason, spent.rule, request);
     const verdict = judge(request, this.#rules);
     if (!verdict.allow) this.refuse(request, verdict);
     return verdict;
@@ -157,18 +180,21 @@ export class EgressProxy implements ProxyContext {
     return exchange;
   }
 
-  resume(exchange: Exchange, { rule }: Permission): void {
+  resume(exchange: Exchange, { rule, needsTls }: Permission): void {
     const { host, port, via } = exchange.request;
     exchange.isConnected = true;
+    exchange.isHeldToTls = needsTls;
     this.#onEvent({ type: "allowed", id: exchange.id, via, host, port, rule });
   }
 
   async dial(exchange: Exchange, permission: Permission): Promise<Dialled> {
     const { host, port, via } = exchange.request;
+    exchange.isHeldToTls = permission.needsTls;
     const dialled = await dial(exchange.request, this.#resolve, this.limits.connectMs);
     if (exchange.hasEnded) {
       if (dialled.kind === "connected") dialled.socket.destroy();
-      return { kind: "failed", reason: "the rules changed" };
+      const denial = this.#denialNow(exchange);
+      return denial ? { kind: "denied", denial, address: "" } : { kind: "failed", reason: "it was cut" };
     }
     if (dialled.kind === "connected") {
       this.resume(exchange, permission);
@@ -178,6 +204,15 @@ export class EgressProxy implements ProxyContext {
     else this.#onEvent({ type: "failed", via, host, port, reason: dialled.reason });
     exchange.end();
     return dialled;
+  }
+
+  /** Why the rules of now would not let begin what goes on. */
+  #denialNow({ request, isHeldToTls }: Exchange): Denial | undefined {
+    const verdict = judgeOngoing(request, this.#rules);
+    if (!verdict.allow) return verdict;
+    if (!verdict.needsTls || isHeldToTls) return undefined;
+    const { host, port } = request;
+    return deny("needs_tls", `port ${port} of ${host} is for TLS now`, `add ${host}:${port} to net.allowlist`);
   }
 
   #makeServer(): Server {
@@ -221,20 +256,30 @@ export class EgressProxy implements ProxyContext {
     known.timer = setTimeout(() => client.destroy(), this.limits.headMs);
   }
 
+  /** Cuts everything once more has passed than may. */
   #count(): void {
+    const spent = this.#spent((used, most) => used > most);
+    if (!spent) return;
+    const denial = this.#limit(spent.reason, spent.rule);
+    for (const exchange of [...this.#exchanges]) exchange.cut(denial.reason);
+  }
+
+  #spent(isOver: (used: number, most: number) => boolean): { reason: string; rule: string } | undefined {
     let { sentBytes, receivedBytes } = this.#total;
     for (const exchange of this.#exchanges) {
       sentBytes += exchange.sentBytes;
       receivedBytes += exchange.receivedBytes;
     }
-    if (sentBytes <= this.limits.sentBytes && receivedBytes <= this.limits.receivedBytes) return;
-    const denial = this.#limit("the session has used up what it may send or receive");
-    for (const exchange of [...this.#exchanges]) exchange.cut(denial.reason);
+    const { sentBytes: mostSent, receivedBytes: mostReceived } = this.#limits;
+    if (isOver(sentBytes, mostSent))
+      return { reason: `${formatSize(mostSent)} were sent, all that net.sent allows`, rule: "net.sent" };
+    if (!isOver(receivedBytes, mostReceived)) return undefined;
+    return { reason: `${formatSize(mostReceived)} were received, all that net.received allows`, rule: "net.received" };
   }
 
   /** A flood of refusals is recorded once a second. */
-  #limit(reason: string, request: EgressRequest = { host: "", port: 0, via: "connect" }): Denial {
-    const denial = deny("limit", reason, "wait, or use fewer connections and bytes");
+  #limit(reason: string, rule: string, request: EgressRequest = { host: "", port: 0, via: "connect" }): Denial {
+    const denial = deny("limit", reason, `use less, or raise ${rule} in the policy`);
     const now = performance.now();
     if (now - this.#limitToldAt >= 1000) {
       this.#limitToldAt = now;

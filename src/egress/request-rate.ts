@@ -1,27 +1,40 @@
-import type { EgressLimits } from "./limits.ts";
+import { burstSeconds } from "./limits.ts";
 
 /** A bucket of requests that fills with time. */
 export class RequestRate {
-  readonly #limits: Pick<EgressLimits, "requestsPerSecond" | "burst">;
   readonly #now: () => number;
+  #perSecond: number;
+  #most: number;
   #left: number;
   #at: number;
 
-  constructor(limits: Pick<EgressLimits, "requestsPerSecond" | "burst">, now = () => performance.now()) {
-    this.#limits = limits;
+  constructor(perSecond: number, most = perSecond * burstSeconds, now = () => performance.now()) {
+    this.#perSecond = perSecond;
+    this.#most = most;
     this.#now = now;
-    this.#left = limits.burst;
+    this.#left = most;
     this.#at = now();
   }
 
   /** Whether one more may go now. */
   take(): boolean {
-    const now = this.#now();
-    const { requestsPerSecond, burst } = this.#limits;
-    this.#left = Math.min(burst, this.#left + ((now - this.#at) / 1000) * requestsPerSecond);
-    this.#at = now;
+    this.#fill();
     if (this.#left < 1) return false;
     this.#left--;
     return true;
+  }
+
+  /** Another rate from now on; what is left of the old one is not more than the new one has. */
+  change(perSecond: number): void {
+    this.#fill();
+    this.#perSecond = perSecond;
+    this.#most = perSecond * burstSeconds;
+    this.#left = Math.min(this.#left, this.#most);
+  }
+
+  #fill(): void {
+    const now = this.#now();
+    this.#left = Math.min(this.#most, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
+    this.#at = now;
   }
 }

@@ -7,6 +7,7 @@ import type { EgressEvent, OnEgressEvent } from "./events.ts";
 export interface ProxyLink {
   /** has the proxy serve this session; the answer is the path of its socket */
   open(rules: EgressRules): Promise<string>;
+  /** returns when they are in force */
   update(rules: EgressRules): Promise<void>;
   flush(): Promise<void>;
   close(): void;
@@ -51,8 +52,8 @@ export class SessionEgress implements AsyncDisposable {
   /** Puts other rules in force, and returns when they are; what they do not allow has ended then. */
   async update(rules: EgressRules): Promise<void> {
     this.#rules = rules;
+    await this.#path?.catch(() => {}); // an opening under way, with the rules before these, must not come after them
     await this.#link.update(rules);
-    await this.#link.flush();
   }
 
   /** Returns when every decision that was made before has been told. */

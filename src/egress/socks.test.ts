@@ -16,6 +16,13 @@ test("reads a name with its length, NUL and all", () => {
   });
 });
 
+test("reads a name as UTF-8, and spoils one that is not", () => {
+  const request = (bytes: Buffer) =>
+    readSocksRequest(Buffer.concat([Buffer.from([5, 1, 0, 3, bytes.length]), bytes, Buffer.from([0, 22])]));
+  expect(request(Buffer.from("bücher.example"))).toMatchObject({ host: "bücher.example" });
+  expect(request(Buffer.from("bücher.example", "latin1"))).toMatchObject({ host: "b\ufffdcher.example" });
+});
+
 test("waits for every byte", () => {
   const request = named("good.example");
   for (let length = 0; length < request.length; length++)

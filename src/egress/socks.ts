@@ -38,7 +38,7 @@ export function readSocksRequest(bytes: Buffer): SocksStep<{ readonly host: stri
   const end = from + size;
   if (bytes.length < end + 2) return { kind: "more" };
   const raw = bytes.subarray(from, end);
-  const host = type === addressType.name ? raw.toString("latin1") : numeric(raw);
+  const host = type === addressType.name ? raw.toString() : numeric(raw);
   return { kind: "read", used: end + 2, host, port: bytes.readUInt16BE(end) };
 }
 

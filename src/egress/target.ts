@@ -1,3 +1,4 @@
+import { asciiName } from "../policy/ascii-name.ts";
 import { type HostProblem, hostProblemText, parseHostName } from "./host-name.ts";
 
 /** What a client asks to reach, after parsing. */
@@ -59,9 +60,15 @@ export function parseTunnelPath(text: string, target: Target): ParsedTarget<{ re
   return { ok: true, target, path: text };
 }
 
-/** A host that came with its port apart, as SOCKS sends it. */
+/**
+ * A host that came with its port apart, as SOCKS sends it: in UTF-8, so that an international name may stand there as it is
+ * written. HTTP has no such thing: what is not ASCII is refused by its parser.
+ */
 export function parsePair(host: string, port: number): ParsedTarget {
-  return Number.isInteger(port) && port >= 1 && port <= 65_535 ? withHost(host, port) : failure("bad_port");
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) return failure("bad_port");
+  const isPlain = /^[\0-\x7f]*$/.test(host);
+  const ascii = isPlain ? host : asciiName(host);
+  return ascii === undefined ? failure("not_ascii") : withHost(ascii, port);
 }
 
 function withHost(text: string, port: number): ParsedTarget {

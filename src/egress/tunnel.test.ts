@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { clientHello } from "../../test/support/client-hello.ts";
 import type { Denial } from "./decide.ts";
 import { Exchange } from "./exchange.ts";
-import { defaultLimits } from "./limits.ts";
+import { defaultQuota, defaultTimes } from "./limits.ts";
 import { openTunnel } from "./tunnel.ts";
 
 const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
@@ -42,7 +42,7 @@ async function tlsTunnel(helloMs = 5_000) {
   const exchange = new Exchange(1, request, { bytes() {}, end() {} });
   openTunnel({
     ...{ client, upstream, exchange, early: Buffer.alloc(0), host: "good.example", needsTls: true },
-    limits: { ...defaultLimits, helloMs },
+    limits: { ...defaultTimes, ...defaultQuota, helloMs },
     onRefused: (denial) => denials.push(denial),
   });
   return { program, server, denials };

@@ -12,6 +12,8 @@ type Issue = z.core.$ZodIssue;
 const maxKeys = 40;
 
 const unitSuggestions: Partial<Record<RuleName, (written: unknown) => string | undefined>> = {
+  "net.sent": suggestSize,
+  "net.received": suggestSize,
   "proc.timeout": suggestDuration,
   "proc.memory": suggestSize,
   "proc.disk": suggestSize,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostPattern, hostPatternCovers } from "./host-pattern.ts";
+import { hostPattern, hostPatternCovers, showHostPattern } from "./host-pattern.ts";
 
 test.each(["packages.example", "*.example.com", "git.example.com:22", "xn--bcher-kva.example"])(
   "accepts %s",
@@ -22,19 +22,45 @@ test.each([
     "[::1]",
     "a..b.c",
   ],
-  ...[
-    "-a.com",
-    "a.com:0",
-    "a.com:065",
-    "a.com:65536",
-    "a.com.",
-    "a.*.com",
-    "bücher.example",
-    "a.com\0.evil.org",
-    "",
-    5,
-  ],
+  ...["-a.com", "a.com:0", "a.com:065", "a.com:65536", "a.com.", "a.*.com", "a.com\0.evil.org", "", 5],
 ])("refuses %j", (host) => expect(hostPattern.safeParse(host).success).toBe(false));
+
+test.each([
+  ["bücher.example", "xn--bcher-kva.example"],
+  ["*.bücher.example:8443", "*.xn--bcher-kva.example:8443"],
+  ["bu\u0308cher.example", "xn--bcher-kva.example"],
+  ["straße.example", "xn--strae-oqa.example"],
+  ["日本語.example", "xn--wgv71a119e.example"],
+  ["例え.テスト", "xn--r8jz45g.xn--zckzah"],
+])("is in punycode once it is parsed: %s", (text, ascii) => {
+  expect(hostPattern.parse(text)).toBe(ascii);
+  expect(hostPattern.parse(ascii)).toBe(ascii);
+});
+
+test.each([
+  ["a soft hyphen", "go\u00adod.example"],
+  ["a long s", "\u017f.example"],
+  ["an ideographic full stop", "good\u3002example"],
+  ["a ligature", "\ufb01.example"],
+  ["circled digits", "①②⑦.0.0.1"],
+  ["wide letters", "ｇood.example"],
+  ["the Kelvin sign", "\u212a.example"],
+  ["a capital", "Bücher.example"],
+  ["a joiner", "a\u200db.example"],
+  ["a mark of direction", "a\u202eb.example"],
+  ["a symbol", "☃.example"],
+  ["punycode in letters", "xn--bücher.example"],
+  ["a label too long in punycode", `${"ü".repeat(60)}a${"é".repeat(2)}.example`],
+])("refuses what programs read in different ways: %s", (_, text) => {
+  expect(hostPattern.safeParse(text).success).toBe(false);
+});
+
+test("shows both forms, so that names that look alike are told apart", () => {
+  expect(showHostPattern("*.xn--bcher-kva.example:22")).toBe("*.xn--bcher-kva.example:22 (bücher.example)");
+  expect(showHostPattern("xn--ypal-43d9g.example")).toBe("xn--ypal-43d9g.example (раypal.example)");
+  expect(showHostPattern("paypal.example")).toBe("paypal.example");
+  expect(showHostPattern("xn--a.example")).toBe("xn--a.example");
+});
 
 test("a wildcard covers whole labels below a name and not the name", () => {
   expect(hostPatternCovers("*.a.com", "b.a.com")).toBe(true);

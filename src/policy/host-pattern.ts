@@ -1,20 +1,40 @@
 import { z } from "zod";
+import { asciiName, readableName } from "./ascii-name.ts";
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const pattern = new RegExp(`^(?:\\*\\.)?(?:${label}\\.){1,32}(?=[a-z0-9-]*[a-z])${label}(?::[1-9][0-9]{0,4})?$`);
+/** the same with letters of every script, as long as they are no capitals */
+const letters = "\\p{Ll}\\p{Lo}\\p{Lm}\\p{M}\\p{Nd}";
+const part = `[${letters}](?:[${letters}-]{0,61}[${letters}])?`;
+const written = new RegExp(`^(?:\\*\\.)?(?:${part}\\.){1,32}${part}(?::[1-9][0-9]{0,4})?$`, "u");
+const expected = "expected a host in lower case such as packages.example, *.example.com or git.example.com:22";
 
 /**
  * A host as the egress rules name it: `packages.example`, `*.example.com` (whole labels, not the name itself), `git.example.com:22`.
- * Lower case and ASCII only, so that one host has one spelling; a last label without a letter would be an address.
+ * Lower case, and in punycode once it is parsed, so that one host has one spelling; a last label without a letter would be
+ * an address.
  */
 export const hostPattern = z
   .string("expected a host such as packages.example")
   .max(260, "at most 260 characters")
-  .regex(pattern, {
-    message: "expected a host in lower case such as packages.example, *.example.com or git.example.com:22",
-    abort: true,
-  })
-  .refine((text) => Number(text.split(":")[1] ?? 443) <= 65_535, "a port is at most 65535");
+  .regex(written, { message: expected, abort: true })
+  .refine((text) => Number(text.split(":")[1] ?? 443) <= 65_535, { message: "a port is at most 65535", abort: true })
+  .transform((text, context) => {
+    const [name = "", port] = text.replace(/^\*\./, "").split(":");
+    const ascii = asciiName(name.normalize("NFC"));
+    const entry = `${text.startsWith("*.") ? "*." : ""}${ascii}${port === undefined ? "" : `:${port}`}`;
+    if (ascii !== undefined && pattern.test(entry)) return entry;
+    const message = ascii === undefined ? "programs read this name in different ways; write it in punycode" : expected;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+
+/** As people read it, with the form that decides where that is another one. */
+export function showHostPattern(entry: string): string {
+  const [name = ""] = entry.replace(/^\*\./, "").split(":");
+  const readable = readableName(name);
+  return readable === undefined ? entry : `${entry} (${readable})`;
+}
 
 /** Whether everything that `narrow` names is also named by `wide`. Without a port a pattern means the web's, 80 and 443. */
 export function hostPatternCovers(wide: string, narrow: string): boolean {

@@ -17,12 +17,16 @@ export interface MergeRule {
   narrows(to: Policy, from: Policy): boolean;
   /** whether a host program may go from `from` to `to` below this ceiling */
   allowsHost(to: Policy, from: Policy, ceiling: PolicyPatch): boolean;
+  /** `policy` with of this rule what it and `other` both permit */
+  meet(policy: Policy, other: Policy): Policy;
 }
 
 interface Order<Value> {
   readonly narrows: (to: Value, from: Value) => boolean;
   /** the widest value between the policy's own and the ceiling's; absent: each of the two is a limit by itself */
   readonly join?: (from: Value, ceiling: Value) => Value;
+  /** what both permit; absent: the other value as a whole */
+  readonly meet?: (value: Value, other: Value) => Value;
   /** compares with the ceiling where that means more than the order says, such as a directory below another */
   readonly under?: (to: Value, ceiling: Value, own: Value) => boolean;
   /** what a host program may choose without any ceiling */
@@ -32,14 +36,18 @@ interface Order<Value> {
 type SectionName = Exclude<keyof Policy, "version" | "env" | "overrides">;
 type Runner = RunnerName | "auto";
 
-const atMost: Order<number> = { narrows: (to, from) => to <= from };
+const atMost: Order<number> = { narrows: (to, from) => to <= from, meet: Math.min };
 const atLeast: Order<number> = { narrows: (to, from) => to >= from };
-const onlyOff: Order<boolean> = { narrows: (to, from) => !to || from };
+const onlyOff: Order<boolean> = { narrows: (to, from) => !to || from, meet: (a, b) => a && b };
 const onlyOn: Order<boolean> = { narrows: (to, from) => to || !from };
 /** Lists that permit: fewer is narrower. */
 const fewer: Order<string[]> = { narrows: (to, from) => to.every((item) => from.includes(item)), join: union };
 /** Lists that forbid: more is narrower. */
-const more: Order<string[]> = { narrows: (to, from) => from.every((item) => to.includes(item)), join: common };
+const more: Order<string[]> = {
+  narrows: (to, from) => from.every((item) => to.includes(item)),
+  join: common,
+  meet: union,
+};
 
 /** Paths come from the host only: below a path there may be a link, made by a program, that leads out of it. */
 const samePathOrNone: Order<string | undefined> = { narrows: (to, from) => to === undefined || to === from };
@@ -87,13 +95,19 @@ const loadable: Order<string[]> = {
 };
 
 const hosts: Order<string[]> = {
-  narrows: (to, from) => to.every((host) => from.some((other) => hostPatternCovers(other, host))),
+  narrows: (to, from) => to.every((host) => isCovered(host, from)),
   join: union,
+  meet: (a, b) =>
+    union(
+      a.filter((host) => isCovered(host, b)),
+      b.filter((host) => isCovered(host, a)),
+    ),
 };
 
 /** What the proxy does not look into may carry anything, and be answered by another host behind the same name. */
 const inspected: Order<string[]> = {
   narrows: (to, from) => from.every((host) => to.some((other) => inspectCovers(other, host))),
+  meet: union,
 };
 const requests: Order<Policy["net"]["rules"]> = { narrows: requestRulesNarrow };
 const secrets: Order<Policy["net"]["secrets"]> = { narrows: secretsNarrow };
@@ -128,6 +142,10 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "net.inspect": rule("net", "inspect", inspected),
   "net.rules": rule("net", "rules", requests),
   "net.secrets": rule("net", "secrets", secrets),
+  "net.connections": rule("net", "connections", atMost),
+  "net.requests": rule("net", "requests", atMost),
+  "net.sent": rule("net", "sentBytes", atMost),
+  "net.received": rule("net", "receivedBytes", atMost),
   "proc.timeout": rule("proc", "timeoutMs", atMost),
   "proc.cpus": rule("proc", "cpus", atMost),
   "proc.memory": rule("proc", "memoryBytes", atMost),
@@ -192,7 +210,12 @@ function field<Value>(options: {
       const limit = order.join?.(own, ceiling) ?? ceiling;
       return order.narrows(wanted, limit) || (order.under?.(wanted, ceiling, own) ?? false);
     },
+    meet: (policy, other) => write(policy, order.meet?.(read(policy), read(other)) ?? read(other)),
   };
+}
+
+function isCovered(host: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => hostPatternCovers(pattern, host));
 }
 
 function isMountWithin(mount: Policy["fs"]["mounts"][number], limit: typeof mount, mayLieBelow: boolean): boolean {

@@ -20,7 +20,10 @@ const wide = parsePolicy({
     deny: ["secret/**", "!.npmrc"],
     load: ["/srv/data", "/srv/one.csv"],
   },
-  net: { enabled: true, allowlist: ["packages.example", "*.example.com"], deny: ["bad.example.com"] },
+  net: {
+    ...{ enabled: true, allowlist: ["packages.example", "*.example.com"], deny: ["bad.example.com"] },
+    ...{ connections: 8, requests: 5, sent: "1MiB", received: "1GiB" },
+  },
   proc: { timeout: "60s", memory: "1GiB", cpus: 2, pids: 100, background: true },
   env: { TZ: "UTC", LANG: "C" },
   kernel: { preload: ["numpy", "pandas"], python: "/usr/bin/python3" },
@@ -108,6 +111,10 @@ describe("an override from a model", () => {
     ["net.allowlist", { net: { allowlist: ["evil.org"] } }],
     ["net.allowlist", { net: { allowlist: ["packages.example:22"] } }],
     ["net.deny", { net: { deny: [] } }],
+    ["net.connections", { net: { connections: 9 } }],
+    ["net.requests", { net: { requests: 6 } }],
+    ["net.sent", { net: { sent: "2MiB" } }],
+    ["net.received", { net: { received: "2GiB" } }],
     ["proc.timeout", { proc: { timeout: "61s" } }],
     ["proc.memory", { proc: { memory: "2GiB" } }],
     ["proc.cpus", { proc: { cpus: 2.5 } }],
@@ -301,6 +308,9 @@ function expectNotWider(to: Policy, from: Policy): void {
   }
   for (const path of to.fs.load) expect(from.fs.load).toContain(path);
   expect(!to.net.enabled || from.net.enabled).toBe(true);
+  for (const key of ["connections", "requests", "sentBytes", "receivedBytes"] as const) {
+    expect(to.net[key]).toBeLessThanOrEqual(from.net[key]);
+  }
   for (const host of to.net.allowlist)
     expect(from.net.allowlist.some((wideHost) => hostPatternCovers(wideHost, host))).toBe(true);
   for (const host of from.net.deny) expect(to.net.deny).toContain(host);
@@ -327,6 +337,7 @@ function randomOverride(random: () => number): PolicyOverride {
       { enabled: pick(true, false) },
       { allowlist: some("packages.example", "evil.org", "x.example.com", "*.y.example.com", "example.com") },
       { deny: some("bad.example.com", "other.org") },
+      { connections: pick(4, 64), requests: pick(1, 50), sent: pick("1KiB", "4GiB"), received: pick("1KiB", "64GiB") },
     ),
     proc: pick<PolicyOverride["proc"]>(
       { timeout: pick("1s", "60s", "2m"), memory: pick("64MiB", "1GiB", "3GiB") },

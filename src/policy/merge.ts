@@ -6,8 +6,8 @@ import { policyInvalid, rulePath } from "./problem.ts";
 import { type PolicyFieldName, showRule } from "./rules.ts";
 import { overrideSchema, type Policy, type PolicyOverride, type PolicyPatch } from "./schema.ts";
 
-/** Who asks: the program that embeds codecell, or the model whose code it runs. */
-export type Authority = "host" | "model";
+/** Who asks: the program that embeds codecell, a caller of a service that it runs, or the model whose code it runs. */
+export type Authority = "host" | "caller" | "model";
 
 /** One rule that an override changed, with the values as people write them. */
 export interface PolicyChange {
@@ -22,6 +22,17 @@ export interface RefusedChange {
   readonly rule: PolicyFieldName;
   readonly asked: string;
   readonly limit: string;
+}
+
+/** Every rule that two policies do not have in common. */
+export function policyChanges(from: Policy, to: Policy): PolicyChange[] {
+  return Object.entries(mergeRules).flatMap(([name, rule]) => {
+    const field = name as PolicyFieldName;
+    const isNarrower = rule.narrows(to, from);
+    if (isNarrower && rule.narrows(from, to)) return [];
+    const direction = isNarrower ? ("narrower" as const) : ("wider" as const);
+    return [{ rule: field, from: showRule(from, field), to: showRule(to, field), direction }];
+  });
 }
 
 /**
@@ -55,6 +66,21 @@ export function mergePolicy(
   return { policy, changes };
 }
 
+/**
+ * The same for what was allowed under an older policy: where the new one gives less, what both permit. It refuses nothing,
+ * and is never wider than an override would be.
+ */
+export function settlePolicy(base: Policy, override: PolicyOverride, authority: Authority): Policy {
+  const patch = parseOverride(override);
+  return Object.values(mergeRules).reduce((policy, rule) => {
+    if (!rule.isIn(patch)) return policy;
+    const next = rule.apply(policy, patch);
+    if (rule.narrows(next, base)) return next;
+    const isAllowed = authority === "host" && rule.allowsHost(next, base, base.overrides.ceiling);
+    return isAllowed ? next : rule.meet(next, base);
+  }, base);
+}
+
 function parseOverride(override: unknown): PolicyPatch {
   const checked = checkPolicy(overrideSchema, override, ["overrides", "ceiling"], {});
   if ("value" in checked) return checked.value;
@@ -70,7 +96,7 @@ function limitOf(base: Policy, field: PolicyFieldName, authority: Authority): st
 }
 
 function overrideRefused(refused: readonly RefusedChange[], authority: Authority): CodecellError {
-  const limit = authority === "host" ? "the ceiling is" : "a model may only narrow";
+  const limit = authority === "host" ? "the ceiling is" : `a ${authority} may only narrow`;
   const message = refused.map(({ rule, asked, limit: value }) => `${rule}: ${asked} was asked for, ${limit} ${value}`);
   const hint =
     authority === "host"

@@ -17,6 +17,7 @@ test("every rule is listed once, in the order of the file", () => {
       "net.inspect",
       "net.rules",
       "net.secrets",
+      ...["net.connections", "net.requests", "net.sent", "net.received"],
     ],
     ...[
       "proc.timeout",

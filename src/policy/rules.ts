@@ -1,4 +1,5 @@
 import { builtinDeny } from "./builtin-deny.ts";
+import { showHostPattern } from "./host-pattern.ts";
 import { everyHost } from "./inspect.ts";
 import { showSecret } from "./net-secrets.ts";
 import { showRequestRule } from "./request-rule.ts";
@@ -25,12 +26,16 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "fs.deny": ({ fs }) => [`built-in (${builtinDeny.length})`, ...fs.deny].join(", "),
   "fs.load": ({ fs }) => list(fs.load),
   "net.enabled": ({ net }) => String(net.enabled),
-  "net.allowlist": ({ net }) => list(net.allowlist),
-  "net.deny": ({ net }) => list(net.deny),
-  "net.inspect": ({ net }) => (net.inspect.includes(everyHost) ? "all" : list(net.inspect)),
+  "net.allowlist": ({ net }) => list(net.allowlist.map(showHostPattern)),
+  "net.deny": ({ net }) => list(net.deny.map(showHostPattern)),
+  "net.inspect": ({ net }) => (net.inspect.includes(everyHost) ? "all" : list(net.inspect.map(showHostPattern))),
   "net.rules": ({ net }) => list(net.rules.map(showRequestRule)),
   // names and sources only: the policy has no values
   "net.secrets": ({ net }) => list(Object.entries(net.secrets).map(showSecret)),
+  "net.connections": ({ net }) => String(net.connections),
+  "net.requests": ({ net }) => String(net.requests),
+  "net.sent": ({ net }) => formatSize(net.sentBytes),
+  "net.received": ({ net }) => formatSize(net.receivedBytes),
   "proc.timeout": ({ proc }) => formatDuration(proc.timeoutMs),
   "proc.cpus": ({ proc }) => String(proc.cpus),
   "proc.memory": ({ proc }) => formatSize(proc.memoryBytes),

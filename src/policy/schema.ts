@@ -97,6 +97,18 @@ const rules = {
       .describe(
         "Variables that hold a placeholder in the cell; the proxy puts the value into requests to named hosts.",
       ),
+    connections: z
+      .int("expected a whole number")
+      .min(1, "at least 1")
+      .max(1024, "at most 1024")
+      .describe("Connections to the proxy that are open at once."),
+    requests: z
+      .int("expected a whole number")
+      .min(1, "at least 1")
+      .max(10_000, "at most 10000")
+      .describe("Requests and tunnels per second in the long run; four times as many at once."),
+    sent: size.describe("What a cell may send in all."),
+    received: size.describe("What a cell may receive in all."),
   },
   proc: {
     timeout: duration.refine((ms) => ms <= longestTimeoutMs, "at most 24h").describe("Wall-clock limit of one run."),
@@ -185,9 +197,17 @@ const rules = {
   },
 } as const;
 
+/** The rules of the network, for schemas of a part of them. */
+export const netRules = rules.net;
+
 const env = z
   .record(environmentName, environmentValue)
   .describe("Variables inside the cell. Nothing else of the host's environment enters.");
+
+const patchedNet = z
+  .strictObject(rules.net)
+  .partial()
+  .transform(({ sent, received, ...rest }) => ({ ...rest, sentBytes: sent, receivedBytes: received }));
 
 const patchedProc = z
   .strictObject(rules.proc)
@@ -217,7 +237,7 @@ export const overrideSchema = z.strictObject({
     .strictObject({ ...rules.fs, workspace: rules.fs.workspace.nullable(), deps: rules.fs.deps.nullable() })
     .partial()
     .optional(),
-  net: z.strictObject(rules.net).partial().optional(),
+  net: patchedNet.optional(),
   proc: patchedProc.optional(),
   env: env.optional(),
   session: patchedSession.optional(),
@@ -245,14 +265,20 @@ const fs = z.strictObject({
   load: rules.fs.load.default([]),
 });
 
-const net = z.strictObject({
-  enabled: rules.net.enabled.default(false),
-  allowlist: rules.net.allowlist.default([]),
-  deny: rules.net.deny.default([]),
-  inspect: rules.net.inspect.prefault([]),
-  rules: rules.net.rules.default([]),
-  secrets: rules.net.secrets.default({}),
-});
+const net = z
+  .strictObject({
+    enabled: rules.net.enabled.default(false),
+    allowlist: rules.net.allowlist.default([]),
+    deny: rules.net.deny.default([]),
+    inspect: rules.net.inspect.prefault([]),
+    rules: rules.net.rules.default([]),
+    secrets: rules.net.secrets.default({}),
+    connections: rules.net.connections.default(64),
+    requests: rules.net.requests.default(50),
+    sent: rules.net.sent.prefault("4GiB"),
+    received: rules.net.received.prefault("64GiB"),
+  })
+  .transform(({ sent, received, ...rest }) => ({ ...rest, sentBytes: sent, receivedBytes: received }));
 
 /** People write `timeout: 30s`; code reads `timeoutMs`. */
 const proc = z

@@ -15,6 +15,7 @@ type Answer = (policy: Policy, paths: SrtPaths) => string | undefined;
 
 const noLimits: Answer = () =>
   "srt has no limits of its own: the runner inside holds these for each cell, and nothing holds the server itself";
+const noNetLimits: Answer = (policy, paths) => (policy.net.enabled ? noLimits(policy, paths) : undefined);
 const heldInside: Answer = () => "held by the server and its runner inside the wrap; srt does not know sessions";
 const noProxyInside = "srt's own proxy does none of this, and no cell with a network starts inside srt";
 const wholeServer = "open to the whole server, not to one cell: srt does not know cells";
@@ -44,6 +45,10 @@ const answers: Record<RuleName, Answer> = {
   "net.inspect": ({ net }) => (net.inspect.length === 0 ? undefined : noProxyInside),
   "net.rules": ({ net }) => (net.rules.length === 0 ? undefined : noProxyInside),
   "net.secrets": ({ net }) => (Object.keys(net.secrets).length === 0 ? undefined : noProxyInside),
+  "net.connections": noNetLimits,
+  "net.requests": noNetLimits,
+  "net.sent": noNetLimits,
+  "net.received": noNetLimits,
   "proc.timeout": noLimits,
   "proc.cpus": noLimits,
   "proc.memory": noLimits,

@@ -14,6 +14,7 @@ export function networkRules(without: string): Readonly<Record<NetworkRule, (pol
   const proxy = (how: string): Answer => ({ by: "proxy", how });
   const unused = (entries: readonly string[]): Answer =>
     kernel(entries.length > 0 ? "there is no network that it could apply to" : "no network");
+  const limit = (how: string) => (policy: Policy) => (policy.net.enabled ? proxy(how) : unused([]));
   return {
     "net.enabled": ({ net }) =>
       net.enabled
@@ -39,5 +40,9 @@ export function networkRules(without: string): Readonly<Record<NetworkRule, (pol
       if (Object.keys(net.secrets).length === 0) return proxy("none");
       return proxy("the cell holds a placeholder; the value is put in on the host and taken out of answers");
     },
+    "net.connections": limit("what is over it is refused"),
+    "net.requests": limit("what is over it is refused; four times as many at once"),
+    "net.sent": limit("counted as it passes; everything is cut and refused from then on"),
+    "net.received": limit("counted as it passes; everything is cut and refused from then on"),
   };
 }

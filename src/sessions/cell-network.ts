@@ -39,6 +39,11 @@ export class CellNetwork implements AsyncDisposable {
     this.#egress.accept(connection);
   }
 
+  /** Puts the policy's rules in force, and returns when they are; what they do not allow has ended then. */
+  update({ net }: Policy): Promise<void> {
+    return this.#egress.update(net);
+  }
+
   /** What happened since the last time. */
   async take(): Promise<RunEgress> {
     await this.#egress.flush();

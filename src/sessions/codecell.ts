@@ -9,12 +9,14 @@ import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 import { denyMatcher } from "../policy/deny.ts";
 import { policyHash } from "../policy/hash.ts";
+import type { AskedRules } from "../policy/live-rules.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "../runners/registry.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import { CellNetwork } from "./cell-network.ts";
 import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./kernel-files.ts";
+import { type PolicyReload, reloadedPolicy } from "./reloaded-policy.ts";
 import { Session } from "./session.ts";
 import { SessionAudit } from "./session-audit.ts";
 import { newSessionId } from "./session-id.ts";
@@ -37,6 +39,8 @@ export interface OpenSessionOptions {
   readonly signal?: AbortSignal;
   /** the caller writes down itself that the session opened and closed */
   readonly isManaged?: boolean;
+  /** what was asked of this session's policy while it lived in another cell */
+  readonly asked?: AskedRules | undefined;
 }
 
 /** What a cell tells and hands over while it lives. */
@@ -57,7 +61,9 @@ const replaceable: ReadonlySet<CodecellErrorCode> = new Set(["runner_unavailable
 
 /** Opens sessions under one policy, in the runner that was chosen for it. */
 export class Codecell implements AsyncDisposable {
-  readonly policy: Policy;
+  /** what cells are started under; rules that change while they live are put in force after that */
+  readonly #started: Policy;
+  #policy: Policy;
   #choice: Choice;
   readonly #runners: readonly SandboxRunner[];
   readonly #sessions = new Set<Session>();
@@ -67,7 +73,8 @@ export class Codecell implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   private constructor({ policy, runners, audit, egress }: CodecellOptions, choice: Choice) {
-    this.policy = policy;
+    this.#started = policy;
+    this.#policy = policy;
     this.#choice = choice;
     this.#runners = runners;
     const isWritten = audit !== undefined && audit !== silentAudit;
@@ -93,11 +100,40 @@ export class Codecell implements AsyncDisposable {
     return this.choice.runner.name;
   }
 
+  /** The policy that sessions are opened under. */
+  get policy(): Policy {
+    return this.#policy;
+  }
+
+  /**
+   * Puts the rules of another policy in force that can change while cells live, in every session and in those to come, and
+   * returns when they are. The rest is named.
+   */
+  async reloadPolicy(next: Policy): Promise<PolicyReload> {
+    const { policy, changes, later } = reloadedPolicy({ started: this.#started, current: this.#policy }, next);
+    if (this.audit) {
+      if (changes.length > 0) await this.audit.policyChanging("policy file", { hash: policyHash(policy), changes });
+      this.audit.policy = policy;
+    }
+    this.#policy = policy;
+    // Those that open meanwhile follow at their end.
+    await Promise.all([...this.#sessions].map((session) => this.#follow(session)));
+    return { changes, later };
+  }
+
+  /** A session that was changed by itself has a policy of its own, which the record is to name. */
+  async #follow({ id, rules }: Session): Promise<void> {
+    const isOwn = Object.keys(rules.asked).length > 0;
+    await rules.follow(this.#policy, async (coming) => {
+      if (isOwn) await this.audit?.policyChanging("policy file", coming, id);
+    });
+  }
+
   /** A fresh cell with its interpreter ready. */
   async openSession(options: OpenSessionOptions = {}): Promise<Session> {
     if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
     const id = options.id ?? newSessionId();
-    const { policy } = this;
+    const policy = this.#started;
     await using cleanup = new Cleanup();
     const lostNotes: string[] = [];
     let session: Session | undefined;
@@ -122,16 +158,29 @@ export class Codecell implements AsyncDisposable {
       this.#sessions.delete(closed);
     };
     const onClosed = (closed: Session) => audit?.sessionClosed(closed.id, false);
-    const cellShare = new SharedCell(cell, async () => files?.[Symbol.asyncDispose](), network);
+    const cellShare = new SharedCell(cell, policy, async () => files?.[Symbol.asyncDispose](), network);
     const onFork = (fork: Session) => {
       this.#sessions.add(fork);
       audit?.sessionOpened(fork.id, this.runner, "fork", id);
     };
-    const parts = { id, policy, kernel, lostNotes, onClose, onClosed, onFork, cell: cellShare };
+    const parts = { id, kernel, lostNotes, onClose, onClosed, onFork, cell: cellShare };
     session = new Session({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
     this.#sessions.add(session);
+    await this.#putInForce(session, options.asked);
     audit?.sessionOpened(id, cell.receipt.runner, "new");
     return session;
+  }
+
+  /** No code runs before the rules hold that its policy has by now. */
+  async #putInForce(session: Session, asked: AskedRules | undefined): Promise<void> {
+    if (asked === undefined && this.#policy === this.#started) return;
+    try {
+      await session.rules.resume(asked ?? {});
+      await this.#follow(session);
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
   }
 
   /** An engine may stop answering, or lose its image, while we live: where the policy leaves the choice, we choose anew. */
@@ -141,8 +190,8 @@ export class Codecell implements AsyncDisposable {
       return await this.#startIn(runner, id, options, ties);
     } catch (error) {
       const isRunners = error instanceof CodecellError && replaceable.has(error.code);
-      if (!isRunners || this.policy.isolation.runner !== "auto") throw error;
-      const next = await chooseRunner(this.#runners, this.policy);
+      if (!isRunners || this.#started.isolation.runner !== "auto") throw error;
+      const next = await chooseRunner(this.#runners, this.#started);
       if (next.runner === runner) throw error;
       this.#choice = next;
       return await this.#startIn(next.runner, id, options, ties);
@@ -155,7 +204,7 @@ export class Codecell implements AsyncDisposable {
     { workspace, signal }: OpenSessionOptions,
     { events, network }: CellTies,
   ): Promise<ReadyCell> {
-    const { policy } = this;
+    const policy = this.#started;
     const directory = workspace && runner.takesWorkspace ? { workspace } : {};
     const signals = signal ? { signal } : {};
     await using cleanup = new Cleanup();

@@ -8,6 +8,8 @@ import type { FileSource } from "../artifacts/write-file.ts";
 import type { Variable } from "../kernel/messages.ts";
 import type { ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { type LiveChange, policyInForce } from "../policy/live-rules.ts";
+import type { Authority, PolicyChange } from "../policy/merge.ts";
 import type { Policy } from "../policy/schema.ts";
 import { auditedFiles, hashedSource } from "./audited-files.ts";
 import type { Checkpoint } from "./checkpoints.ts";
@@ -47,7 +49,8 @@ export interface ManagedRunOptions extends RunOptions {
 
 export interface ManagedSessionParts {
   readonly record: SessionRecord;
-  readonly policy: Policy;
+  /** the operator's, as it is now */
+  readonly policy: () => Policy;
   readonly runner: string;
   readonly store: SessionStore;
   /** wall-clock milliseconds */
@@ -60,7 +63,7 @@ export interface ManagedSessionParts {
 
 /** A session with an id, a life on disk and a cell that comes when it is needed. */
 export class ManagedSession implements SavedSession {
-  readonly policy: Policy;
+  readonly #operator: () => Policy;
   readonly #store: SessionStore;
   readonly #now: () => number;
   readonly #revive: (session: ManagedSession) => Promise<Session>;
@@ -79,14 +82,25 @@ export class ManagedSession implements SavedSession {
 
   constructor(parts: ManagedSessionParts, live?: Session) {
     this.#record = parts.record;
-    this.policy = parts.policy;
+    this.#operator = parts.policy;
     this.#runner = parts.runner;
     this.#store = parts.store;
     this.#now = parts.now;
     this.#audit = parts.audit;
     this.#revive = parts.revive;
     this.#live = live;
-    this.#saves = new SessionSaves(this, parts.store, parts.policy, parts.now);
+    this.#saves = new SessionSaves(this, parts.store, parts.policy(), parts.now);
+    if (live) this.#keepAsked(live);
+  }
+
+  /** The policy it is under, in its cell or in the next one. */
+  get policy(): Policy {
+    return this.#live?.policy ?? policyInForce(this.#operator(), this.#record.asked ?? {});
+  }
+
+  /** See `Session.updatePolicy`. What was asked holds in the cells to come as well, also after it was saved. */
+  async updatePolicy(change: LiveChange, authority: Authority = "host"): Promise<readonly PolicyChange[]> {
+    return (await this.#session()).updatePolicy(change, authority);
   }
 
   /** For the manager: one that waited in a pool begins its life, under this id. */
@@ -347,7 +361,21 @@ export class ManagedSession implements SavedSession {
   /** What a dead cell still holds on the host is given back first: its groups, its descriptors, its workspace. */
   async #replace(): Promise<Session> {
     await this.#live?.close();
-    return this.#revive(this);
+    const session = await this.#revive(this);
+    this.#keepAsked(session);
+    return session;
+  }
+
+  /** A session that shares its cell is changed with it, whoever asked. */
+  #keepAsked(session: Session): void {
+    session.rules.onAsked(async (asked) => {
+      // The cell may live on in a fork: what is over, or saved, does not change any more.
+      if (this.#live !== session || this.#closedBy) return;
+      this.#record = { ...this.#record, asked };
+      if (!this.#operator().session.persist) return;
+      await this.#saves.settled(); // a save writes the record as it was when it began
+      await this.#store.write(this.#record);
+    });
   }
 
   /** Starts a run when those before it are over, so that callers who queue go one after the other. */

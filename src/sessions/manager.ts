@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Audit } from "../audit/audit.ts";
+import type { EgressOptions } from "../egress/egress-process.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { type LivenessLock, takeLock } from "../lib/liveness-lock.ts";
@@ -12,6 +13,7 @@ import type { SandboxRunner } from "../runners/runner.ts";
 import { Codecell } from "./codecell.ts";
 import { ManagedSession, type SessionInfo } from "./managed-session.ts";
 import { Places } from "./places.ts";
+import type { PolicyReload } from "./reloaded-policy.ts";
 import { ownerLock, removeOrphans, removeUnfinished } from "./remove-orphans.ts";
 import type { Session } from "./session.ts";
 import { checkSessionId, newSessionId } from "./session-id.ts";
@@ -32,6 +34,8 @@ export interface ManagerOptions {
   readonly now?: () => number;
   /** where what happens is written down; disposed with the manager. Absent: nowhere */
   readonly audit?: Audit;
+  /** how the egress proxy is set up, where the policy gives a network */
+  readonly egress?: EgressOptions;
 }
 
 interface Entry {
@@ -46,7 +50,6 @@ type Origin = { readonly from: "new" | "saved" } | { readonly from: "fork"; read
 
 /** Sessions by id: made, found, counted, culled, saved and brought back. */
 export class SessionManager implements AsyncDisposable {
-  readonly policy: Policy;
   readonly codecell: Codecell;
   readonly #store: SessionStore;
   readonly #runtimeDir: string;
@@ -76,7 +79,6 @@ export class SessionManager implements AsyncDisposable {
     cleanup: Cleanup;
   }) {
     this.codecell = parts.codecell;
-    this.policy = parts.codecell.policy;
     this.#store = parts.store;
     this.#runtimeDir = parts.runtimeDir;
     this.#tag = parts.tag;
@@ -96,10 +98,11 @@ export class SessionManager implements AsyncDisposable {
   static async open(options: ManagerOptions): Promise<SessionManager> {
     const { policy, runners, now = Date.now, logger = silentLogger } = options;
     await using cleanup = new Cleanup();
-    const { audit } = options;
+    const { audit, egress } = options;
     // Last of all: cells that end are told of.
     if (audit) cleanup.defer(() => audit[Symbol.asyncDispose]());
-    const codecell = await Codecell.open({ policy, runners, ...(audit ? { audit } : {}) });
+    const ties = { ...(audit ? { audit } : {}), ...(egress ? { egress } : {}) };
+    const codecell = await Codecell.open({ policy, runners, ...ties });
     cleanup.defer(() => codecell.close());
     const store = await SessionStore.open(options.stateDir ?? stateDirectory());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
@@ -114,8 +117,17 @@ export class SessionManager implements AsyncDisposable {
     return manager;
   }
 
+  get policy(): Policy {
+    return this.codecell.policy;
+  }
+
   get runner(): string {
     return this.codecell.runner;
+  }
+
+  /** See `Codecell.reloadPolicy`: what of the new policy can hold at once does, in every session. */
+  reloadPolicy(next: Policy): Promise<PolicyReload> {
+    return this.codecell.reloadPolicy(next);
   }
 
   get poolStatistics(): PoolStatistics {
@@ -199,7 +211,8 @@ export class SessionManager implements AsyncDisposable {
       cleanup.defer(() => lock?.[Symbol.asyncDispose]());
       const session = await (await parent.wake()).fork(forkId);
       cleanup.defer(() => session.close());
-      const fork = this.#managed(this.#newRecord(forkId, parent.record.workspace), session);
+      const record = { ...this.#newRecord(forkId, parent.record.workspace), asked: session.rules.asked };
+      const fork = this.#managed(record, session);
       await this.#admit(fork, lock, cleanup, { from: "fork", of: id });
       await fork.begunFromAnother();
       return fork;
@@ -280,8 +293,9 @@ export class SessionManager implements AsyncDisposable {
   }
 
   #managed(record: SessionRecord, live?: Session): ManagedSession {
-    const { policy, runner } = this;
+    const { runner } = this;
     const { audit } = this.codecell;
+    const policy = () => this.policy;
     const revive = (managed: ManagedSession) => this.#revive(managed);
     return new ManagedSession({ record, policy, runner, store: this.#store, now: this.#now, audit, revive }, live);
   }
@@ -388,7 +402,7 @@ export class SessionManager implements AsyncDisposable {
   async #revive(managed: ManagedSession): Promise<Session> {
     const { key: id, record } = managed;
     const workspace = { root: this.#store.workspacesDir, name: record.workspace };
-    const session = await this.codecell.openSession({ id, workspace, isManaged: true });
+    const session = await this.codecell.openSession({ id, workspace, isManaged: true, asked: record.asked });
     await managed.restoreInto(session);
     return session;
   }

@@ -5,6 +5,7 @@ import { CodecellError } from "../lib/errors.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CellUsage } from "../runners/runner.ts";
+import type { ComingPolicy } from "./cell-policy.ts";
 import type { RunResult } from "./run.ts";
 
 /** What a cell has used up to now, and its processor time when somebody looked before. */
@@ -19,6 +20,8 @@ export interface RunBegin {
   readonly run: number;
   readonly language: string;
   readonly runner: string;
+  /** hash of the policy in force */
+  readonly policy: string;
   readonly code: string;
   readonly timeoutMs: number;
 }
@@ -29,7 +32,7 @@ const maxNames = 100;
 /** What sessions under one policy write down: ids, sizes and hashes, and the code where the policy says so. */
 export class SessionAudit {
   readonly audit: Audit;
-  readonly #policy: Policy;
+  #policy: Policy;
   #hash: string | undefined;
 
   constructor(audit: Audit, policy: Policy) {
@@ -71,8 +74,21 @@ export class SessionAudit {
     this.audit.record({ type: "session.restored", session, fromRun, missing: names, ...why });
   }
 
-  runStarted({ session, run, language, runner, code, timeoutMs }: RunBegin): void {
-    const begin = { type: "run.started", session, run, language, runner, policy: this.policyHash } as const;
+  /** Sessions are opened under another policy from now on. */
+  set policy(policy: Policy) {
+    this.#policy = policy;
+    this.#hash = undefined;
+  }
+
+  /** Before other rules hold: what cannot be written down for good does not. Without a session, for all of them. */
+  async policyChanging(by: string, { hash, changes }: ComingPolicy, session?: string): Promise<void> {
+    const whose = session === undefined ? {} : { session };
+    this.audit.record({ type: "override.applied", ...whose, by, policy: hash, changes: [...changes] });
+    await this.settled();
+  }
+
+  runStarted({ session, run, language, runner, policy, code, timeoutMs }: RunBegin): void {
+    const begin = { type: "run.started", session, run, language, runner, policy } as const;
     const codeFacts = { codeHash: sha256(code), codeBytes: Buffer.byteLength(code) };
     const text = this.#policy.audit.code === "full" ? { code } : {};
     this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs });

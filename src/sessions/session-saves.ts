@@ -107,6 +107,11 @@ export class SessionSaves {
     return this.#saving;
   }
 
+  /** Until no save goes on. */
+  async settled(): Promise<void> {
+    await this.#saving?.catch(() => {});
+  }
+
   async #save(session: Session): Promise<SnapshotInfo> {
     const { id, key } = this.#of;
     const { runs } = this.#of.record;

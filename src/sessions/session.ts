@@ -5,8 +5,11 @@ import type { KernelClient } from "../kernel/client.ts";
 import type { ChangedFile, DoneMessage, RestoreFailure, RunStatus, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
+import type { LiveChange } from "../policy/live-rules.ts";
+import type { Authority, PolicyChange } from "../policy/merge.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { CellPolicy } from "./cell-policy.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import { Run, type RunOptions, type RunResult } from "./run.ts";
 import { RunAudit } from "./run-audit.ts";
@@ -26,7 +29,6 @@ const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
 export interface SessionParts {
   readonly id: string;
-  readonly policy: Policy;
   readonly cell: SharedCell;
   readonly kernel: KernelClient;
   /** notes about what the interpreter lost between two runs; handed to the next result */
@@ -51,7 +53,6 @@ export interface ReadOptions {
 
 /** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
 export class Session implements AsyncDisposable {
-  readonly policy: Policy;
   /** the workspace as the host reaches it; absent: the files live and end with the cell */
   readonly files: WorkspaceFiles | undefined;
   readonly #cell: SharedCell;
@@ -74,7 +75,6 @@ export class Session implements AsyncDisposable {
 
   constructor(parts: SessionParts) {
     this.#id = parts.id;
-    this.policy = parts.policy;
     this.files = parts.files;
     this.#cell = parts.cell;
     this.#kernel = parts.kernel;
@@ -84,10 +84,10 @@ export class Session implements AsyncDisposable {
     this.#onFork = parts.onFork;
     this.#audit = parts.audit;
     this.#runAudit = parts.audit && new RunAudit(parts.audit, parts.cell);
-    this.#checkpoints = new Checkpoints(parts.kernel, parts.policy.session.checkpoints, parts.lostNotes);
+    this.#checkpoints = new Checkpoints(parts.kernel, this.policy.session.checkpoints, parts.lostNotes);
     const { features } = parts.kernel.info;
     const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
-    const isWanted = parts.policy.session.recovery !== "off";
+    const isWanted = this.policy.session.recovery !== "off";
     this.#recovery = needsSnapshots && isWanted ? new SnapshotRecovery(parts.kernel) : undefined;
   }
 
@@ -103,6 +103,27 @@ export class Session implements AsyncDisposable {
   /** Makes the first run as quick as the later ones; for a session that waits in a pool. */
   rehearse(): Promise<void> {
     return this.#kernel.rehearse();
+  }
+
+  /** The policy it is under now. */
+  get policy(): Policy {
+    return this.#cell.rules.policy;
+  }
+
+  /** The same with how it changes. Forks share it, as they share the cell. */
+  get rules(): CellPolicy {
+    return this.#cell.rules;
+  }
+
+  /**
+   * Changes rules of its network, as far as the policy that it was opened under goes. When this returns they hold, and
+   * connections that they do not allow are closed.
+   */
+  async updatePolicy(change: LiveChange, authority: Authority = "host"): Promise<readonly PolicyChange[]> {
+    this.#assertOpen();
+    return this.rules.change(change, authority, async (coming) =>
+      this.#audit?.policyChanging(authority, coming, this.id),
+    );
   }
 
   get receipt(): EnforcementReceipt {
@@ -170,8 +191,8 @@ export class Session implements AsyncDisposable {
       const signal = options.signal ? { signal: options.signal } : {};
       return this.#finish(self, done, { timeoutMs, started, lost, ...signal });
     };
-    const { runner } = this.receipt;
-    const facts = { session: this.id, run: number, language, runner, code, timeoutMs };
+    const { runner, policyHash: policy } = this.receipt;
+    const facts = { session: this.id, run: number, language, runner, policy, code, timeoutMs };
     const drop = () => {
       this.#active = undefined;
     };
@@ -278,10 +299,10 @@ export class Session implements AsyncDisposable {
     });
     lostNotes.unshift(...this.#lostNotes); // what this one lost before is not in the fork either
     const cell = this.#cell.acquire();
-    const { policy, files } = this;
+    const { files } = this;
     const [onClose, onClosed, onFork] = [this.#onClose, this.#onClosed, this.#onFork];
     fork = new Session({
-      ...{ id, policy, cell, kernel, lostNotes, onClose, onClosed, onFork },
+      ...{ id, cell, kernel, lostNotes, onClose, onClosed, onFork },
       ...(files ? { files } : {}),
       ...(this.#audit ? { audit: this.#audit } : {}),
     });

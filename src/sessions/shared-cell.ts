@@ -1,6 +1,8 @@
+import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { Cell, CellUsage } from "../runners/runner.ts";
 import type { CellNetwork } from "./cell-network.ts";
+import { CellPolicy } from "./cell-policy.ts";
 import { exitWithin } from "./ended-early.ts";
 
 /** How long a result waits for the reason of an ending. */
@@ -15,6 +17,8 @@ export class SharedCell {
   readonly given = new Map<string, string>();
   /** what the cell's programs did with their network, where they have one */
   readonly network: CellNetwork | undefined;
+  /** the policy it is under now */
+  readonly rules: CellPolicy;
   readonly #cell: Cell;
   readonly #onEnd: () => Promise<void>;
   #users = 1;
@@ -23,14 +27,15 @@ export class SharedCell {
   #ending: Promise<void> | undefined;
 
   /** `onEnd` runs when the cell is gone. */
-  constructor(cell: Cell, onEnd: () => Promise<void> = async () => {}, network?: CellNetwork) {
+  constructor(cell: Cell, policy: Policy, onEnd: () => Promise<void> = async () => {}, network?: CellNetwork) {
     this.network = network;
+    this.rules = new CellPolicy(policy, cell.receipt, network);
     this.#cell = cell;
     this.#onEnd = onEnd;
   }
 
   get receipt(): EnforcementReceipt {
-    return this.#cell.receipt;
+    return this.rules.receipt;
   }
 
   get users(): number {

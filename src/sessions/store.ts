@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../lib/atomic-file.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
+import { askedRulesSchema } from "../policy/live-rules.ts";
 import { checkSessionId } from "./session-id.ts";
 
 const count = z.int().min(0);
@@ -16,6 +17,8 @@ const recordSchema = z.object({
   createdMs: count,
   usedMs: count,
   runs: count,
+  /** what was asked of its policy while it lived */
+  asked: askedRulesSchema.optional(),
   snapshot: z
     .object({
       sha256: z.string().regex(/^[0-9a-f]{64}$/),

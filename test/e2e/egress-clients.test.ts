@@ -13,6 +13,7 @@ import { processRunner } from "../../src/runners/process/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { RunResult } from "../../src/sessions/run.ts";
 import type { Session } from "../../src/sessions/session.ts";
+import { npmPackage } from "../support/npm-package.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 import { makeAuthority } from "../support/test-authority.ts";
 
@@ -48,9 +49,10 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     http = await listen(createHttpServer(answer), "127.7.0.1");
     https = await listen(createHttpsServer({ key: authority.key, cert: authority.cert }, answer), "127.7.0.2");
     const trust = Object.fromEntries(
-      ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"].map((name) => [
-        ...[name, "/ca/ca.pem"],
-      ]),
+      [
+        ...["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"],
+        ...["NODE_EXTRA_CA_CERTS", "npm_config_cafile"],
+      ].map((name) => [name, "/ca/ca.pem"]),
     );
     codecell = await Codecell.open({
       policy: parsePolicy({
@@ -152,6 +154,37 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     expect(refused.stderr).toContain("codecell: other.example is not in net.allowlist");
   });
 
+  test("npm installs from a registry of the policy, over http and https, and shows the reason of a refusal", async (context) => {
+    if ((await bash("npm --version")).exitCode !== 0) return context.skip("npm is not installed");
+    const install = (registry: string) =>
+      bash(`rm -rf /tmp/project && mkdir /tmp/project && cd /tmp/project && npm install --no-audit --registry ${registry} tiny-example &&
+        cat node_modules/tiny-example/package.json`);
+    for (const registry of [`http://plain.example:${http}/npm/`, `https://good.example:${https}/npm/`]) {
+      const result = await install(registry);
+      expect(result).toMatchObject({ exitCode: 0, notes: [] });
+      expect(result.stdout).toContain('{"name":"tiny-example","version":"1.0.0"}');
+    }
+    for (const registry of [`http://other.example:${http}/npm/`, `https://other.example:${https}/npm/`]) {
+      const refused = await install(registry);
+      expect(refused.stderr).toContain("403 codecell: other.example is not in net.allowlist");
+      expect(refused.egress?.denied).toMatchObject([{ host: "other.example", requests: 1 }]);
+    }
+  });
+
+  test("a refusal is taken for an answer: nobody asks again and again", async () => {
+    const url = `https://other.example:${https}/`;
+    const hasPip = (await bash("python3 -m pip --version")).exitCode === 0;
+    const programs = [
+      { is: hasCurl, code: `curl -sS ${url}`, most: 1 },
+      { is: hasGit, code: `git clone ${url}repo.git /tmp/refused-clone`, most: 1 },
+      { is: hasPip, code: `python3 -m pip download -d /tmp/none -i ${url}simple tiny-example`, most: 2 },
+    ];
+    for (const { code, most } of programs.filter(({ is }) => is)) {
+      const { egress } = await bash(code);
+      expect([code, egress?.denied]).toMatchObject([code, [{ host: "other.example", requests: most }]]);
+    }
+  });
+
   /** A few files, a package index and a repository, as static files. */
   async function makeSite(site: string): Promise<void> {
     await mkdir(join(site, "simple", "tiny-example"), { recursive: true });
@@ -187,6 +220,15 @@ with zipfile.ZipFile(sys.argv[1], "w") as archive:
       if (path === "/to-good")
         return void answer.writeHead(302, { location: `https://good.example:${https}/hello.txt` }).end();
       if (path === "/to-evil") return void answer.writeHead(302, { location: "http://evil.example/" }).end();
+      if (path === "/npm/tiny-example") {
+        const { document } = npmPackage("tiny-example");
+        return void answer.end(
+          JSON.stringify(
+            document(`${"encrypted" in request.socket ? "https" : "http"}://${request.headers.host}/npm/tiny.tgz`),
+          ),
+        );
+      }
+      if (path === "/npm/tiny.tgz") return void answer.end(npmPackage("tiny-example").tarball);
       const file = join(site, path, path.endsWith("/") ? "index.html" : "");
       readFile(file).then(
         (data) =>

@@ -132,6 +132,18 @@ test("a proxy that is killed is given the session's keys again, and no session h
   expect([await ask(one), await ask(two)]).toEqual(["value-of-one", "value-of-two"]);
 });
 
+test("a proxy that does not take other rules is ended, with what it carries", async () => {
+  const before = new Set(ownProxies().map(({ pid }) => pid));
+  const session = await egress.openSession(rules(), () => {});
+  const [stuck] = ownProxies().filter(({ pid }) => !before.has(pid));
+  const carried = await dialled(session);
+  const over = new Promise((done) => carried.resume().once("end", done).once("close", done));
+  process.kill(stuck?.pid ?? 0, "SIGSTOP");
+  await session.update({ ...rules(), deny: ["good.example"] });
+  await over;
+  expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
+});
+
 test("no address rule is lifted for names that nobody fixed", async () => {
   const session = await egress.openSession(
     { enabled: true, allowlist: ["localhost.localdomain:1"], deny: [] },

@@ -13,6 +13,7 @@ import {
   newClient,
   newPlace,
   type Over,
+  removePlace,
   serverArguments,
   startHttp,
   stopped,
@@ -273,6 +274,27 @@ describe("starting the MCP server", () => {
     expect(names).toContain(there);
     expect(names).not.toContain(absent);
   });
+});
+
+test.skipIf(!hasProcess)("a server over HTTP reads its policy again on SIGHUP, and lives on", async () => {
+  const place = await newPlace();
+  onTestFinished(() => removePlace(place));
+  const policy = join(place.project, "sandbox.policy.yaml");
+  await writeFile(policy, "net: { enabled: true }\n");
+  const server = startHttp(place);
+  onTestFinished(() => stopped(server));
+  const { url, token } = await httpAddress(server);
+  const client = newClient("modern");
+  await client.connect(bearerTransport(url, token));
+  onTestFinished(() => client.close());
+  const code = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
+  const reason = async () => JSON.stringify(await client.callTool({ name: "rlm_exec", arguments: { code } }));
+  expect(await reason()).toContain("evil.example is not in net.allowlist");
+  await writeFile(policy, "net: { enabled: true, deny: [evil.example] }\n");
+  const said = once(server.stderr ?? server, "data");
+  server.kill("SIGHUP");
+  expect(String(await said)).toContain("net.deny is now evil.example, it was none");
+  expect(await reason()).toContain("evil.example is in net.deny");
 });
 
 describe.skipIf(!hasProcess)("when the client goes away", () => {

@@ -139,6 +139,26 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect((await stranger.call("GET", "/v1/sessions/kept")).status).toBe(404);
   });
 
+  test("reads its policy again on SIGHUP, and puts the network's rules in force in sessions that live", async () => {
+    const policy = await policyFile("net: { enabled: true }\n");
+    const { server, client } = await serve(["--runner", "process", ...policy]);
+    await client.session("s");
+    const ask = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
+    const reason = async () => (await client.run("s", ask)).json.error.message;
+    expect(await reason()).toContain("evil.example is not in net.allowlist");
+    await policyFile("net: { enabled: true, deny: [evil.example] }\nproc: { memory: 1GiB }\n");
+    server.child.kill("SIGHUP");
+    await server.printed("codecell: net.deny is now evil.example, it was none\n");
+    await server.printed("codecell: needs a restart: proc.memory\n");
+    expect(await reason()).toContain("evil.example is in net.deny");
+    await policyFile("nte: {}\n");
+    server.child.kill("SIGHUP");
+    await server.printed("codecell: the policy in force stays: ");
+    expect(await reason()).toContain("evil.example is in net.deny");
+    const events = (await codecell(["audit", "tail", "--json", ...place().slice(0, 2)], { env: environment })).stdout;
+    expect(events).toMatch(/"override\.applied".*"policy file"/);
+  });
+
   test("stops what does not end within --drain", async () => {
     const { server, client } = await serve(["--runner", "process", "--drain", "200ms"]);
     await client.session("s");

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import type { EgressOptions } from "../../src/egress/egress-process.ts";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { parsePolicy } from "../../src/policy/parse-policy.ts";
@@ -20,6 +21,7 @@ export interface ServiceSetup {
   readonly limits?: Partial<HttpLimits>;
   readonly openMetrics?: boolean;
   readonly now?: () => number;
+  readonly egress?: EgressOptions;
 }
 
 /** A service on a port of its own, with a state directory that ends with it. */
@@ -53,6 +55,7 @@ export class TestService implements AsyncDisposable {
       runners: setup.runners,
       stateDir,
       runtimeDir: join(stateDir, "rt"),
+      ...(setup.egress ? { egress: setup.egress } : {}),
     });
     cleanup.defer(() => manager[Symbol.asyncDispose]());
     const tokens = await TokenStore.open(join(stateDir, "tokens.json"));

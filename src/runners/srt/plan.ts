@@ -76,6 +76,10 @@ const answers: Record<RuleName, (policy: Policy) => Answer> = {
   "net.inspect": () => noNetwork,
   "net.rules": () => noNetwork,
   "net.secrets": () => noNetwork,
+  "net.connections": () => noNetwork,
+  "net.requests": () => noNetwork,
+  "net.sent": () => noNetwork,
+  "net.received": () => noNetwork,
   "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
   "proc.cpus": ({ proc }) =>
     Number.isInteger(proc.cpus)

@@ -81,6 +81,10 @@ const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = 
   "net.inspect": (_, facts) => noNetwork(facts),
   "net.rules": (_, facts) => noNetwork(facts),
   "net.secrets": (_, facts) => noNetwork(facts),
+  "net.connections": (_, facts) => noNetwork(facts),
+  "net.requests": (_, facts) => noNetwork(facts),
+  "net.sent": (_, facts) => noNetwork(facts),
+  "net.received": (_, facts) => noNetwork(facts),
   "proc.timeout": () => ({
     by: "supervisor watchdog",
     how: "interrupt, and 0.5 s later the end of the interpreter's thread",

@@ -1,13 +1,20 @@
-import type { Terminal } from "./terminal.ts";
+import type { Terminal, TerminalSignal } from "./terminal.ts";
 
 const lookAtParentEveryMs = 500;
 
 /** Settles when whoever uses this server has gone: its end of the pipe, a signal, or its whole process. */
-export async function clientGone(terminal: Terminal, over: "stdio" | "http"): Promise<string> {
+export async function clientGone(
+  terminal: Terminal,
+  over: "stdio" | "http",
+  /** takes the signals that mean something else */
+  isOther: (signal: TerminalSignal) => boolean = () => false,
+): Promise<string> {
   const undo: (() => void)[] = [];
   try {
     return await new Promise<string>((resolve) => {
-      const listening = terminal.onSignal((signal) => resolve(signal));
+      const listening = terminal.onSignal((signal) => {
+        if (!isOther(signal)) resolve(signal);
+      });
       undo.push(() => listening[Symbol.dispose]());
       if (over === "http") return;
       const ended = () => resolve("the client closed standard input");

@@ -6,6 +6,7 @@ import type { CommandContext } from "./command.ts";
 import { commandAudit } from "./command-audit.ts";
 import type { CommandLogger } from "./command-logger.ts";
 import type { McpFlags } from "./mcp-options.ts";
+import { PolicyReloader } from "./reload-policy.ts";
 import { servedPolicy } from "./served-policy.ts";
 import { stateDirOf } from "./state-dir.ts";
 import type { Terminal } from "./terminal.ts";
@@ -13,6 +14,10 @@ import type { Terminal } from "./terminal.ts";
 /** The policy of an MCP server. */
 export async function mcpPolicy(flags: McpFlags, terminal: Terminal): Promise<Policy> {
   return (await servedPolicy(flags, terminal)).policy;
+}
+
+export function mcpReloader(flags: McpFlags, terminal: Terminal, logger: CommandLogger): PolicyReloader {
+  return new PolicyReloader(() => mcpPolicy(flags, terminal), logger);
 }
 
 /** What the first tool call costs: the policy, the choice of an isolation, and the sessions on disk. */

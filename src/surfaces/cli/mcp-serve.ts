@@ -13,6 +13,7 @@ import { hostEffects } from "./mcp-effects.ts";
 import { type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
+import { asksForReload } from "./reload-policy.ts";
 import type { Terminal } from "./terminal.ts";
 import { codecellVersion } from "./version.ts";
 
@@ -36,15 +37,24 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const effects = await hostEffects(flags, terminal);
   const options = { version: codecellVersion(), tools, hasModel, effects, logger };
   await using cleanup = new Cleanup();
+  let reload = () => {}; // until a tool needs it nothing was read that could be read again
   const door = new SandboxDoor({
     projectDir: projectDirectory(terminal),
     async open() {
-      const { openMcpManager } = await import("./mcp-open.ts");
-      return openMcpManager(flags, { terminal, runners: await runners() }, logger);
+      const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
+      const manager = await openMcpManager(flags, { terminal, runners: await runners() }, logger);
+      const reloader = mcpReloader(flags, terminal, logger);
+      reload = () => void reloader.reload(manager);
+      return manager;
     },
   });
   cleanup.defer(() => door[Symbol.asyncDispose]());
-  const gone = clientGone(terminal, flags.http ? "http" : "stdio");
+  const gone = clientGone(terminal, flags.http ? "http" : "stdio", (signal) => {
+    // Over a pipe it says that the client has gone.
+    if (!flags.http || !asksForReload(signal, terminal)) return false;
+    reload();
+    return true;
+  });
   if (flags.http) await serveHttp(door, options, { flags, port, terminal, logger }, cleanup);
   else {
     const connection = serveOverStdio(door, options, logger);

@@ -10,6 +10,7 @@ export const mcpCommand: Command = {
     "Over standard input and output unless --http is given. Starting it opens nothing: the isolation is chosen by the first tool call, whose answer says what is missing.",
     "Without a policy file the policy is the tightest one, but rlm_load may read files below the project's directory (CLAUDE_PROJECT_DIR, else the current one).",
     "rlm_sub_agent is offered where a model is configured: --model, CODECELL_MODEL or ANTHROPIC_API_KEY.",
+    "With --http, SIGHUP has the policy read again, as `codecell serve` does.",
     "When the client goes away, every session is saved if the policy makes it persistent, and ended.",
   ],
   examples: [

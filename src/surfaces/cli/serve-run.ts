@@ -22,6 +22,7 @@ import { jsonText } from "./json-text.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
+import { asksForReload, PolicyReloader } from "./reload-policy.ts";
 import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
 import { keepMadeToken, type ServedTokens, servedTokens } from "./serve-tokens.ts";
 import { stateDirOf } from "./state-dir.ts";
@@ -46,7 +47,8 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
   await using cleanup = new Cleanup();
   const tokens = await servedTokens(flags, terminal);
   const { service, listener } = await start(flags, context, { tokens, logger, cleanup });
-  const stopped = firstSignal(context);
+  const reloader = new PolicyReloader(async () => (await effectivePolicy(flags, terminal)).policy, logger);
+  const stopped = firstSignal(context, () => void reloader.reload(service.manager));
   await announce(flags, context, { listener, tokens, logger, cleanup });
   logger.announce(`${await stopped.signal}: waiting for what runs, then saving`);
   const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
@@ -151,12 +153,16 @@ async function drained(service: HttpService, withinMs: number): Promise<void> {
   await Promise.race([service.drain(), once(limit.signal, "abort")]);
 }
 
-/** The first signal asks to leave; the next one means at once. */
-function firstSignal({ terminal }: CommandContext): Disposable & { readonly signal: Promise<string> } {
+/** The first signal that is no call to read the policy again asks to leave; the next one means at once. */
+function firstSignal(
+  { terminal }: CommandContext,
+  reload: () => void,
+): Disposable & { readonly signal: Promise<string> } {
   let listening: Disposable | undefined;
   const signal = new Promise<string>((resolve) => {
     let count = 0;
     listening = terminal.onSignal((name) => {
+      if (asksForReload(name, terminal)) return reload();
       if (count++ > 0) terminal.exitNow(1);
       resolve(name);
     });

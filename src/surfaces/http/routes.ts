@@ -1,5 +1,6 @@
 import type { Route } from "./route.ts";
 import { cancelRunRoute } from "./routes/cancel-run.ts";
+import { changePolicyRoute } from "./routes/change-policy.ts";
 import { closeSessionRoute } from "./routes/close-session.ts";
 import { createCheckpointRoute } from "./routes/create-checkpoint.ts";
 import { createLinkRoute } from "./routes/create-link.ts";
@@ -9,6 +10,7 @@ import { deleteFileRoute } from "./routes/delete-file.ts";
 import { downloadRoute } from "./routes/download.ts";
 import { forkSessionRoute } from "./routes/fork-session.ts";
 import { getFileRoute } from "./routes/get-file.ts";
+import { getPolicyRoute } from "./routes/get-policy.ts";
 import { getRunRoute } from "./routes/get-run.ts";
 import { getSessionRoute } from "./routes/get-session.ts";
 import { getVariableRoute } from "./routes/get-variable.ts";
@@ -34,6 +36,8 @@ export const routes: readonly Route[] = [
   getSessionRoute,
   closeSessionRoute,
   forkSessionRoute,
+  getPolicyRoute,
+  changePolicyRoute,
   startRunRoute,
   listRunsRoute,
   getRunRoute,

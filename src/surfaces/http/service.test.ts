@@ -112,6 +112,7 @@ describe("one tenant's session", () => {
   const bodies: Record<string, object> = {
     startRun: { code: "x" },
     forkSession: {},
+    changeSessionPolicy: { net: { allowlist: [] } },
     setVariable: { value: 1 },
     createLink: { path: "x" },
     createCheckpoint: { name: "x" },

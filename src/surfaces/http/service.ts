@@ -269,7 +269,7 @@ export class HttpService implements AsyncDisposable {
 /** what logs and counters call an answer that nobody waited for */
 const clientGone = 499;
 const closing = { connection: "close" };
-const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE"]);
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 function methodOf({ method = "" }: IncomingMessage): string {
   return methods.has(method) ? method : "other";

@@ -1,0 +1,29 @@
+import { liveRules } from "../policy/live-rules.ts";
+import { type PolicyChange, policyChanges } from "../policy/merge.ts";
+import { mergeRules } from "../policy/merge-rules.ts";
+import type { PolicyFieldName } from "../policy/rules.ts";
+import type { Policy } from "../policy/schema.ts";
+
+/** What becomes of a policy that replaces the one in force. */
+export interface PolicyReload {
+  readonly changes: readonly PolicyChange[];
+  /** rules that are other ones in the new policy and hold for cells of the next process only */
+  readonly later: readonly PolicyFieldName[];
+}
+
+/** Pure: the policy in force with what can change while cells live. Cells that started without a network get none. */
+export function reloadedPolicy(
+  { started, current }: { started: Policy; current: Policy },
+  next: Policy,
+): PolicyReload & { readonly policy: Policy } {
+  const wanted = policyChanges(current, next);
+  const isLater = ({ rule }: PolicyChange) =>
+    !liveRules.has(rule) || (rule === "net.enabled" && next.net.enabled && !started.net.enabled);
+  const changes = wanted.filter((change) => !isLater(change));
+  const { net, overrides } = next;
+  return {
+    policy: changes.reduce((policy, { rule }) => mergeRules[rule].apply(policy, { net }), { ...current, overrides }),
+    changes,
+    later: wanted.filter(isLater).map(({ rule }) => rule),
+  };
+}

@@ -1,0 +1,23 @@
+import { liveChangeSchema } from "../../../policy/live-rules.ts";
+import { sessionParams } from "../parameters.ts";
+import { changedPolicySchema, changedPolicyView } from "../policy-view.ts";
+import { defineRoute } from "../route.ts";
+
+export const changePolicyRoute = defineRoute({
+  method: "PATCH",
+  path: "/v1/sessions/{session}/policy",
+  id: "changeSessionPolicy",
+  summary: "Change the network rules of a living session",
+  description:
+    "They hold when this is answered, and connections that they do not allow are closed. The service's policy is the limit: a session gets less than that, or all of it back, and never more. Sessions in the same cell share the change.",
+  tag: "sessions",
+  scope: "run",
+  params: sessionParams,
+  body: liveChangeSchema,
+  replies: { 200: { description: "what holds now, and what changed", schema: changedPolicySchema } },
+  async handle({ params, body, tenant }) {
+    const session = await tenant.sessions.get(params.session);
+    const changes = await session.updatePolicy(body, "caller");
+    return { json: changedPolicyView(session.policy, changes) };
+  },
+});

@@ -4,6 +4,7 @@ import posix
 import sys
 
 import _signal
+import _socket
 
 from .kill_guard import filter_pointer
 from .lean_json import loads
@@ -18,7 +19,7 @@ PR_SET_SECCOMP, MODE_FILTER, PR_SET_NO_NEW_PRIVS = 22, 2, 38
 def main():
     """The last argument holds the limits."""
     posix.dup2(0, CHANNEL, False)
-    posix.dup2(1, ANSWERS, False)
+    posix.dup2(1, ANSWERS, False)  # open also where it is not used: an engine gives up a stream that has ended
     posix.closerange(ANSWERS + 1, 1 << 16)
     null = posix.open("/dev/null", posix.O_RDWR)
     posix.dup2(null, 0)
@@ -38,8 +39,25 @@ def main():
         _signal.signal(_signal.SIGHUP, _signal.SIG_IGN)
     add_filter(cell["filter"])
     notify_filter = read_file("/.kernel/notify.bpf") if cell["guard"] else b""
+    is_connected = connect_host(cell["socket"])  # from now on the host hears of an end before it hears why
     posix.dup2(null, 2)  # until here the engine's log says what went wrong
-    Supervisor(CHANNEL, notify_filter, ANSWERS).main()
+    Supervisor(CHANNEL, notify_filter, None if is_connected else ANSWERS).main()
+
+
+def connect_host(path):
+    """Makes the host's socket the channel, past the engine; whether it is. A remote or virtual host's cannot be reached."""
+    if not path:
+        return False
+    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    try:
+        end.connect(path)
+    except OSError:
+        end.close()
+        return False
+    fd = end.detach()
+    posix.dup2(fd, CHANNEL, False)
+    posix.close(fd)
+    return True
 
 
 def check_targets(targets):

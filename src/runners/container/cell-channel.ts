@@ -16,12 +16,13 @@ export class CellChannel extends Duplex {
     super({ allowHalfOpen: true });
     this.#attached = attached;
     attached.on("data", (data: Buffer) => {
-      this.#carrier ?? this.#carry(attached);
+      if (!this.#carrier) this.#carry(attached);
       // Once the socket carries frames, nothing else is one: code in the cell may have found the engine's stream.
       if (this.#carrier === attached) this.#take(data);
     });
     attached.on("end", () => {
-      if (this.#carrier === attached) this.push(null);
+      if (this.#carrier === attached || !this.#carrier) this.push(null);
+      else this.destroy();
     });
     attached.on("close", () => this.destroy());
     void direct.then((socket) => this.#connected(socket));
@@ -34,8 +35,9 @@ export class CellChannel extends Duplex {
     }
     socket.on("data", (data: Buffer) => this.#take(data));
     socket.on("end", () => this.push(null));
-    socket.on("close", () => this.destroy());
-    socket.on("error", () => this.destroy());
+    // The engine's stream is still open: it may yet bring the words of a cell that ended, and ends with the container.
+    socket.on("close", () => this.push(null));
+    socket.on("error", () => {});
     this.#carry(socket);
   }
 

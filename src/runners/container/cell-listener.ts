@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { chmod, chown, mkdir, rm } from "node:fs/promises";
+import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
@@ -23,7 +24,8 @@ export interface CellListener extends AsyncDisposable {
 export async function listenForCell(directory: string, uid: number | undefined): Promise<CellListener | undefined> {
   const path = join(directory, listenerName);
   if (Buffer.byteLength(path) > longestPath) return undefined;
-  await mkdir(directory, { mode: 0o700 }); // until the socket has its own rights, nobody else gets to it
+  // A cold start waits for this: five calls of microseconds, which would take a turn of the thread pool each.
+  mkdirSync(directory, { mode: 0o700 }); // until the socket has its own rights, nobody else gets to it
   const server = createServer({ allowHalfOpen: true });
   const close = async () => {
     await closed(server);
@@ -32,11 +34,8 @@ export async function listenForCell(directory: string, uid: number | undefined):
   try {
     server.listen(path);
     await once(server, "listening");
-    await chmod(path, 0o600);
-    if (uid !== undefined) {
-      await chown(path, uid, uid);
-      await chown(directory, uid, uid);
-    }
+    chmodSync(path, 0o600);
+    if (uid !== undefined) for (const owned of [path, directory]) chownSync(owned, uid, uid);
   } catch (error) {
     await close();
     throw error;

@@ -9,6 +9,8 @@ export type CodecellErrorCode =
   /** an override asks for more than its ceiling, or a model tried to widen */
   | "override_refused"
   | "runner_unavailable"
+  /** an image for cells could not be fetched, made or built */
+  | "image_failed"
   /** the isolation could not be set up although the probe said it can */
   | "cell_start_failed"
   /** the cell died outside a run, or broke the protocol */

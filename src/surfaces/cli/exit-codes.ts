@@ -10,6 +10,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   policy_refused: 3,
   override_refused: 3,
   runner_unavailable: 4,
+  image_failed: 4,
   cell_start_failed: 4,
   language_unavailable: 4,
   file_missing: 1,

@@ -9,6 +9,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   policy_refused: 403,
   override_refused: 403,
   runner_unavailable: 503,
+  image_failed: 503,
   cell_start_failed: 503,
   cell_lost: 500,
   session_closed: 410,

@@ -105,6 +105,24 @@ describe.skipIf(skips)("a container engine that fails", () => {
       await works(codecell);
     });
 
+    // Frames of a container pass the engine by; those of gVisor, whose kernel is another, do not.
+    const state = name === "gvisor" ? "lost" : "kept";
+    test.skipIf(lacks)(`whose engine hangs ends a run at its limit, with its state ${state}`, async () => {
+      const codecell = await open({}, make);
+      const session = await codecell.openSession();
+      const ongoing = await going(session, { timeoutMs: 300 });
+      docker.signal("SIGSTOP");
+      try {
+        expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state });
+        if (state === "kept") expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+        await within(25_000, session.close());
+      } finally {
+        docker.signal("SIGCONT");
+      }
+      expect(await isEmpty()).toBe(true);
+      await works(codecell);
+    });
+
     test.skipIf(lacks)("whose host is killed, nothing is left of the container", async () => {
       const host = spawn(process.execPath, [script, name, docker.host, image, runtimeDir], {
         stdio: ["ignore", "pipe", "inherit"],
@@ -139,14 +157,11 @@ describe.skipIf(skips)("a container engine that fails", () => {
     await works(codecell);
   });
 
-  test("by hanging holds nobody longer than the limits say, and when it goes on nothing is left", async () => {
+  test("by hanging says so to the next session, and works when it goes on", async () => {
     const codecell = await open();
-    const session = await codecell.openSession();
-    const ongoing = await going(session, { timeoutMs: 300 });
+    await works(codecell);
     docker.signal("SIGSTOP");
     try {
-      expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state: "lost" });
-      await within(25_000, session.close());
       await expect(within(15_000, codecell.openSession())).rejects.toMatchObject({
         code: "runner_unavailable",
         message: expect.stringContaining("Docker did not answer"),

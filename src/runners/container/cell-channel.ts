@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { writeAll } from "../../lib/write-all.ts";
 import type { AttachedStream } from "./attached-stream.ts";
 
 /**
@@ -63,13 +64,7 @@ export class CellChannel extends Duplex {
     chunks: { chunk: Buffer; encoding: BufferEncoding }[],
     callback: (error?: Error | null) => void,
   ): void {
-    this.#with((carrier) => {
-      carrier.cork();
-      chunks.forEach(({ chunk }, at) => {
-        carrier.write(chunk, at === chunks.length - 1 ? callback : undefined);
-      });
-      carrier.uncork();
-    });
+    this.#with((carrier) => writeAll(carrier, chunks, callback));
   }
 
   override _final(callback: (error?: Error | null) => void): void {

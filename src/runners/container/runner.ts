@@ -5,9 +5,9 @@ import { PromiseCache } from "../../lib/promise-cache.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
+import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
@@ -18,9 +18,9 @@ import { type StartedContainer, startContainer } from "./container.ts";
 import { containerSpec } from "./container-spec.ts";
 import { type ContainerUser, containerUser, writeIdentity } from "./container-user.ts";
 import { defaultImage } from "./default-image.ts";
-import type { Engine } from "./engine.ts";
+import { type Engine, engineVersion, isLocalEngine } from "./engine.ts";
 import { EngineFinder, type EngineFinderOptions } from "./engine-finder.ts";
-import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
+import { ImageKernels } from "./image-kernels.ts";
 import { imageId } from "./image-list.ts";
 import { containerKernelSetup } from "./kernel-setup.ts";
 import { removeOrphanContainers } from "./orphans.ts";
@@ -51,15 +51,6 @@ export function kataRunner(options: ContainerRunnerOptions = {}): SandboxRunner 
   return new ContainerRunner(runtimeKinds.kata, options);
 }
 
-const shared: readonly Guarantee[] = [
-  "no-network",
-  "private-filesystem",
-  "private-processes",
-  "empty-environment",
-  "kernel-memory-limit",
-  "crash-recovery",
-];
-
 class ContainerRunner implements SandboxRunner {
   readonly name: RuntimeKind["name"];
   readonly takesWorkspace = true;
@@ -70,7 +61,7 @@ class ContainerRunner implements SandboxRunner {
   readonly #finder: EngineFinder;
   readonly #removals: Removals;
   readonly #homes = new PromiseCache<RunnerHome>();
-  readonly #kernels = new PromiseCache<ImageKernel>();
+  readonly #kernels: ImageKernels;
   readonly #identities = new PromiseCache<string>();
   /** what an image's name meant when a cell was last started in it */
   readonly #imageIds = new Map<string, string>();
@@ -83,6 +74,7 @@ class ContainerRunner implements SandboxRunner {
     this.#logger = options.logger ?? silentLogger;
     this.#finder = new EngineFinder(options, kind.runtime !== undefined, this.#cleanup);
     this.#removals = new Removals(this.#logger);
+    this.#kernels = new ImageKernels(this.#removals, this.#logger);
   }
 
   async probe({ isWanted = false }: ProbeOptions = {}): Promise<Probe> {
@@ -94,8 +86,9 @@ class ContainerRunner implements SandboxRunner {
       const reason = `${engine.client.address.name} offers no such runtime (it has ${engine.runtimes.join(", ")})`;
       return { available: false, reason, hint };
     }
-    const own: Guarantee[] = runtime === undefined ? ["syscall-filter"] : ["own-kernel"];
-    return { available: true, version: versionOf(engine, runtime), guarantees: [...shared, ...own] };
+    const own: Guarantee = runtime === undefined ? "syscall-filter" : "own-kernel";
+    const guarantees: Guarantee[] = [...namespaceGuarantees, "kernel-memory-limit", own];
+    return { available: true, version: engineVersion(engine, runtime), guarantees };
   }
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
@@ -154,7 +147,7 @@ class ContainerRunner implements SandboxRunner {
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
     const [kernel, identityDirectory, listener] = await Promise.all([
-      this.#kernel(engine, facts, user, home),
+      this.#kernels.get(facts, { engine, user, home, name: `codecell-${home.tag}-${number}-image` }),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
       listening,
       prepareWorkspace(workspace, engine.isRootless ? undefined : user.uid),
@@ -178,7 +171,7 @@ class ContainerRunner implements SandboxRunner {
         ...{ identityDirectory, emptyFile: home.emptyFile, emptyDirectory: home.emptyDirectory, labels: home.labels },
         kernelDirectory: kernel.directory,
         socketDirectory: listener?.directory,
-        checksIdentities: !hasOwnKernel && isLocal(engine),
+        checksIdentities: !hasOwnKernel && isLocalEngine(engine),
         filter: "cell.bpf",
         usesHostUsers: engine.remapsUsers,
         processLimit: home.processLimit,
@@ -190,7 +183,7 @@ class ContainerRunner implements SandboxRunner {
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
       setup: containerKernelSetup(policy, kernel, hasOwnKernel),
       receipt: {
-        ...{ runner: this.name, runnerVersion: versionOf(engine, runtime), policyHash: spec.policyHash },
+        ...{ runner: this.name, runnerVersion: engineVersion(engine, runtime), policyHash: spec.policyHash },
         ...{ rules: plan.rules, notes: plan.notes },
       },
       kill: () => {
@@ -235,31 +228,8 @@ class ContainerRunner implements SandboxRunner {
     { uid }: ContainerUser,
     directory: string,
   ): Promise<CellListener | undefined> {
-    if (hasOwnKernel || !isLocal(engine)) return undefined;
+    if (hasOwnKernel || !isLocalEngine(engine)) return undefined;
     return await listenForCell(directory, process.getuid?.() === 0 && !engine.isRootless ? uid : undefined);
-  }
-
-  /** An image is examined once, and again when its name means another one. */
-  #kernel(
-    engine: Engine,
-    { image, imageId: id = "", hasOwnKernel }: ContainerFacts,
-    user: ContainerUser,
-    home: RunnerHome,
-  ): Promise<ImageKernel> {
-    return this.#kernels.get(`${id} ${user.uid}`, () => {
-      this.#logger.info("examining the image", { image });
-      const arch = engine.arch ?? "x64";
-      const limits = { allowMemfd: true, allowAffinity: true, shieldsSupervisor: hasOwnKernel };
-      return prepareImageKernel({
-        ...{ engine, image, imageId: id, user, runtimeDir: home.runtimeDir, labels: home.labels },
-        ...{ processLimit: home.processLimit, removals: this.#removals },
-        name: `codecell-${home.tag}-${++this.#cells}`,
-        filters: {
-          "notify.bpf": killNotifyFilter(arch),
-          "cell.bpf": seccompFilter({ arch, phase: "cell", ...limits }),
-        },
-      });
-    });
   }
 
   #home(engine: Engine): Promise<RunnerHome> {
@@ -269,12 +239,4 @@ class ContainerRunner implements SandboxRunner {
       return home;
     });
   }
-}
-
-function versionOf({ client, version }: Engine, runtime: string | undefined): string {
-  return `${client.address.name} ${version}${runtime === undefined ? "" : ` with ${runtime}`}`;
-}
-
-function isLocal(engine: Engine): boolean {
-  return process.platform === "linux" && "socketPath" in engine.client.address.connect;
 }

@@ -82,7 +82,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
 
     test.skipIf(lacks)("that loses its container to somebody else tells so, and the next one works", async () => {
       const codecell = await open({}, make);
-      const session = await codecell.openSession();
+      await using session = await codecell.openSession();
       const ongoing = await going(session);
       await docker.request("DELETE", `/containers/${(await only()).Id}?force=1`);
       const result = await within(10_000, ongoing.result);
@@ -96,9 +96,10 @@ describe.skipIf(skips)("a container engine that fails", () => {
 
     test.skipIf(lacks)("whose container is paused ends at its limit, and leaves nothing", async () => {
       const codecell = await open({}, make);
-      const session = await codecell.openSession();
-      const ongoing = await going(session, { timeoutMs: 300 });
-      await docker.request("POST", `/containers/${(await only()).Id}/pause`);
+      await using session = await codecell.openSession();
+      const { Id } = await only();
+      const ongoing = await going(session, { timeoutMs: 3_000 }); // long enough for the engine to pause it before
+      await docker.request("POST", `/containers/${Id}/pause`);
       expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state: "lost" });
       await within(25_000, session.close());
       expect(await isEmpty()).toBe(true);
@@ -109,7 +110,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     const state = name === "gvisor" ? "lost" : "kept";
     test.skipIf(lacks)(`whose engine hangs ends a run at its limit, with its state ${state}`, async () => {
       const codecell = await open({}, make);
-      const session = await codecell.openSession();
+      await using session = await codecell.openSession();
       const ongoing = await going(session, { timeoutMs: 300 });
       docker.signal("SIGSTOP");
       try {
@@ -138,7 +139,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
 
   test("by being killed ends the run with the reason, and when it is back nothing is left and sessions work", async () => {
     const codecell = await open();
-    const session = await codecell.openSession();
+    await using session = await codecell.openSession();
     const ongoing = await going(session);
     await docker.kill();
     try {

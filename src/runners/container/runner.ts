@@ -116,15 +116,22 @@ class ContainerRunner implements SandboxRunner {
   async #startInImage(engine: Engine, spec: CellSpec, options: StartOptions): Promise<Cell> {
     const image = this.#image(spec.policy);
     const asking = imageId(engine.client, image);
-    asking.catch(() => {}); // a start that fails is told first
     const known = this.#imageIds.get(image);
     if (known !== undefined) {
-      const started = await this.#startIn(engine, spec, options, known).catch((error: unknown) => ({ error }));
-      if ((await asking) === known) {
-        if ("error" in started) throw started.error;
-        return started;
+      const wrong = new AbortController();
+      asking.then(
+        (id) => id !== known && wrong.abort(),
+        () => wrong.abort(), // an engine that does not even answer this
+      );
+      const signal = options.signal ? AbortSignal.any([options.signal, wrong.signal]) : wrong.signal;
+      const starting = this.#startIn(engine, spec, { ...options, signal }, known);
+      const [started, meant] = await Promise.allSettled([starting, asking]);
+      if (meant.status === "fulfilled" && meant.value === known) {
+        if (started.status === "rejected") throw started.reason;
+        return started.value;
       }
-      if (!("error" in started)) await started[Symbol.asyncDispose]();
+      if (started.status === "fulfilled") await started.value[Symbol.asyncDispose]();
+      if (meant.status === "rejected") throw meant.reason;
       this.#imageIds.delete(image);
     }
     const id = await asking;

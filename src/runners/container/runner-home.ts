@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { takeLock } from "../../lib/liveness-lock.ts";
+import { isHeld, takeLock } from "../../lib/liveness-lock.ts";
 import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
 import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { lockLabel, machineLabel, ownerLabel } from "./orphans.ts";
@@ -28,8 +28,9 @@ export interface RunnerHome {
 /** Takes a lock that says "alive" to other runners, and makes the files that all cells share. */
 export async function openRunnerHome(requested: string | undefined, cleanup: Cleanup): Promise<RunnerHome> {
   const runtimeDir = await openRuntimeDirectory(requested);
+  await removeDeadHomes(runtimeDir);
   const tag = randomBytes(6).toString("hex");
-  const lock = await takeLock(join(runtimeDir, `containers-${tag}`));
+  const lock = await takeLock(lockPath(runtimeDir, tag));
   if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
   cleanup.defer(() => lock[Symbol.asyncDispose]());
   const directory = join(runtimeDir, `container-${tag}`);
@@ -45,6 +46,19 @@ export async function openRunnerHome(requested: string | undefined, cleanup: Cle
     processLimit: await processLimit(),
     uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
   };
+}
+
+/** What runners that were killed have left. A lock is taken before its directory is made, so none is taken for dead. */
+async function removeDeadHomes(runtimeDir: string): Promise<void> {
+  for (const name of await readdir(runtimeDir)) {
+    const tag = /^container-([0-9a-f]{12})$/.exec(name)?.[1];
+    if (tag === undefined || (await isHeld(lockPath(runtimeDir, tag)))) continue;
+    await rm(join(runtimeDir, name), { recursive: true, force: true });
+  }
+}
+
+function lockPath(runtimeDir: string, tag: string): string {
+  return join(runtimeDir, `containers-${tag}`);
 }
 
 /** Enough for every cell of a user, and within what a host that limits its users gives to the engine. */

@@ -85,13 +85,21 @@ describe("the channel of a container cell", () => {
   });
 
   test("takes nothing from the engine's stream once the cell has connected", async () => {
-    const { channel, engine, connectCell } = await openChannel();
+    const { channel, attached, engine, connectCell } = await openChannel();
     const { cell } = await connectCell();
-    cell.write("frame");
-    expect(await text(channel)).toBe("frame");
-    engine.write(piece(1, "forged"));
-    cell.write("frame");
-    expect(await text(channel)).toBe("frame");
+    let received = "";
+    channel.on("data", (data) => {
+      received += String(data);
+    });
+    cell.write("first ");
+    await once(channel, "data");
+    const forged = once(attached, "data");
+    engine.write(piece(1, "forged "));
+    await forged;
+    const last = once(channel, "data");
+    cell.write("last");
+    await last;
+    expect(received).toBe("first last");
   });
 
   test("ends with the cell's connection, and still hears what the cell said about its end", async () => {

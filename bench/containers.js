@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
-import { Agent, request } from "node:http";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,6 +9,7 @@ import { containerRunner } from "../dist/runners/container/runner.js";
 import { SessionManager } from "../dist/sessions/manager.js";
 import { bareContainer, benchEngine, image } from "./engine.js";
 import { interleave, ms, row, timed } from "./harness.js";
+import { fastapiImage, hasBridge, startHttpKernel } from "./http-kernel.js";
 import { openProcess } from "./open.js";
 
 const spacingMs = 4;
@@ -65,47 +65,58 @@ async function cold(client) {
 }
 
 /**
- * A run in a session that is warm, where each side has a pause before it, as calls of a model have. The kernel behind
- * HTTP is the least that one can cost: no supervisor, no limits, no streams, one connection kept open on a socket in a
- * shared directory, past the engine. The other way into a container without a network is an exec by the engine per call.
+ * A run in a session that is warm, where each side has a pause before it, as calls of a model have. What it is held
+ * against is the usual design: FastAPI and an IPython kernel in a container, one connection kept open. Told beside it,
+ * without a bound: the same with IPython in the server's own process, and the least that HTTP can cost, which is a server
+ * of thirty lines on a socket past the engine; neither has limits, streams, or anything that could end a run.
  */
 async function warm(client) {
-  const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
-  await chmod(directory, 0o777);
-  await copyFile(new URL("http-kernel.py", import.meta.url), join(directory, "kernel.py"));
   const [inContainer, inProcess] = [await openContainers(), await openProcess(limits)];
-  const http = await bareContainer(client, {
-    command: ["python3", "-I", "/run/kernel/kernel.py"],
-    hostConfig: { Mounts: [{ Type: "bind", Source: directory, Target: "/run/kernel", ReadOnly: false }] },
-  });
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const kernels = await httpKernels(client);
   try {
-    await once(http.stream, "data");
     const [container, bare] = [await inContainer.openSession(), await inProcess.openSession()];
-    const post = (code) => postCode(join(directory, "http.sock"), agent, code);
-    for (const start of [post, (code) => container.run(code).result, (code) => bare.run(code).result])
-      await start("x = 0");
+    for (const session of [container, bare]) await session.run("x = 0").result;
     const figures = await interleave(
       {
         container: () => spaced(() => container.run("x += 1").result),
         process: () => spaced(() => bare.run("x += 1").result),
-        http: () => spaced(() => post("x += 1")),
+        ...Object.fromEntries(kernels.map(({ name, post }) => [name, () => spaced(() => post("x += 1"))])),
       },
       300,
     );
-    const { container: ours, process: tier, http: kernel } = figures;
-    const { exec } = await interleave({ exec: () => timed(() => execIn(client, http.id)) }, 15);
+    const { container: ours, process: tier } = figures;
+    const { exec } = await interleave({ exec: () => timed(() => execIn(client, kernels[0].id)) }, 15);
+    const against = (name, bound, other) =>
+      row(`${name} / warm run`, other / ours, bound, `${ms(other)} / ${ms(ours)}`);
     return [
       row("warm run, container / process tier", ours / tier, { atMost: 5 }, `${ms(ours)} / ${ms(tier)}`),
-      row("least HTTP kernel in a container / warm run", kernel / ours, { atLeast: 8 }, `${ms(kernel)} / ${ms(ours)}`),
-      row("engine's exec per call / warm run", exec / ours, { atLeast: 8 }, `${ms(exec)} / ${ms(ours)}`),
+      ...kernels.map(({ name, bound }) => against(name, bound, figures[name])),
+      against("engine's exec per call", { atLeast: 8 }, exec),
     ];
   } finally {
-    agent.destroy();
-    await http.remove();
+    for (const { close } of kernels) await close();
     await Promise.all([inContainer.close(), inProcess.close()]);
-    await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** The least one always; the usual design where its packages can be fetched. */
+async function httpKernels(client) {
+  const least = await startHttpKernel(client, { program: "least.py" });
+  const kernels = [{ ...least, name: "least HTTP kernel in a container", bound: {} }];
+  try {
+    const from = await fastapiImage(client);
+    const published = await hasBridge(client);
+    const way = published ? "port" : "socket";
+    const start = (kind) => {
+      const args = (place) => [kind, published ? "tcp" : "unix", String(place)];
+      return startHttpKernel(client, { program: "fastapi_kernel.py", args, from, published });
+    };
+    kernels.push({ ...(await start("process")), name: `FastAPI + IPython kernel (${way})`, bound: { atLeast: 8 } });
+    kernels.push({ ...(await start("shell")), name: `FastAPI + IPython in process (${way})`, bound: {} });
+  } catch (error) {
+    console.error(`skipped: FastAPI + IPython kernel, its image or container could not be made: ${error.message}`);
+  }
+  return kernels;
 }
 
 /** The first reply of a session from the pool, against the whole of `docker run` for the same line. */
@@ -167,18 +178,4 @@ async function dockerRun() {
 async function spaced(work) {
   await pause(spacingMs);
   return timed(work);
-}
-
-function postCode(socketPath, agent, code) {
-  return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, agent, method: "POST", path: "/run" }, async (answer) => {
-      const pieces = [];
-      for await (const piece of answer) pieces.push(piece);
-      const { status } = JSON.parse(Buffer.concat(pieces).toString());
-      if (status === "ok") resolve();
-      else reject(new Error(status));
-    });
-    sent.on("error", reject);
-    sent.end(JSON.stringify({ code }));
-  });
 }

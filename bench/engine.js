@@ -18,13 +18,18 @@ export async function benchEngine() {
 }
 
 /** Create, attach, start, and nothing else: what anybody pays who talks to the engine directly. */
-export async function bareContainer(client, { command, hostConfig = {} }) {
+export async function bareContainer(client, { command, from = image, env = [], published, hostConfig = {} }) {
+  const ports = published === undefined ? undefined : `${published}/tcp`;
+  const network = ports
+    ? { NetworkMode: "bridge", PortBindings: { [ports]: [{ HostIp: "127.0.0.1", HostPort: "" }] } }
+    : { NetworkMode: "none" };
   const { Id: id } = await client.json({
     ...{ method: "POST", path: "/containers/create" },
     json: {
-      ...{ Image: image, Entrypoint: command, OpenStdin: true, StdinOnce: true },
-      ...{ AttachStdin: true, AttachStdout: true, AttachStderr: true, NetworkDisabled: true },
-      HostConfig: { AutoRemove: true, NetworkMode: "none", LogConfig: { Type: "none", Config: {} }, ...hostConfig },
+      ...{ Image: from, Entrypoint: command, Env: env, OpenStdin: true, StdinOnce: true },
+      ...{ AttachStdin: true, AttachStdout: true, AttachStderr: true, NetworkDisabled: ports === undefined },
+      ...(ports ? { ExposedPorts: { [ports]: {} } } : {}),
+      HostConfig: { AutoRemove: true, ...network, LogConfig: { Type: "none", Config: {} }, ...hostConfig },
     },
   });
   const query = { stream: true, stdin: true, stdout: true, stderr: true };

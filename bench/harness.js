@@ -22,9 +22,10 @@ export async function timed(work) {
   return performance.now() - began;
 }
 
-/** One line of the report: a measured figure, its bound and whether it holds. */
+/** One line of the report: a measured figure, its bound and whether it holds. `{}`: it is told, and nothing is asked of it. */
 export function row(what, figure, bound, detail) {
-  const holds = bound.atMost === undefined ? figure >= bound.atLeast : figure <= bound.atMost;
+  const { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY } = bound;
+  const holds = figure <= atMost && figure >= atLeast;
   return { what, figure, bound, holds, detail };
 }
 

@@ -43,6 +43,10 @@ else for (const line of rows) console.log(format(line));
 process.exitCode = rows.every((line) => line.holds) ? 0 : 1;
 
 function format({ what, figure, bound, holds, detail }) {
-  const limit = bound.atMost === undefined ? `>= ${bound.atLeast}` : `<= ${bound.atMost}`;
-  return `${holds ? "ok  " : "MISS"}  ${what.padEnd(48)} ${figure.toFixed(3).padStart(8)}  (${limit})  ${detail}`;
+  const limits = [
+    ...(bound.atMost === undefined ? [] : [`<= ${bound.atMost}`]),
+    ...(bound.atLeast === undefined ? [] : [`>= ${bound.atLeast}`]),
+  ];
+  const [verdict, limit] = limits.length > 0 ? [holds ? "ok  " : "MISS", limits.join(", ")] : ["    ", "no bound"];
+  return `${verdict}  ${what.padEnd(48)} ${figure.toFixed(3).padStart(8)}  (${limit})  ${detail}`;
 }

@@ -1,15 +1,13 @@
 """Entry in a container: the engine has made the cell, and this process is its pid 1. Frames come and go by its stdio."""
 from .pristine import BUILTINS as __builtins__  # noqa: A001
+import gc
 import posix
 import sys
 
 import _signal
+import _socket
 
-from .kill_guard import filter_pointer
 from .lean_json import loads
-from .limits import set_limits
-from .supervisor import Supervisor
-from .system import prctl, set_dumpable
 
 CHANNEL, ANSWERS = 3, 4
 PR_SET_SECCOMP, MODE_FILTER, PR_SET_NO_NEW_PRIVS = 22, 2, 38
@@ -17,13 +15,20 @@ PR_SET_SECCOMP, MODE_FILTER, PR_SET_NO_NEW_PRIVS = 22, 2, 38
 
 def main():
     """The last argument holds the limits."""
+    gc.disable()  # what is loaded here stays: looking for garbage in it is lost time
     posix.dup2(0, CHANNEL, False)
-    posix.dup2(1, ANSWERS, False)
+    posix.dup2(1, ANSWERS, False)  # open also where it is not used: an engine gives up a stream that has ended
     posix.closerange(ANSWERS + 1, 1 << 16)
     null = posix.open("/dev/null", posix.O_RDWR)
     posix.dup2(null, 0)
     posix.dup2(null, 1)
     cell = loads(sys.argv[-1])
+    is_connected = connect_host(cell["socket"])
+    # after the connection, so that the host's first message comes while these are loaded
+    from .limits import set_limits
+    from .supervisor import Supervisor
+    from .system import set_dumpable
+
     check_targets(cell["targets"])
     check_identities(cell["identities"])
     posix.chdir("/workspace")
@@ -39,7 +44,25 @@ def main():
     add_filter(cell["filter"])
     notify_filter = read_file("/.kernel/notify.bpf") if cell["guard"] else b""
     posix.dup2(null, 2)  # until here the engine's log says what went wrong
-    Supervisor(CHANNEL, notify_filter, ANSWERS).main()
+    gc.freeze()  # a copy of the interpreter shares these pages as long as nobody looks through them
+    gc.enable()
+    Supervisor(CHANNEL, notify_filter, None if is_connected else ANSWERS).main()
+
+
+def connect_host(path):
+    """Makes the host's socket the channel, past the engine; whether it is. A remote or virtual host's cannot be reached."""
+    if not path:
+        return False
+    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    try:
+        end.connect(path)
+    except OSError:
+        end.close()
+        return False
+    fd = end.detach()
+    posix.dup2(fd, CHANNEL, False)
+    posix.close(fd)
+    return True
 
 
 def check_targets(targets):
@@ -69,6 +92,9 @@ def add_filter(name):
     """Ours on top of the engine's: from here on the supervisor itself lives under it."""
     if not name:
         return
+    from .kill_guard import filter_pointer
+    from .system import prctl
+
     program = read_file("/.kernel/" + name)
     pointer = filter_pointer(program)
     if prctl(PR_SET_NO_NEW_PRIVS, 1) < 0 or prctl(PR_SET_SECCOMP, MODE_FILTER, pointer) < 0:

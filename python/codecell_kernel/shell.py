@@ -15,6 +15,7 @@ MAX_STATE = 4 << 20
 GRACE_SECONDS = 0.4
 ASK_AGAIN_MS = 5
 # fd 3: state in, fd 4: state out, fd 5: the code. All are closed before user code runs, except 4, which the trap needs.
+# Nothing but bash itself is needed: an image may have no other program. The x keeps newlines at the end of the code.
 SCRIPT = r"""
 __codecell_save() {
   local __codecell_name
@@ -36,7 +37,7 @@ __codecell_save() {
 }
 . /dev/fd/3 2>/dev/null; exec 3<&-
 trap '__codecell_status=$?; trap - EXIT; __codecell_save; exit $__codecell_status' EXIT
-__codecell_code=$(cat <&5; printf x); exec 5<&-
+__codecell_code=$(</dev/fd/5); exec 5<&-
 eval "${__codecell_code%x}"
 """
 
@@ -55,7 +56,7 @@ class Shell:
             for fd in (state_in[0], state_out[1], code_in[0]):
                 posix.close(fd)
         try:
-            saved = self.exchange(pid, ours, self.state, bytes(code))
+            saved = self.exchange(pid, ours, self.state, bytes(code) + b"x")
         except KeyboardInterrupt:
             saved = self.stop(pid, ours)
             interrupted = True

@@ -59,7 +59,7 @@ class Supervisor:
         self.new_processes = NewProcesses()
         self.changes = changes_below(WORKSPACE)
         version = "%d.%d.%d" % sys.version_info[:3]
-        languages = ["python", "bash"] if exists("/bin/bash") else ["python"]
+        languages = ["python", "bash"] if posix.access("/bin/bash", posix.X_OK) else ["python"]
         hello = {"t": "hello", "protocol": PROTOCOL, "python": version, "languages": languages, "features": FEATURES}
         self.outlet.write(head(hello))
         while True:
@@ -397,14 +397,6 @@ class Spared:
 
     def __contains__(self, pid):
         return pid in self.kept or self.is_foreign(session_of(pid))
-
-
-def exists(path):
-    try:
-        posix.stat(path)
-    except OSError:
-        return False
-    return True
 
 
 def drain(fd):

@@ -11,6 +11,8 @@ export type CodecellErrorCode =
   /** the value of a secret that the policy names is missing, or cannot be sent */
   | "secret_unavailable"
   | "runner_unavailable"
+  /** an image for cells could not be fetched, made or built */
+  | "image_failed"
   /** the isolation could not be set up although the probe said it can */
   | "cell_start_failed"
   /** the cell died outside a run, or broke the protocol */

@@ -82,7 +82,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
 
     test.skipIf(lacks)("that loses its container to somebody else tells so, and the next one works", async () => {
       const codecell = await open({}, make);
-      const session = await codecell.openSession();
+      await using session = await codecell.openSession();
       const ongoing = await going(session);
       await docker.request("DELETE", `/containers/${(await only()).Id}?force=1`);
       const result = await within(10_000, ongoing.result);
@@ -96,11 +96,30 @@ describe.skipIf(skips)("a container engine that fails", () => {
 
     test.skipIf(lacks)("whose container is paused ends at its limit, and leaves nothing", async () => {
       const codecell = await open({}, make);
-      const session = await codecell.openSession();
-      const ongoing = await going(session, { timeoutMs: 300 });
-      await docker.request("POST", `/containers/${(await only()).Id}/pause`);
+      await using session = await codecell.openSession();
+      const { Id } = await only();
+      const ongoing = await going(session, { timeoutMs: 3_000 }); // long enough for the engine to pause it before
+      await docker.request("POST", `/containers/${Id}/pause`);
       expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state: "lost" });
       await within(25_000, session.close());
+      expect(await isEmpty()).toBe(true);
+      await works(codecell);
+    });
+
+    // Frames of a container pass the engine by; those of gVisor, whose kernel is another, do not.
+    const state = name === "gvisor" ? "lost" : "kept";
+    test.skipIf(lacks)(`whose engine hangs ends a run at its limit, with its state ${state}`, async () => {
+      const codecell = await open({}, make);
+      await using session = await codecell.openSession();
+      const ongoing = await going(session, { timeoutMs: 300 });
+      docker.signal("SIGSTOP");
+      try {
+        expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state });
+        if (state === "kept") expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+        await within(25_000, session.close());
+      } finally {
+        docker.signal("SIGCONT");
+      }
       expect(await isEmpty()).toBe(true);
       await works(codecell);
     });
@@ -120,7 +139,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
 
   test("by being killed ends the run with the reason, and when it is back nothing is left and sessions work", async () => {
     const codecell = await open();
-    const session = await codecell.openSession();
+    await using session = await codecell.openSession();
     const ongoing = await going(session);
     await docker.kill();
     try {
@@ -139,14 +158,11 @@ describe.skipIf(skips)("a container engine that fails", () => {
     await works(codecell);
   });
 
-  test("by hanging holds nobody longer than the limits say, and when it goes on nothing is left", async () => {
+  test("by hanging says so to the next session, and works when it goes on", async () => {
     const codecell = await open();
-    const session = await codecell.openSession();
-    const ongoing = await going(session, { timeoutMs: 300 });
+    await works(codecell);
     docker.signal("SIGSTOP");
     try {
-      expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state: "lost" });
-      await within(25_000, session.close());
       await expect(within(15_000, codecell.openSession())).rejects.toMatchObject({
         code: "runner_unavailable",
         message: expect.stringContaining("Docker did not answer"),

@@ -2,11 +2,14 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
 import type { SessionManager } from "../../src/sessions/manager.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { codecell } from "../e2e/codecell-process.ts";
+import { importHostPython } from "../support/host-python-image.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { image, PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
 import { eventually, within } from "../support/process-cells.ts";
@@ -46,6 +49,24 @@ describe.skipIf(skips)("sessions in containers", () => {
     const query = { since, until: Date.now() / 1000, filters };
     const events = (await docker.client.bytes({ path: "/events", query })).toString().trim().split("\n");
     expect(events).toHaveLength(3);
+  });
+
+  test("run no bash in an image that has none, and say so", async () => {
+    const name = "codecell-no-bash:latest";
+    await importHostPython(docker.client, name, ["/bin/sh"]);
+    const runner = containerRunner({
+      engine: "docker",
+      addresses: docker.addresses,
+      image: name,
+      runtimeDir: directory,
+    });
+    await using codecell = await Codecell.open({ policy: parsePolicy({}), runners: [runner] });
+    await using session = await codecell.openSession();
+    expect(session.languages).toEqual(["python"]);
+    expect(() => session.run("echo hi", { language: "bash" })).toThrowError(
+      expect.objectContaining({ code: "language_unavailable", hint: "this session runs python" }),
+    );
+    expect(await session.run("40 + 2").result).toMatchObject({ status: "ok", result: "42" });
   });
 
   describe.each(kinds.filter(({ lacks }) => !lacks))("of the $name runner", ({ name, make }) => {

@@ -22,6 +22,25 @@ describeAttacks(everyLayout, "the supervisor of the $name", (layout) => {
   });
   afterAll(() => codecell?.close());
 
+  test("is alone with the host: no socket of a container's start takes another connection", async () => {
+    const code = `import json, os, socket
+found, reached = [], []
+for directory in ("/.channel", "/.kernel", "/run"):
+    for base, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(base, name)
+            if not os.stat(path).st_mode & 0o170000 == 0o140000: continue
+            found.append(path)
+            end = socket.socket(socket.AF_UNIX)
+            try: end.connect(path); reached.append(path)
+            except OSError: pass
+            end.close()
+try: end = socket.socket(socket.AF_UNIX); end.connect("/.channel/s"); reached.append("/.channel/s")
+except OSError: pass
+print(json.dumps([found, reached]))`;
+    expect(await look(session, code)).toEqual([[], []]);
+  });
+
   test("stays alive under every signal, by every way of sending one", async () => {
     const code = `${prelude}
 import fcntl

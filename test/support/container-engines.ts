@@ -1,12 +1,12 @@
-import { access, constants, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { findEngine } from "../../src/runners/container/engine.ts";
 import { addressFacts, type EngineKind } from "../../src/runners/container/engine-address.ts";
 import type { EngineClient } from "../../src/runners/container/engine-client.ts";
 import { startDocker } from "./docker-daemon.ts";
+import { openEngineHome } from "./engine-home.ts";
+import { findProgram } from "./find-program.ts";
 import { startPodman } from "./podman-service.ts";
 
 /** What tests know of an engine; it crosses to them as plain data. */
@@ -25,12 +25,10 @@ const running = { docker: "CODECELL_TEST_DOCKER", podman: "CODECELL_TEST_PODMAN"
 /** Engines of this test run's own, below one temporary directory; nothing of them is left when they are disposed. */
 export async function startEngines(): Promise<TestEngines> {
   await using cleanup = new Cleanup();
-  // short: the path of a Unix socket has 107 characters at most
-  const directory = await mkdtemp(join(tmpdir(), "cc-"));
-  cleanup.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
-  const runsc = await findProgram("runsc");
+  const { directory, cgroup, ...home } = await openEngineHome();
+  cleanup.defer(() => home[Symbol.asyncDispose]());
   const docker = await startOne("docker", ["dockerd", "containerd", "runc"], cleanup, () =>
-    startDocker(join(directory, "d"), runsc),
+    startDocker(join(directory, "d"), { cgroup }),
   );
   const podman = await startOne("podman", ["podman", "runc", "conmon"], cleanup, () =>
     startPodman(join(directory, "p")),
@@ -58,7 +56,7 @@ async function startOne(
   const hint = `as root: apt install docker.io podman runsc runc; or name one that runs in ${running[kind]}`;
   if (process.getuid?.() !== 0) return { available: false, reason: "starting one needs root", hint };
   for (const program of programs) {
-    if ((await findProgram(program)) === undefined) return { available: false, reason: `${program} is missing`, hint };
+    if (findProgram(program) === undefined) return { available: false, reason: `${program} is missing`, hint };
   }
   try {
     const engine = await start();
@@ -83,12 +81,4 @@ async function removeContainers(kind: EngineKind, host: string): Promise<void> {
   const remove = ({ Id }: { Id: string }) =>
     client.bytes({ method: "DELETE", path: `/containers/${Id}`, query: { force: true, v: true } }).catch(() => {});
   await Promise.all(containers.map(remove));
-}
-
-async function findProgram(name: string): Promise<string | undefined> {
-  for (const directory of [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/sbin"]) {
-    const path = join(directory, name);
-    if (await access(path, constants.X_OK).then(() => true, () => false)) return path; // biome-ignore format: one question
-  }
-  return undefined;
 }

@@ -1,23 +1,29 @@
 import { mkdir, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import { removeEmptyCgroups } from "./engine-cgroups.ts";
 import { type EngineProcess, startEngineProcess } from "./engine-process.ts";
+import { findProgram } from "./find-program.ts";
+
+export interface DockerOptions {
+  /** the parent control group of its containers */
+  readonly cgroup: string;
+  /** one that outlives the daemon, as on a machine of its own; absent: the daemon starts one that ends with it */
+  readonly containerd?: EngineProcess;
+}
 
 /** A Docker daemon below one directory: no bridge, no firewall rules, gVisor as a second runtime where it is installed. */
 export async function startDocker(
   directory: string,
-  runsc: string | undefined,
+  { cgroup, containerd }: DockerOptions,
 ): Promise<EngineProcess & { host: string }> {
   await using cleanup = new Cleanup();
   await mkdir(directory, { recursive: true });
   const socket = join(directory, "docker.sock");
   const config = join(directory, "daemon.json");
+  const runsc = findProgram("runsc");
   // other platforms of gVisor need KVM or a kernel's leave; this one works everywhere
   const gvisor = { path: runsc, runtimeArgs: ["--platform=ptrace", "--network=none"] };
   await writeFile(config, JSON.stringify(runsc === undefined ? {} : { runtimes: { runsc: gvisor } }));
-  const cgroup = `codecell-test-docker-${process.pid}`;
-  cleanup.defer(() => removeEmptyCgroups(cgroup));
   const key = "/etc/docker/key.json"; // old daemons write it, whatever their directories are
   const hadKey = (await stat(key).catch(() => undefined)) !== undefined;
   if (!hadKey) cleanup.defer(() => unlink(key).catch(() => {}));
@@ -27,10 +33,26 @@ export async function startDocker(
       ...["--config-file", config, "--host", `unix://${socket}`, "--pidfile", join(directory, "docker.pid")],
       ...["--data-root", join(directory, "data"), "--exec-root", join(directory, "exec")],
       ...["--bridge=none", "--iptables=false", "--ip6tables=false", "--cgroup-parent", `/${cgroup}`],
+      ...(containerd ? ["--containerd", containerd.socket] : []),
     ],
-    { socket },
+    { socket, ...(containerd ? { mountsOf: containerd } : {}) },
   );
   cleanup.defer(() => daemon[Symbol.asyncDispose]());
   const owned = cleanup.move();
-  return { pid: daemon.pid, host: `unix://${socket}`, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+  return { ...daemon, host: `unix://${socket}`, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+}
+
+/** containerd alone, below one directory. */
+export async function startContainerd(directory: string): Promise<EngineProcess> {
+  await mkdir(directory, { recursive: true });
+  const at = (name: string) => join(directory, name);
+  const config = [
+    "version = 2",
+    'disabled_plugins = ["io.containerd.grpc.v1.cri"]',
+    '[plugins."io.containerd.internal.v1.opt"]',
+    `path = "${at("opt")}"`,
+  ];
+  await writeFile(at("config.toml"), `${config.join("\n")}\n`);
+  const places = ["--config", at("config.toml"), "--root", at("root"), "--state", at("state"), "--address", at("sock")];
+  return await startEngineProcess(["containerd", ...places], { socket: at("sock") });
 }

@@ -11,17 +11,21 @@ const knockEveryMs = 20;
 /** A daemon that a test run started, and that it ends. */
 export interface EngineProcess extends AsyncDisposable {
   readonly pid: number;
+  readonly socket: string;
 }
 
 /**
- * Starts a daemon and waits until its socket takes connections. Its mounts are in a namespace of their own and go with it;
- * it is told to end when this process dies, however that happens.
+ * Starts a daemon and waits until its socket takes connections. Its mounts are in a namespace of their own, or of another
+ * such process, and go with it; it is told to end when this process dies, however that happens.
  */
 export async function startEngineProcess(
   command: readonly string[],
-  { socket, env = {} }: { socket: string; env?: Record<string, string> },
+  { socket, env = {}, mountsOf }: { socket: string; env?: Record<string, string>; mountsOf?: EngineProcess },
 ): Promise<EngineProcess> {
-  const argv = ["--pdeathsig", "TERM", "unshare", "--mount", "--propagation", "slave", ...command];
+  const namespace = mountsOf
+    ? ["nsenter", "--mount", "--target", String(mountsOf.pid)]
+    : ["unshare", "--mount", "--propagation", "slave"];
+  const argv = ["--pdeathsig", "TERM", ...namespace, ...command];
   const child = spawn("setpriv", argv, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, HOME: "/nonexistent", ...env },
@@ -39,7 +43,7 @@ export async function startEngineProcess(
     await exited;
     throw new Error(`${command[0]} did not start: ${messageOf(error)}; ${log()}`, { cause: error });
   }
-  return { pid: child.pid ?? 0, [Symbol.asyncDispose]: () => stop(child, exited) };
+  return { pid: child.pid ?? 0, socket, [Symbol.asyncDispose]: () => stop(child, exited) };
 }
 
 async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {

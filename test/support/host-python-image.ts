@@ -4,12 +4,15 @@ import { promisify } from "node:util";
 import type { EngineClient } from "../../src/runners/container/engine-client.ts";
 
 const python = "/usr/bin/python3";
-/** what runs in bash need, and something that goes on */
-const programs = ["/bin/bash", "/bin/cat", "/bin/sh", "/bin/sleep"];
+/** bash and nothing that it would call, a shell of another kind, and something that goes on */
+const usual: readonly string[] = ["/bin/bash", "/bin/sh", "/bin/sleep"];
 const importMs = 120_000;
 
-/** Gives an engine a small image: this machine's own Python, its library and what they load. Nothing is downloaded. */
-export async function importHostPython(client: EngineClient, name: string): Promise<void> {
+/**
+ * Gives an engine a small image: this machine's own Python, its library and what they load, and some programs beside it.
+ * Nothing is downloaded.
+ */
+export async function importHostPython(client: EngineClient, name: string, programs = usual): Promise<void> {
   const run = promisify(execFile);
   const library = (await run(python, ["-I", "-c", "import os; print(os.path.dirname(os.__file__))"])).stdout.trim();
   const modules = (await run("find", [`${library}/lib-dynload`, "-name", "*.so"])).stdout.trim().split("\n");

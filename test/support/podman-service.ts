@@ -24,7 +24,7 @@ export async function startPodman(directory: string): Promise<EngineProcess & { 
   );
   cleanup.defer(() => service[Symbol.asyncDispose]());
   const owned = cleanup.move();
-  return { pid: service.pid, host: `unix://${socket}`, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+  return { ...service, host: `unix://${socket}`, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
 }
 
 /** the group that Podman puts containers below, when it is not told another */

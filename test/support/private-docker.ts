@@ -1,18 +1,17 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createWriteStream, existsSync, readFileSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import { type AddressFacts, addressFacts, parseEngineAddress } from "../../src/runners/container/engine-address.ts";
 import { EngineClient } from "../../src/runners/container/engine-client.ts";
 import type { Probe } from "../../src/runners/runner.ts";
+import { startContainerd, startDocker } from "./docker-daemon.ts";
+import { type EngineHome, openEngineHome } from "./engine-home.ts";
+import type { EngineProcess } from "./engine-process.ts";
+import { findProgram } from "./find-program.ts";
 import { importHostPython } from "./host-python-image.ts";
-import { hostProcesses, idle } from "./process-cells.ts";
+import { marked } from "./process-cells.ts";
 
-const upMs = 30_000;
-const downMs = 20_000;
 export const image = "codecell-faults:latest";
 
 /** Whether this machine can have a Docker daemon of a test's own, which the test may kill, stop and fill. */
@@ -20,7 +19,7 @@ export function privateDockerProbe(): Probe {
   const hint = "run the tests as root on Linux with dockerd, containerd and runc installed";
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return { available: false, reason: "a daemon of a test's own needs root", hint };
-  const lacking = ["dockerd", "containerd", "runc"].filter((name) => !onPath(name));
+  const lacking = ["dockerd", "containerd", "runc"].filter((name) => !findProgram(name));
   if (lacking.length > 0) return { available: false, reason: `${lacking.join(", ")} not installed`, hint };
   return { available: true, version: "private", guarantees: [] };
 }
@@ -32,48 +31,40 @@ export interface ListedContainer {
   readonly Labels: Readonly<Record<string, string>>;
 }
 
-/** A Docker daemon with its own data, sockets and containers. */
+/** A Docker daemon with its own data, sockets and containers, whose containerd is another service and outlives it. */
 export class PrivateDocker implements AsyncDisposable {
-  readonly directory: string;
+  readonly host: string;
   readonly addresses: AddressFacts;
   readonly client: EngineClient;
+  readonly #home: EngineHome;
+  readonly #containerd: EngineProcess;
   readonly #cleanup: Cleanup;
-  #containerd: ChildProcess | undefined;
-  #daemon: ChildProcess | undefined;
+  #daemon: EngineProcess | undefined;
 
-  private constructor(directory: string, cleanup: Cleanup) {
-    this.directory = directory;
+  private constructor(home: EngineHome, containerd: EngineProcess, cleanup: Cleanup) {
+    this.#home = home;
+    this.#containerd = containerd;
     this.#cleanup = cleanup;
+    this.host = `unix://${home.directory}/docker.sock`;
     this.addresses = addressFacts({ DOCKER_HOST: this.host });
     const address = parseEngineAddress("docker", this.host, "the test");
     if (!address) throw new Error("not an address");
     this.client = new EngineClient(address);
   }
 
-  get host(): string {
-    return `unix://${this.directory}/docker.sock`;
-  }
-
   /** `dataBytes`: its data lies in memory of this size, so that a test can fill it. */
   static async start(options: { dataBytes?: number } = {}): Promise<PrivateDocker> {
     await using cleanup = new Cleanup();
-    const directory = await mkdtemp(join(tmpdir(), "cc-docker-"));
-    cleanup.defer(() => rm(directory, { recursive: true, force: true }));
-    await chmod(directory, 0o711);
-    await mkdir(join(directory, "data"));
+    const home = await openEngineHome();
+    cleanup.defer(() => home[Symbol.asyncDispose]());
     if (options.dataBytes !== undefined) {
-      execFileSync("mount", ["-t", "tmpfs", "-o", `size=${options.dataBytes}`, "none", join(directory, "data")]);
+      const data = join(home.directory, "data");
+      await mkdir(data);
+      execFileSync("mount", ["-t", "tmpfs", "-o", `size=${options.dataBytes}`, "none", data]);
     }
-    // whatever was mounted below, also by a daemon that was killed, innermost first
-    cleanup.defer(() => unmountBelow(directory));
-    const runsc = onPath("runsc");
-    const runtimes = runsc ? { runsc: { path: runsc, runtimeArgs: ["--platform=ptrace", "--network=none"] } } : {};
-    await writeFile(
-      join(directory, "containerd.toml"),
-      `version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n[plugins."io.containerd.internal.v1.opt"]\npath = "${directory}/opt"\n`,
-    );
-    await writeFile(join(directory, "daemon.json"), JSON.stringify({ runtimes }));
-    const docker = new PrivateDocker(directory, cleanup.move());
+    const containerd = await startContainerd(join(home.directory, "containerd"));
+    cleanup.defer(() => containerd[Symbol.asyncDispose]());
+    const docker = new PrivateDocker(home, containerd, cleanup.move());
     try {
       await docker.up();
       await importHostPython(docker.client, image);
@@ -85,12 +76,12 @@ export class PrivateDocker implements AsyncDisposable {
   }
 
   static get hasGvisor(): boolean {
-    return onPath("runsc") !== undefined;
+    return findProgram("runsc") !== undefined;
   }
 
   /** Fills the disk of its data to the last byte; what comes back frees it again. */
   async fill(): Promise<() => Promise<void>> {
-    const path = join(this.directory, "data", "filler");
+    const path = join(this.#home.directory, "data", "filler");
     const file = await open(path, "w");
     try {
       for (const size of [1 << 20, 4096]) {
@@ -110,40 +101,20 @@ export class PrivateDocker implements AsyncDisposable {
 
   /** Starts the daemon, again after a kill, and waits until it answers. */
   async up(): Promise<void> {
-    const at = (name: string) => join(this.directory, name);
-    // As on a machine of its own: containerd is another service, and outlives the daemon.
-    this.#containerd ??= logged(at("containerd.log"), "containerd", [
-      ...["--config", at("containerd.toml"), "--root", at("containerd"), "--state", at("state")],
-      ...["--address", at("containerd.sock")],
-    ]);
-    await until(() => existsSync(at("containerd.sock")), at("containerd.log"));
-    this.#daemon = logged(at("dockerd.log"), "dockerd", [
-      ...["--config-file", at("daemon.json"), "--data-root", at("data"), "--exec-root", at("exec")],
-      ...["--host", this.host, "--pidfile", at("docker.pid"), "--containerd", at("containerd.sock")],
-      ...["--bridge=none", "--iptables=false", "--ip6tables=false"],
-    ]);
-    await until(() => this.answers(), at("dockerd.log"));
-  }
-
-  async answers(): Promise<boolean> {
-    return this.client.bytes({ path: "/_ping", timeoutMs: 1_000 }).then(
-      () => true,
-      () => false,
-    );
+    const { directory, cgroup } = this.#home;
+    this.#daemon = await startDocker(directory, { cgroup, containerd: this.#containerd });
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#daemon?.kill(signal);
+    if (this.#daemon) process.kill(this.#daemon.pid, signal);
   }
 
   /** As a power cut does it: no goodbye to anybody. */
   async kill(): Promise<void> {
-    const daemon = this.#daemon;
-    if (!daemon || daemon.exitCode !== null || daemon.signalCode !== null) return;
-    const exited = once(daemon, "exit");
-    daemon.kill("SIGKILL");
-    await exited;
-    await rm(join(this.directory, "docker.pid"), { force: true });
+    this.signal("SIGKILL");
+    await this.#daemon?.[Symbol.asyncDispose]();
+    this.#daemon = undefined;
+    await rm(join(this.#home.directory, "docker.pid"), { force: true });
   }
 
   containers(): Promise<ListedContainer[]> {
@@ -156,55 +127,15 @@ export class PrivateDocker implements AsyncDisposable {
 
   /** Processes of the host that belong to containers of this daemon: their shims carry its directory. */
   shims(): number[] {
-    return hostProcesses()
-      .filter(({ command }) => command.includes("containerd-shim") && command.includes(this.directory))
+    return marked(this.#home.directory)
+      .filter(({ command }) => command.includes("containerd-shim"))
       .map(({ pid }) => pid);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.signal("SIGCONT");
-    await ended(this.#daemon);
+    if (this.#daemon) this.signal("SIGCONT");
+    await this.#daemon?.[Symbol.asyncDispose]();
     for (const pid of this.shims()) process.kill(pid, "SIGKILL");
-    await ended(this.#containerd);
     await this.#cleanup[Symbol.asyncDispose]();
   }
-}
-
-function logged(log: string, command: string, args: readonly string[]): ChildProcess {
-  const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
-  child.stderr.pipe(createWriteStream(log, { flags: "a" }));
-  return child;
-}
-
-async function until(holds: () => boolean | Promise<boolean>, log: string): Promise<void> {
-  const end = performance.now() + upMs;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`it did not come up: ${readFileSync(log, "utf8").slice(-2000)}`);
-    await idle(20);
-  }
-}
-
-async function ended(child: ChildProcess | undefined): Promise<void> {
-  if (!child || child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill("SIGTERM");
-  const late = setTimeout(() => child.kill("SIGKILL"), downMs);
-  await exited;
-  clearTimeout(late);
-}
-
-function onPath(name: string): string | undefined {
-  return (process.env.PATH ?? "")
-    .split(":")
-    .concat("/usr/sbin", "/sbin")
-    .map((directory) => join(directory, name))
-    .find((path) => existsSync(path));
-}
-
-function unmountBelow(directory: string): void {
-  const targets = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[4] ?? "")
-    .filter((target) => target.startsWith(`${directory}/`));
-  for (const target of targets.reverse()) execFileSync("umount", ["--lazy", target]);
 }

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { writeAll } from "../../lib/write-all.ts";
 
 const headerBytes = 8;
 const errorStream = 2;
@@ -70,11 +71,7 @@ export class AttachedStream extends Duplex {
     chunks: { chunk: Buffer; encoding: BufferEncoding }[],
     callback: (error?: Error | null) => void,
   ): void {
-    this.#socket.cork();
-    chunks.forEach(({ chunk }, at) => {
-      this.#socket.write(chunk, at === chunks.length - 1 ? callback : undefined);
-    });
-    this.#socket.uncork();
+    writeAll(this.#socket, chunks, callback);
   }
 
   override _final(callback: (error?: Error | null) => void): void {

@@ -59,7 +59,7 @@ async function debootstrap(root: string, options: BootstrapOptions): Promise<voi
   options.signal?.throwIfAborted();
   const isMissing = code === 127 || last.some((line) => /failed to execute debootstrap/.test(line));
   throw new CodecellError(
-    "runner_unavailable",
+    "image_failed",
     isMissing ? "debootstrap is not installed" : `debootstrap failed: ${last.join("; ") || `exit code ${code}`}`,
     {
       hint: isMissing ? "apt install debootstrap, or --base IMAGE" : "is a Debian mirror within reach of this machine?",
@@ -93,12 +93,12 @@ async function importTree(
   });
   try {
     const [answer, code] = await Promise.all([taken, packed]);
-    if (code !== 0) throw new CodecellError("runner_unavailable", `tar failed with exit code ${code}`);
+    if (code !== 0) throw new CodecellError("image_failed", `tar failed with exit code ${code}`);
     refuseFailure(answer.toString());
   } catch (error) {
     tar.kill("SIGKILL");
     if (!(error instanceof EngineRefusal)) throw error;
-    throw new CodecellError("runner_unavailable", `the engine did not take the base: ${error.message}`, {
+    throw new CodecellError("image_failed", `the engine did not take the base: ${error.message}`, {
       cause: error,
     });
   }
@@ -107,7 +107,7 @@ async function importTree(
 /** An engine has sent its "200 OK" long before it knows. */
 function refuseFailure(answer: string): void {
   const failure = /"error":\s*"([^"]*)"/.exec(answer)?.[1];
-  if (failure) throw new CodecellError("runner_unavailable", `the engine did not take the base: ${failure}`);
+  if (failure) throw new CodecellError("image_failed", `the engine did not take the base: ${failure}`);
 }
 
 /** Pure: the list that debootstrap wrote, with the suites it leaves out: an image is built with security updates. */

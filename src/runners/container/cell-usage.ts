@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { noUsage } from "../channel-cell.ts";
+import { separateFiles, separateUsage, unifiedFiles, unifiedUsage } from "../linux/cgroup-usage.ts";
 import type { CellUsage } from "../runner.ts";
 import type { EngineClient } from "./engine-client.ts";
 
@@ -16,7 +17,7 @@ export function usageReader(
   return async () => {
     finding ??= findGroups(client, containerId, root).catch(() => undefined);
     const groups = await finding;
-    if (groups) return groups.isUnified ? unifiedUsage(groups) : separateUsage(groups);
+    if (groups) return await usageOf(groups);
     finding = undefined;
     return noUsage;
   };
@@ -59,37 +60,15 @@ export function parseGroups(lines: readonly string[], root: string): Groups {
   };
 }
 
-async function unifiedUsage({ directory }: Groups): Promise<CellUsage> {
-  const read = (file: string) => readGroupFile(directory(""), file);
-  const cpuUs = numberAfter("usage_usec", await read("cpu.stat"));
-  return {
-    memoryBytes: wholeNumber(await read("memory.current")),
-    peakMemoryBytes: wholeNumber(await read("memory.peak")),
-    cpuMs: cpuUs === undefined ? undefined : cpuUs / 1000,
-    oomKills: numberAfter("oom_kill", await read("memory.events")) ?? 0,
-  };
-}
-
-async function separateUsage({ directory }: Groups): Promise<CellUsage> {
-  const read = (controller: string, file: string) => readGroupFile(directory(controller), file);
-  const cpuNs = wholeNumber(await read("cpuacct", "cpuacct.usage"));
-  return {
-    memoryBytes: wholeNumber(await read("memory", "memory.usage_in_bytes")),
-    peakMemoryBytes: wholeNumber(await read("memory", "memory.max_usage_in_bytes")),
-    cpuMs: cpuNs === undefined ? undefined : cpuNs / 1e6,
-    oomKills: numberAfter("oom_kill", await read("memory", "memory.oom_control")) ?? 0,
-  };
+async function usageOf({ isUnified, directory }: Groups): Promise<CellUsage> {
+  const wanted = isUnified ? unifiedFiles.map((file) => ["", file] as const) : separateFiles;
+  const read = async ([controller, file]: readonly [string, string]) =>
+    [file, await readGroupFile(directory(controller), file)] as const;
+  const texts = new Map<string, string>(await Promise.all(wanted.map(read)));
+  const text = (file: string) => texts.get(file) ?? "";
+  return isUnified ? unifiedUsage(text) : separateUsage((_, file) => text(file));
 }
 
 async function readGroupFile(directory: string | undefined, file: string): Promise<string> {
   return directory === undefined ? "" : readFile(join(directory, file), "utf8").catch(() => "");
-}
-
-function wholeNumber(text: string): number | undefined {
-  return /^\d+\s*$/.test(text) ? Number(text) : undefined;
-}
-
-function numberAfter(key: string, text: string): number | undefined {
-  const match = new RegExp(`^${key} (\\d+)$`, "m").exec(text);
-  return match?.[1] === undefined ? undefined : Number(match[1]);
 }

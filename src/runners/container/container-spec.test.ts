@@ -18,6 +18,7 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     workspace: undefined,
     kernelDirectory: "/run/codecell/kernel",
     identityDirectory: "/run/codecell/etc",
+    socketDirectory: "/run/codecell/c1",
     emptyFile: "/run/codecell/empty-file",
     emptyDirectory: "/run/codecell/empty",
     labels: { "codecell.owner": "tag" },

@@ -1,6 +1,7 @@
 import type { Policy } from "../../policy/schema.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { type BindMount, mountFields } from "./bind-mounts.ts";
+import { listenerName } from "./cell-listener.ts";
 import type { EngineKind } from "./engine-address.ts";
 
 /** Where a cell keeps its own files in memory, whatever the policy says. */
@@ -13,6 +14,8 @@ const ownKernelThreads = 1024;
 
 /** Numbers of Linux, the same on every machine we know. */
 const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
+
+const socketTarget = "/.channel";
 
 const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.container import main; main()";
 
@@ -44,6 +47,8 @@ export interface ContainerParts {
   readonly workspace: string | undefined;
   readonly kernelDirectory: string;
   readonly identityDirectory: string;
+  /** host directory with the socket that the cell connects to; undefined: it speaks through the engine */
+  readonly socketDirectory: string | undefined;
   readonly emptyFile: string;
   readonly emptyDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -136,6 +141,7 @@ function cellSettings(parts: ContainerParts) {
     diskBytes: proc.diskBytes,
     guard: !parts.hasOwnKernel,
     filter: parts.filter ?? "",
+    socket: parts.socketDirectory === undefined ? "" : `${socketTarget}/${listenerName}`,
     targets: parts.mounts.map(({ target }) => target),
     identities: parts.checksIdentities ? parts.mounts.map(({ target, identity }) => ({ target, identity })) : [],
     // limits of queues and priorities that gVisor's kernel does not know, and whose objects it does not have
@@ -167,6 +173,7 @@ function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Recor
 function binds(parts: ContainerParts): BindMount[] {
   return [
     bind(parts.kernelDirectory, "/.kernel", true),
+    ...(parts.socketDirectory === undefined ? [] : [bind(parts.socketDirectory, socketTarget, true)]),
     ...identityFiles.map((name) => bind(`${parts.identityDirectory}/${name}`, `/etc/${name}`, true)),
     ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", false)]),
     ...parts.mounts.flatMap((mount) => [

@@ -80,6 +80,16 @@ export async function askEngine(address: EngineAddress): Promise<Engine> {
   };
 }
 
+/** As people name it: the engine, its version, and the runtime where it is not the engine's own. */
+export function engineVersion({ client, version }: Engine, runtime: string | undefined): string {
+  return `${client.address.name} ${version}${runtime === undefined ? "" : ` with ${runtime}`}`;
+}
+
+/** Whether files and sockets of this machine are the engine's as well, as far as an address can tell. */
+export function isLocalEngine({ client }: Engine): boolean {
+  return process.platform === "linux" && "socketPath" in client.address.connect;
+}
+
 function armOrNothing(architecture: string): "arm64" | undefined {
   return architecture === "aarch64" || architecture === "arm64" ? "arm64" : undefined;
 }

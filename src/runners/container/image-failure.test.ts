@@ -20,7 +20,7 @@ test("offers the host's network to a build that had none, unless it had that", (
 test("offers another way where no registry can be reached", () => {
   const { code, message, hint } = pullFailure("debian:12", 'Get "https://registry.example/v2/": no such host');
   expect({ code, message }).toMatchObject({
-    code: "runner_unavailable",
+    code: "image_failed",
     message: expect.stringContaining("no such host"),
   });
   expect(hint).toContain("--bootstrap debian");

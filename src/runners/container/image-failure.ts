@@ -14,12 +14,12 @@ export function buildFailure(message: string, last: readonly string[], network: 
       : isNetwork
         ? "the build could not download Debian packages: is this machine's network up?"
         : "--verbose shows what was printed; --force builds without any cache";
-  return new CodecellError("runner_unavailable", `the image could not be built: ${why}`, { hint });
+  return new CodecellError("image_failed", `the image could not be built: ${why}`, { hint });
 }
 
 /** Pure: why a base could not be pulled. Without a registry there is another way, and the hint is it. */
 export function pullFailure(image: string, message: string): CodecellError {
-  return new CodecellError("runner_unavailable", `${image} could not be pulled: ${shorten(message)}`, {
+  return new CodecellError("image_failed", `${image} could not be pulled: ${shorten(message)}`, {
     hint: "where no registry can be reached: codecell image build --bootstrap debian (as root), or --base IMAGE that is there",
     details: { image },
   });

@@ -42,6 +42,19 @@ export async function findImage(client: EngineClient, name: string): Promise<Fou
   }
 }
 
+const idMs = 5_000;
+
+/** What an image's name means now; undefined: the engine has no such image. */
+export async function imageId(client: EngineClient, name: string): Promise<string | undefined> {
+  try {
+    const path = `/images/${encodeURIComponent(name)}/json`;
+    return (await client.json<{ Id?: string }>({ path, timeoutMs: idMs })).Id;
+  } catch (error) {
+    if (error instanceof EngineRefusal && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
 const listedSchema = z.array(
   z.object({
     Id: z.string(),

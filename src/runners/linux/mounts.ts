@@ -31,12 +31,13 @@ export interface CellMount {
 
 /** The host directories of a policy, resolved and searched for denied entries. */
 export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
-  const matcher = denyMatcher(policy.fs.deny);
   const asked = [
     ...(policy.fs.workspace ? [one("fs.workspace", policy.fs.workspace, "/workspace", false)] : []),
     ...(policy.fs.deps ? [one("fs.deps", policy.fs.deps, "/deps", true)] : []),
     ...policy.fs.mounts.map(({ source, target, mode }) => one("fs.mounts", source, target, mode === "ro")),
   ];
+  if (asked.length === 0) return [];
+  const matcher = denyMatcher(policy.fs.deny); // takes a millisecond, and every cell's start waits for it
   const mounts = await Promise.all(
     asked.map(async (mount, index) => {
       const source = await resolveSource({ rule: mount.rule, path: mount.source, writable: !mount.readOnly }, matcher);

@@ -62,6 +62,12 @@ export async function findPython(requested?: string, options: FindPythonOptions 
   throw new CodecellError("runner_unavailable", ["no Python 3.9 or newer was found", ...reasons].join("; "), { hint });
 }
 
+/** The same with a memory: an interpreter is examined once. */
+export function pythonFinder(forOtherUid: boolean): (requested: string | undefined) => Promise<PythonInstallation> {
+  const cache = new Map<string, Promise<PythonInstallation>>();
+  return (requested) => findPython(requested, { forOtherUid, cache });
+}
+
 function examined(executable: string, options: FindPythonOptions): Promise<PythonInstallation> {
   const key = `${options.forOtherUid ? "other" : "own"}:${executable}`;
   const known = options.cache?.get(key);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { separateUsage, unifiedUsage } from "../linux/cgroup-usage.ts";
 import type { CellUsage } from "../runner.ts";
 import type { CgroupSupport } from "./cgroup.ts";
 import { type CgroupFiles, Counters, errorCode, realCgroupFiles } from "./cgroup-files.ts";
@@ -131,14 +132,7 @@ class UnifiedCgroup implements CellCgroup {
   }
 
   async usage(): Promise<CellUsage> {
-    const read = (file: string) => this.#counters.read(join(this.#directory, file));
-    const cpuUs = numberAfter("usage_usec", read("cpu.stat"));
-    return {
-      memoryBytes: wholeNumber(read("memory.current")),
-      peakMemoryBytes: wholeNumber(read("memory.peak")),
-      cpuMs: cpuUs === undefined ? undefined : cpuUs / 1000,
-      oomKills: numberAfter("oom_kill", read("memory.events")) ?? 0,
-    };
+    return unifiedUsage((file) => this.#counters.read(join(this.#directory, file)));
   }
 
   async kill(): Promise<void> {
@@ -183,18 +177,12 @@ class SeparateCgroup implements CellCgroup {
   }
 
   async usage(): Promise<CellUsage> {
-    const read = (controller: string, file: string) => {
-      const directory = this.#directories.get(controller);
+    return separateUsage((controller, file) => {
+      // the two are mostly mounted together, and then under either name
+      const directory =
+        this.#directories.get(controller) ?? (controller === "cpuacct" ? this.#directories.get("cpu") : undefined);
       return directory === undefined ? "" : this.#counters.read(join(directory, file));
-    };
-    const timeController = this.#directories.has("cpuacct") ? "cpuacct" : "cpu";
-    const cpuNs = wholeNumber(read(timeController, "cpuacct.usage"));
-    return {
-      memoryBytes: wholeNumber(read("memory", "memory.usage_in_bytes")),
-      peakMemoryBytes: wholeNumber(read("memory", "memory.max_usage_in_bytes")),
-      cpuMs: cpuNs === undefined ? undefined : cpuNs / 1e6,
-      oomKills: numberAfter("oom_kill", read("memory", "memory.oom_control")) ?? 0,
-    };
+    });
   }
 
   kill(): Promise<void> {
@@ -216,13 +204,4 @@ function quotaUs(limits: CgroupLimits): number {
 function ignoreAbsent(error: unknown): void {
   const code = errorCode(error);
   if (code !== "ENOENT" && code !== "EOPNOTSUPP") throw error;
-}
-
-function wholeNumber(text: string): number | undefined {
-  return /^\d+\s*$/.test(text) ? Number(text) : undefined;
-}
-
-function numberAfter(key: string, text: string): number | undefined {
-  const match = new RegExp(`^${key} (\\d+)$`, "m").exec(text);
-  return match?.[1] === undefined ? undefined : Number(match[1]);
 }

@@ -6,12 +6,13 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
+import { namespaceGuarantees } from "../linux/guarantees.ts";
+import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { findPython, type PythonInstallation } from "../linux/python.ts";
+import { type PythonInstallation, pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
-import type { FilterArch } from "../linux/syscalls.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
@@ -28,14 +29,7 @@ export interface ProcessRunnerOptions extends HostOptions {
   readonly logger?: Logger;
 }
 
-const guarantees: readonly Guarantee[] = [
-  "no-network",
-  "private-filesystem",
-  "private-processes",
-  "empty-environment",
-  "syscall-filter",
-  "crash-recovery",
-];
+const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
 
 /** Linux namespaces through bubblewrap, with a system call filter and control groups. Making it starts nothing. */
 export function processRunner(options: ProcessRunnerOptions = {}): SandboxRunner {
@@ -49,7 +43,7 @@ class ProcessRunner implements SandboxRunner {
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
   readonly #templates = new Map<string, Promise<Template>>();
-  readonly #pythons = new Map<string, Promise<PythonInstallation>>();
+  readonly #python = pythonFinder(process.getuid?.() === 0);
   #probe: Promise<BubblewrapProbe> | undefined;
   #host: Promise<Host> | undefined;
   #cells = 0;
@@ -60,13 +54,8 @@ class ProcessRunner implements SandboxRunner {
   }
 
   async probe(): Promise<Probe> {
-    if (process.arch !== "x64" && process.arch !== "arm64") {
-      return {
-        available: false,
-        reason: `there is no system call filter for ${process.arch}`,
-        hint: "use the wasm runner",
-      };
-    }
+    const unheld = noFilterHere();
+    if (unheld) return unheld;
     const found = await this.#bubblewrap();
     if (!found.available) return found;
     try {
@@ -159,11 +148,11 @@ class ProcessRunner implements SandboxRunner {
   async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup) {
     const mounts = await resolveMounts(spec.policy);
     const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
-    const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(arch()));
+    const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const cgroup = await this.#cgroup(host, spec, uid, cleanup);
     await prepareWorkspace(ownDirectory(spec), uid);
     const jail: DirectJail = startDirect({
-      ...{ host, python, kernelDirectory, policy: spec.policy, mounts, uid, arch: arch(), cgroup },
+      ...{ host, python, kernelDirectory, policy: spec.policy, mounts, uid, arch: hostArch(), cgroup },
       workspace: ownDirectory(spec),
     });
     cleanup.defer(jail.kill);
@@ -217,11 +206,21 @@ class ProcessRunner implements SandboxRunner {
   ): Promise<Template> {
     const { policy } = spec;
     const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
-    const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(arch()));
+    const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const name = `t${++this.#cells}`;
     if (policy.kernel.preload.length > 0) this.#logger.info("preloading modules", { modules: policy.kernel.preload });
     const template = await Template.start(
-      { host, python, kernelDirectory, policy, mounts, uid, arch: arch(), name, workspacesRoot: spec.workspace?.root },
+      {
+        host,
+        python,
+        kernelDirectory,
+        policy,
+        mounts,
+        uid,
+        arch: hostArch(),
+        name,
+        workspacesRoot: spec.workspace?.root,
+      },
       signal,
     );
     this.#cleanup.defer(() => template[Symbol.asyncDispose]());
@@ -240,17 +239,9 @@ class ProcessRunner implements SandboxRunner {
     });
     return this.#host;
   }
-
-  #python(requested: string | undefined): Promise<PythonInstallation> {
-    return findPython(requested, { forOtherUid: process.getuid?.() === 0, cache: this.#pythons });
-  }
 }
 
 /** The session's own directory, unless the policy names another one. */
 function ownDirectory({ policy, workspace }: CellSpec): string | undefined {
   return workspace && policy.fs.workspace === undefined ? join(workspace.root, workspace.name) : undefined;
-}
-
-function arch(): FilterArch {
-  return process.arch === "arm64" ? "arm64" : "x64";
 }

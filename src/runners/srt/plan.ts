@@ -1,32 +1,16 @@
-import { policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import {
-  type EnforcedBy,
-  type EnforcedRule,
-  type EnforcementPlan,
-  loadedByHost,
-  type RefusedRule,
-} from "../receipt.ts";
+import { type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
+import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { sessionRules } from "../session-rules.ts";
+import { supervisedRules } from "../supervised-rules.ts";
 import { srtVersion } from "./package.ts";
 
-type Answer = { readonly by: EnforcedBy; readonly how: string } | { readonly reason: string; readonly hint: string };
-
-const kernel = (how: string): Answer => ({ by: "kernel", how });
-const supervisor = (how: string): Answer => ({ by: "supervisor watchdog", how });
-const noNetwork = kernel("own network namespace without a proxy in it");
+const noNetwork = byKernel("own network namespace without a proxy in it");
 
 /** Pure: a policy in, one answer per rule out. */
 export function planSrt(policy: Policy): EnforcementPlan {
-  const rules: EnforcedRule[] = [];
-  const refused: RefusedRule[] = [];
-  for (const { rule, value } of policyRules(policy)) {
-    const answer = answers[rule](policy);
-    if ("by" in answer) rules.push({ rule, value, ...answer });
-    else refused.push({ rule, value, ...answer });
-  }
-  return { rules, refused, notes };
+  return answerRules(policy, answers, undefined, notes);
 }
 
 const notes: readonly string[] = [
@@ -38,16 +22,18 @@ const notes: readonly string[] = [
   "no control groups: limits rest on rlimits, the supervisor and the host's watch",
 ];
 
-const answers: Record<RuleName, (policy: Policy) => Answer> = {
+const answers: AnswerTable<undefined> = {
   "isolation.minimum": ({ isolation: { minimum } }) =>
     minimum === "wasm" || minimum === "srt"
-      ? kernel(`namespaces and filter by sandbox-runtime ${srtVersion}, codecell's filter on top`)
+      ? byKernel(`namespaces and filter by sandbox-runtime ${srtVersion}, codecell's filter on top`)
       : { reason: `${minimum} is stronger than srt`, hint: "lower isolation.minimum, or use that runner" },
   "fs.workspace": ({ fs }) =>
-    kernel(fs.workspace ? "bind mount at its own path" : "bind mount of the session's own directory, at its own path"),
+    byKernel(
+      fs.workspace ? "bind mount at its own path" : "bind mount of the session's own directory, at its own path",
+    ),
   "fs.deps": ({ fs }) =>
     fs.deps === undefined
-      ? kernel("nothing is mounted")
+      ? byKernel("nothing is mounted")
       : {
           reason: "sandbox-runtime maps no paths, so nothing appears at /deps",
           hint: "name the directory in fs.mounts with the same source and target, or use the process runner",
@@ -60,9 +46,8 @@ const answers: Record<RuleName, (policy: Policy) => Answer> = {
         hint: "give source and target the same path, or use the process runner",
       };
     }
-    return kernel(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted");
+    return byKernel(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted");
   },
-  "fs.deny": () => kernel("matching entries of every mount are covered when the cell starts"),
   "fs.load": () => loadedByHost,
   "net.enabled": ({ net }) =>
     net.enabled
@@ -80,38 +65,31 @@ const answers: Record<RuleName, (policy: Policy) => Answer> = {
   "net.requests": () => noNetwork,
   "net.sent": () => noNetwork,
   "net.received": () => noNetwork,
-  "proc.timeout": () => supervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
+  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
   "proc.cpus": ({ proc }) =>
     Number.isInteger(proc.cpus)
-      ? kernel("core affinity, which the system call filter keeps from being changed")
+      ? byKernel("core affinity, which the system call filter keeps from being changed")
       : {
           reason: "sandbox-runtime has no limits, and fractions of a core need a cgroup",
           hint: `set proc.cpus to ${Math.ceil(proc.cpus)}, or use the process runner`,
         },
   "proc.memory": ({ proc }) =>
-    supervisor(
+    bySupervisor(
       "sum of resident memory every 20 ms, RLIMIT_DATA for each process, " +
         `together with ${formatSize(proc.diskBytes)} for files in memory`,
     ),
-  "proc.pids": () => kernel("RLIMIT_NPROC in an own user namespace"),
-  "proc.files": () => kernel("RLIMIT_NOFILE for each process"),
+  "proc.pids": () => byKernel("RLIMIT_NPROC in an own user namespace"),
   "proc.disk": () => ({
     by: "host watchdog",
     how: "size of the directory while runs go on, RLIMIT_FSIZE per file; files in memory elsewhere by the supervisor",
   }),
-  "proc.output": () => supervisor("counted where the pipes are read; a runaway is interrupted"),
-  "proc.background": ({ proc }) =>
-    supervisor(proc.background ? "processes live on until the session ends" : "what a run leaves behind ends with it"),
   env: () =>
-    kernel("sandbox-runtime passes on what it is given: it is started with nothing but these, PATH, HOME, LANG"),
-  "session.recovery": ({ session }) =>
-    supervisor(session.recovery === "off" ? "no copy is kept" : "a parked copy-on-write copy of the interpreter"),
+    byKernel("sandbox-runtime passes on what it is given: it is started with nothing but these, PATH, HOME, LANG"),
+  ...supervisedRules,
   ...sessionRules,
-  "kernel.preload": ({ kernel: { preload } }) =>
-    supervisor(preload.length > 0 ? "imported before the first run" : "nothing"),
-  "kernel.python": () => kernel("interpreter and libraries read-only, at their own place"),
+  "kernel.python": () => byKernel("interpreter and libraries read-only, at their own place"),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined
-      ? kernel("the host's own interpreter, and no image")
+      ? byKernel("the host's own interpreter, and no image")
       : { reason: "this runner starts no images", hint: "leave kernel.image out, or use the container runner" },
 };

@@ -7,12 +7,13 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
+import { namespaceGuarantees } from "../linux/guarantees.ts";
+import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { findPython, type PythonInstallation } from "../linux/python.ts";
+import { pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
-import type { FilterArch } from "../linux/syscalls.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
@@ -29,14 +30,7 @@ export interface SrtRunnerOptions extends SrtHostOptions {
   readonly logger?: Logger;
 }
 
-const guarantees: readonly Guarantee[] = [
-  "no-network",
-  "private-filesystem",
-  "private-processes",
-  "empty-environment",
-  "syscall-filter",
-  "crash-recovery",
-];
+const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
 
 /** Anthropic's sandbox-runtime, an optional peer: its namespaces and filter, our kernel and limits. Making it starts nothing. */
 export function srtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
@@ -49,7 +43,7 @@ class SrtRunner implements SandboxRunner {
   readonly #options: SrtRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
-  readonly #pythons = new Map<string, Promise<PythonInstallation>>();
+  readonly #python = pythonFinder(process.getuid?.() === 0);
   #host: Promise<SrtHost> | undefined;
   #trial: Promise<void> | undefined;
   #cells = 0;
@@ -64,10 +58,8 @@ class SrtRunner implements SandboxRunner {
       const reason = "the kernel inside the cell needs Linux: /proc, inotify and packets between processes";
       return { available: false, reason, hint: "use the wasm runner" };
     }
-    if (process.arch !== "x64" && process.arch !== "arm64") {
-      const reason = `there is no system call filter for ${process.arch}`;
-      return { available: false, reason, hint: "use the wasm runner" };
-    }
+    const unheld = noFilterHere();
+    if (unheld) return unheld;
     try {
       const host = await this.#openHost();
       await this.#python(undefined);
@@ -93,14 +85,14 @@ class SrtRunner implements SandboxRunner {
     const mounts = await resolveMounts(spec.policy);
     refuseMoved(mounts);
     const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
-    const guard = killNotifyFilter(arch());
+    const guard = killNotifyFilter(hostArch());
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, guard);
     await using cleanup = new Cleanup();
     const workspace = await this.#workspace(spec, host, mounts, uid, cleanup);
     const onHost = pythonOnHost(python);
     const programs = [...host.programs, ...onHost.directories, kernelDirectory];
     const settings = srtSettings({ programs, workspace, ...hostPaths(mounts) });
-    const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: arch(), guard });
+    const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: hostArch(), guard });
     const service = host.service(uid);
     const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings);
     cleanup.defer(() => service.ended());
@@ -156,10 +148,6 @@ class SrtRunner implements SandboxRunner {
     });
     return this.#host;
   }
-
-  #python(requested: string | undefined): Promise<PythonInstallation> {
-    return findPython(requested, { forOtherUid: process.getuid?.() === 0, cache: this.#pythons });
-  }
 }
 
 /** A link on the way makes the real place another one than the policy names. */
@@ -171,8 +159,4 @@ function refuseMoved(mounts: readonly CellMount[]): void {
     hint: `write ${moved.source} as source and target, or use the process runner`,
     details: { rule: "fs.mounts" },
   });
-}
-
-function arch(): FilterArch {
-  return process.arch === "arm64" ? "arm64" : "x64";
 }

@@ -1,13 +1,7 @@
-import { policyRules, type RuleName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import {
-  type EnforcedBy,
-  type EnforcedRule,
-  type EnforcementPlan,
-  loadedByHost,
-  type RefusedRule,
-} from "../receipt.ts";
+import { type Answer, type AnswerTable, answerRules } from "../answer-rules.ts";
+import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { sessionRules } from "../session-rules.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
 import { isInPythonRuntime } from "./python-modules.ts";
@@ -21,18 +15,9 @@ export interface WasmFacts {
   readonly staysRoot: boolean;
 }
 
-type Answer = { readonly by: EnforcedBy; readonly how: string } | { readonly reason: string; readonly hint: string };
-
 /** Pure: a policy in, one answer per rule out. */
 export function planWasm(policy: Policy, facts: WasmFacts): EnforcementPlan {
-  const rules: EnforcedRule[] = [];
-  const refused: RefusedRule[] = [];
-  for (const { rule, value } of policyRules(policy)) {
-    const answer = answers[rule](policy, facts);
-    if ("by" in answer) rules.push({ rule, value, ...answer });
-    else refused.push({ rule, value, ...answer });
-  }
-  return { rules, refused, notes: notes(policy, facts) };
+  return answerRules(policy, answers, facts, notes(policy, facts));
 }
 
 const runtime = (how: string): Answer => ({ by: "runtime", how });
@@ -53,7 +38,7 @@ function noNetwork({ hasBubblewrap }: WasmFacts): Answer {
     : runtime("no socket in the context");
 }
 
-const answers: Record<RuleName, (policy: Policy, facts: WasmFacts) => Answer> = {
+const answers: AnswerTable<WasmFacts> = {
   "isolation.minimum": ({ isolation }) =>
     isolation.minimum === "wasm"
       ? runtime("Pyodide in an empty V8 context, in a process of its own")

@@ -1,4 +1,5 @@
 import { Duplex, type Readable, type Writable } from "node:stream";
+import { writeAll } from "../../lib/write-all.ts";
 
 /** A child's standard input and output as one stream, with the back-pressure of both. */
 export class StdioChannel extends Duplex {
@@ -31,11 +32,7 @@ export class StdioChannel extends Duplex {
     chunks: { chunk: Buffer; encoding: BufferEncoding }[],
     callback: (error?: Error | null) => void,
   ): void {
-    this.#input.cork();
-    chunks.forEach(({ chunk }, at) => {
-      this.#input.write(chunk, at === chunks.length - 1 ? callback : undefined);
-    });
-    this.#input.uncork();
+    writeAll(this.#input, chunks, callback);
   }
 
   override _final(callback: (error?: Error | null) => void): void {

@@ -14,6 +14,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   override_refused: "do without it: the policy does not allow it",
   secret_unavailable: "tell the user which secret of the policy has no value; no session starts before it has one",
   runner_unavailable: "tell the user what is missing; `codecell doctor` shows every isolation and how to get it",
+  image_failed: "tell the user: the image of the cells could not be made; `codecell image build` says why",
   cell_start_failed: "call again once; if it fails again, tell the user to look at `codecell doctor`",
   cell_lost: "call again without session_id to start a new session; variables of this one are lost",
   session_closed: "call again without session_id to start a new session",

@@ -1,0 +1,13 @@
+/** What is made once for each key, whoever asks first; a failure is forgotten, and the next one tries again. */
+export class PromiseCache<Value> {
+  readonly #made = new Map<string, Promise<Value>>();
+
+  get(key: string, make: () => Promise<Value>): Promise<Value> {
+    const known = this.#made.get(key);
+    if (known) return known;
+    const making = make();
+    this.#made.set(key, making);
+    making.catch(() => this.#made.delete(key));
+    return making;
+  }
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
+import { askEngine, type Engine, type EngineProbe, findEngine } from "./engine.ts";
+import { type AddressFacts, addressFacts, type EngineKind, parseEngineAddress } from "./engine-address.ts";
+import { type PodmanService, startPodmanService } from "./podman-service.ts";
+
+export interface EngineFinderOptions {
+  /** default: whichever answers, Docker first */
+  readonly engine?: EngineKind;
+  /** environment variables and files that say where engines listen; default: this process's */
+  readonly addresses?: AddressFacts;
+  readonly runtimeDir?: string;
+}
+
+/** Finds the engine, asks it again when it failed, and starts Podman's API where there is none and one is wanted. */
+export class EngineFinder {
+  readonly #options: EngineFinderOptions;
+  readonly #takesOwnPodman: boolean;
+  readonly #cleanup: Cleanup;
+  /** the engine that answered last; forgotten when it fails us */
+  #known: Engine | undefined;
+  #podman: PodmanService | undefined;
+  #startsPodman = false;
+
+  /** `needsOtherRuntime`: other runtimes are registered with Docker, so a Podman of our own would not help. */
+  constructor(options: EngineFinderOptions, needsOtherRuntime: boolean, cleanup: Cleanup) {
+    this.#options = options;
+    this.#takesOwnPodman = !needsOtherRuntime && options.engine !== "docker";
+    this.#cleanup = cleanup;
+  }
+
+  /** Asked each time: an engine comes and goes while we live. */
+  async find(isWanted: boolean): Promise<EngineProbe> {
+    this.#startsPodman ||= isWanted;
+    const facts = this.#options.addresses ?? addressFacts();
+    const found = await findEngine(facts, this.#options.engine);
+    // Who named an engine wants that one.
+    const isNamed = facts.env.DOCKER_HOST !== undefined || facts.env.CONTAINER_HOST !== undefined;
+    if (found.available || isNamed || !this.#takesOwnPodman || !this.#startsPodman) return found;
+    const podman = await this.#ownPodman(facts);
+    return podman ? { available: true, engine: podman } : found;
+  }
+
+  /** The engine that answered last, or the one that answers now. */
+  async known(): Promise<Engine> {
+    return this.#known ?? (await this.need());
+  }
+
+  /** The engine that answers now. */
+  async need(): Promise<Engine> {
+    const found = await this.find(false);
+    if (!found.available) throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });
+    this.#known = found.engine;
+    return found.engine;
+  }
+
+  /** It failed us: the next one is asked for first. */
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  /** Podman without a socket: its API runs as long as this runner needs it. */
+  async #ownPodman(facts: AddressFacts): Promise<Engine | undefined> {
+    if (!this.#podman?.isAlive) {
+      const runtimeDir = await openRuntimeDirectory(this.#options.runtimeDir);
+      const socket = join(runtimeDir, `podman-${randomBytes(6).toString("hex")}.sock`);
+      const service = await startPodmanService({ socket, env: facts.env });
+      if (!service) return undefined;
+      this.#cleanup.defer(() => service[Symbol.asyncDispose]());
+      this.#podman = service;
+    }
+    const address = parseEngineAddress("podman", `unix://${this.#podman.socket}`, "started by codecell");
+    return address && (await askEngine(address).catch(() => undefined));
+  }
+}

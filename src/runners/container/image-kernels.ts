@@ -1,0 +1,41 @@
+import type { Logger } from "../../lib/logger.ts";
+import { PromiseCache } from "../../lib/promise-cache.ts";
+import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
+import type { ContainerUser } from "./container-user.ts";
+import type { Engine } from "./engine.ts";
+import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
+import type { ContainerFacts } from "./plan.ts";
+import type { Removals } from "./removals.ts";
+import type { RunnerHome } from "./runner-home.ts";
+
+/** The kernels of one runner, by image and user. An image is examined once, and again when its name means another one. */
+export class ImageKernels {
+  readonly #kernels = new PromiseCache<ImageKernel>();
+  readonly #removals: Removals;
+  readonly #logger: Logger;
+
+  constructor(removals: Removals, logger: Logger) {
+    this.#removals = removals;
+    this.#logger = logger;
+  }
+
+  /** `name` is for the container that examines it, where one is needed. */
+  get(
+    { image, imageId = "", hasOwnKernel }: ContainerFacts,
+    { engine, user, home, name }: { engine: Engine; user: ContainerUser; home: RunnerHome; name: string },
+  ): Promise<ImageKernel> {
+    return this.#kernels.get(`${imageId} ${user.uid}`, () => {
+      this.#logger.info("examining the image", { image });
+      const arch = engine.arch ?? "x64";
+      const limits = { allowMemfd: true, allowAffinity: true, shieldsSupervisor: hasOwnKernel };
+      const { runtimeDir, labels, processLimit } = home;
+      return prepareImageKernel({
+        ...{ engine, image, imageId, user, runtimeDir, labels, processLimit, removals: this.#removals, name },
+        filters: {
+          "notify.bpf": killNotifyFilter(arch),
+          "cell.bpf": seccompFilter({ arch, phase: "cell", ...limits }),
+        },
+      });
+    });
+  }
+}

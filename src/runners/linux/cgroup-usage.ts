@@ -1,0 +1,43 @@
+import type { CellUsage } from "../runner.ts";
+
+/** Files that tell what a group of version 2 uses. */
+export const unifiedFiles = ["cpu.stat", "memory.current", "memory.peak", "memory.events"] as const;
+
+/** Pure: usage from one group of version 2; `read` gives "" for a file that is not there. */
+export function unifiedUsage(read: (file: (typeof unifiedFiles)[number]) => string): CellUsage {
+  const cpuUs = numberAfter("usage_usec", read("cpu.stat"));
+  return {
+    memoryBytes: wholeNumber(read("memory.current")),
+    peakMemoryBytes: wholeNumber(read("memory.peak")),
+    cpuMs: cpuUs === undefined ? undefined : cpuUs / 1000,
+    oomKills: numberAfter("oom_kill", read("memory.events")) ?? 0,
+  };
+}
+
+/** Controllers and files that tell what groups of version 1 use. */
+export const separateFiles = [
+  ["cpuacct", "cpuacct.usage"],
+  ["memory", "memory.usage_in_bytes"],
+  ["memory", "memory.max_usage_in_bytes"],
+  ["memory", "memory.oom_control"],
+] as const;
+
+/** Pure: the same from groups of version 1, one per controller. */
+export function separateUsage(read: (controller: string, file: string) => string): CellUsage {
+  const cpuNs = wholeNumber(read("cpuacct", "cpuacct.usage"));
+  return {
+    memoryBytes: wholeNumber(read("memory", "memory.usage_in_bytes")),
+    peakMemoryBytes: wholeNumber(read("memory", "memory.max_usage_in_bytes")),
+    cpuMs: cpuNs === undefined ? undefined : cpuNs / 1e6,
+    oomKills: numberAfter("oom_kill", read("memory", "memory.oom_control")) ?? 0,
+  };
+}
+
+function wholeNumber(text: string): number | undefined {
+  return /^\d+\s*$/.test(text) ? Number(text) : undefined;
+}
+
+function numberAfter(key: string, text: string): number | undefined {
+  const match = new RegExp(`^${key} (\\d+)$`, "m").exec(text);
+  return match?.[1] === undefined ? undefined : Number(match[1]);
+}

@@ -1,0 +1,23 @@
+import type { RuleName } from "../policy/rules.ts";
+import type { Policy } from "../policy/schema.ts";
+import { byKernel, bySupervisor, type Held } from "./answer-rules.ts";
+
+type SupervisedRule = Extract<
+  RuleName,
+  "fs.deny" | "proc.files" | "proc.output" | "proc.background" | "session.recovery" | "kernel.preload"
+>;
+
+/** Rules that are held alike wherever our supervisor is the first process of a cell on a Linux kernel. */
+export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) => Held>> = {
+  "fs.deny": () => byKernel("matching entries of every mount are covered when the cell starts"),
+  "proc.files": () => byKernel("RLIMIT_NOFILE for each process"),
+  "proc.output": () => bySupervisor("counted where the pipes are read; a runaway is interrupted"),
+  "proc.background": ({ proc }) =>
+    bySupervisor(
+      proc.background ? "processes live on until the session ends" : "what a run leaves behind ends with it",
+    ),
+  "session.recovery": ({ session }) =>
+    bySupervisor(session.recovery === "off" ? "no copy is kept" : "a parked copy-on-write copy of the interpreter"),
+  "kernel.preload": ({ kernel: { preload } }) =>
+    bySupervisor(preload.length > 0 ? "imported before the first run" : "nothing"),
+};

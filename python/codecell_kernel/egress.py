@@ -9,9 +9,8 @@ import select
 import _socket
 
 from .frames import head
+from .handover import listen
 
-HOST, PORT = "127.0.0.1", 3128
-BACKLOG = 128
 WINDOW = 256 << 10
 CHUNK = 64 << 10
 OUTLET_HIGH = 256 << 10
@@ -20,16 +19,12 @@ MAX_SHARE = 4  # of the descriptors that a process may have
 
 
 class Egress:
-    """Listens before any user code exists: nobody in the cell can take its place."""
+    """Takes connections over from a listener that exists before any user code does."""
 
-    def __init__(self, outlet, most_files):
+    def __init__(self, outlet, most_files, listener=None):
         self.outlet = outlet
         self.most = min(MAX_STREAMS, max(4, most_files // MAX_SHARE))
-        self.listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
-        self.listener.setblocking(False)
-        self.listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
-        self.listener.bind((HOST, PORT))
-        self.listener.listen(BACKLOG)
+        self.listener = listen() if listener is None else listener
         self.accepting = self.listener.fileno()
         self.streams = {}  # by the number that both sides know
         self.by_fd = {}

@@ -27,8 +27,11 @@ IDLE_MEMORY_WATCH_SECONDS = 0.1
 
 
 class Supervisor:
-    def __init__(self, channel, notify_filter, answers=None):
-        """`answers` is where the channel's other direction has a descriptor of its own."""
+    def __init__(self, channel, notify_filter, answers=None, listener=None):
+        """`answers` is where the channel's other direction has a descriptor of its own.
+
+        `listener` is a socket that was sent to the host; the first message says whether the host has it.
+        """
         self.channel = channel
         self.notify_filter = notify_filter
         self.outlet = Outlet(channel if answers is None else answers)
@@ -38,6 +41,7 @@ class Supervisor:
         self.branches = {}
         self.guards = {}
         self.config = None
+        self.listener = listener
         self.egress = None  # connections on their way out, where the policy gives the cell a network
         self.memory_due = 0.0
         self.dying = set()  # copies and workers that were killed and are not reaped yet: nothing that a run left behind
@@ -238,6 +242,8 @@ class Supervisor:
             self.config = header
             if header.get("egress"):
                 self.open_egress()
+            elif self.listener is not None:
+                self.listener.close()  # the host serves it from now on
             self.add(Branch(self, 0, header))
             return
         if kind[:4] == "net.":
@@ -263,7 +269,7 @@ class Supervisor:
         from .egress import Egress
 
         try:
-            self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+            self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0], self.listener)
         except OSError as error:
             self.outlet.write(head({"t": "failed", "reason": "the proxy's port could not be opened: %s" % error}))
             posix._exit(4)

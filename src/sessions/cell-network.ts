@@ -1,15 +1,17 @@
-import type { Duplex } from "node:stream";
 import type { EgressProcess } from "../egress/egress-process.ts";
 import { egressEnvironment } from "../egress/environment.ts";
 import type { SessionEgress } from "../egress/session-egress.ts";
+import type { OnStream } from "../kernel/connection.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { KernelSetup } from "../runners/runner.ts";
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { Carrier, Cell, KernelSetup } from "../runners/runner.ts";
 import { EgressRecord, type RunEgress } from "./egress-record.ts";
 
 /** The network of one cell: introduces its connections to the proxy, and keeps what was decided. */
 export class CellNetwork implements AsyncDisposable {
   readonly #egress: SessionEgress;
   readonly #record: EgressRecord;
+  #carrier: Carrier = { kind: "streams" };
 
   private constructor(egress: SessionEgress, record: EgressRecord) {
     this.#egress = egress;
@@ -26,8 +28,23 @@ export class CellNetwork implements AsyncDisposable {
     return { ...setup, env: { ...egressEnvironment, ...setup.env } };
   }
 
-  accept(connection: Duplex): void {
-    this.#egress.accept(connection);
+  /** Opens the cell's way out; what is returned goes to its kernel. */
+  async connect(cell: Cell): Promise<{ onStream?: OnStream }> {
+    this.#carrier = cell.carrier ?? { kind: "streams" };
+    if (this.#carrier.kind === "streams") return { onStream: (stream) => this.#egress.accept(stream) };
+    await this.#egress.listen(this.#carrier.listener);
+    return {};
+  }
+
+  /** The same receipt with how connections travel. */
+  receipt(receipt: EnforcementReceipt): EnforcementReceipt {
+    const { kind, reason } = { reason: undefined, ...this.#carrier };
+    const how =
+      kind === "listener" ? "the proxy accepts on the cell's own socket" : "connections travel on the cell's channel";
+    const rules = receipt.rules.map((rule) => {
+      return rule.rule === "net.enabled" ? { ...rule, how: `${rule.how}; ${how}${reason ? `: ${reason}` : ""}` } : rule;
+    });
+    return { ...receipt, rules, network: { carrier: kind, ...(reason === undefined ? {} : { reason }) } };
   }
 
   /** What happened since the last time. */

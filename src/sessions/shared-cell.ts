@@ -15,6 +15,7 @@ export class SharedCell {
   readonly given = new Map<string, string>();
   /** what the cell's programs did with their network, where they have one */
   readonly network: CellNetwork | undefined;
+  readonly receipt: EnforcementReceipt;
   readonly #cell: Cell;
   readonly #onEnd: () => Promise<void>;
   #users = 1;
@@ -25,12 +26,9 @@ export class SharedCell {
   /** `onEnd` runs when the cell is gone. */
   constructor(cell: Cell, onEnd: () => Promise<void> = async () => {}, network?: CellNetwork) {
     this.network = network;
+    this.receipt = network?.receipt(cell.receipt) ?? cell.receipt;
     this.#cell = cell;
     this.#onEnd = onEnd;
-  }
-
-  get receipt(): EnforcementReceipt {
-    return this.#cell.receipt;
   }
 
   get users(): number {

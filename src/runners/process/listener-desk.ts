@@ -10,7 +10,7 @@ import type { Carrier } from "../runner.ts";
 
 const address = "127.0.0.1";
 const port = 3128;
-const arrivalMs = 2_000;
+const defaultArrivalMs = 2_000;
 const startMs = 60_000;
 
 /** One cell's place at the desk. */
@@ -74,11 +74,15 @@ export function newTicket(): string {
 }
 
 /** The cell's socket, if it comes; the cell keeps it until it is told, so nothing is lost when it does not. */
-export async function takeListener(expected: Expected, channel: Duplex, signal?: AbortSignal): Promise<Carrier> {
+export async function takeListener(
+  expected: Expected,
+  channel: Duplex,
+  { signal, arrivalMs = defaultArrivalMs }: { signal?: AbortSignal | undefined; arrivalMs?: number } = {},
+): Promise<Carrier> {
   using limit = deadline(startMs, signal);
   const settled = new AbortController();
   limit.signal.addEventListener("abort", () => settled.abort(), { once: true });
-  const listener = await Promise.race([expected.arrived, lateness(channel, settled.signal)]);
+  const listener = await Promise.race([expected.arrived, lateness(channel, arrivalMs, settled.signal)]);
   settled.abort();
   expected.cancel();
   if (listener) return { kind: "listener", listener };
@@ -88,7 +92,7 @@ export async function takeListener(expected: Expected, channel: Duplex, signal?:
 }
 
 /** A cell sends its socket before it says hello; the time that the start itself takes does not count. */
-async function lateness(channel: Duplex, signal: AbortSignal): Promise<undefined> {
+async function lateness(channel: Duplex, arrivalMs: number, signal: AbortSignal): Promise<undefined> {
   try {
     await once(channel, "readable", { signal });
     if (saysHello(channel)) await sleep(arrivalMs, undefined, { signal });

@@ -108,7 +108,7 @@ class ProcessRunner implements SandboxRunner {
         : await this.#startDirect(spec, host, python, cleanup);
     const { channel, exited, cgroup } = jail;
     const carrier: Carrier = jail.expected
-      ? await takeListener(jail.expected, channel, options.signal)
+      ? await takeListener(jail.expected, channel, options)
       : { kind: "streams", reason: "the program that embeds codecell asks for streams" };
     // after the cell is gone: as long as it lives, nobody in it may listen in the proxy's place
     cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());

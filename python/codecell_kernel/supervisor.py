@@ -8,7 +8,7 @@ from time import monotonic
 import _signal
 
 from .branch import Branch
-from .bulk import BulkRelay
+from .bulk import BulkRelay, NetBody
 from .changes import changes_below
 from .channel import Outlet
 from .frames import BadFrame, Decoder, head
@@ -36,8 +36,8 @@ class Supervisor:
         self.notify_filter = notify_filter
         self.outlet = Outlet(channel if answers is None else answers)
         posix.set_blocking(channel, False)
-        self.decoder = Decoder(partial="data")
-        self.bulk = None  # a body on its way to a worker that is still in the channel
+        self.decoder = Decoder(partial=("data", "net.data"))
+        self.bulk = None  # a body on its way to a worker or a connection that is still in the channel
         self.branches = {}
         self.guards = {}
         self.config = None
@@ -219,7 +219,9 @@ class Supervisor:
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
         missing = self.decoder.take_missing()
-        if missing:
+        if missing and header["t"] == "net.data":
+            self.bulk = NetBody(self, header["id"], missing)
+        elif missing:
             branch = self.branches.get(header.get("branch", 0))
             wanted = branch is not None and branch.takes_data(header["id"])
             self.bulk = BulkRelay(self.channel, branch, missing, wanted)

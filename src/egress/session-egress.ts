@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
+import { BufferPool } from "../lib/buffer-pool.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import type { EgressRules } from "./decide.ts";
 import type { EgressEvent, OnEgressEvent } from "./events.ts";
@@ -113,14 +114,28 @@ export class SessionEgress implements AsyncDisposable {
   }
 }
 
+/** For all sessions: what is read from the proxy is on its way to a cell and then free again. */
+const pool = new BufferPool(128 * 1024, 32);
+
+/** Between a stream of the cell's channel and the proxy. What `connection` says it has written, it does not look at again. */
 function carry(connection: Duplex, path: string): void {
-  const socket = connect({ path, allowHalfOpen: true });
+  let reading = pool.take();
+  const socket = connect({
+    path,
+    allowHalfOpen: true,
+    onread: {
+      buffer: () => (reading = pool.take()),
+      callback: (count, buffer) => connection.write(buffer.subarray(0, count), () => pool.give(buffer as Buffer)),
+    },
+  });
+  connection.on("drain", () => socket.resume());
+  socket.once("end", () => connection.end());
   socket.on("error", () => connection.destroy());
   socket.once("close", () => {
+    pool.give(reading);
     if (!connection.writableEnded) connection.destroy();
   });
   connection.once("close", () => socket.destroy());
   if (connection.destroyed) socket.destroy();
   connection.pipe(socket);
-  socket.pipe(connection);
 }

@@ -49,7 +49,7 @@ describe.skipIf(skipsProcess).each(carriers)("connections of a cell, $name", (op
     expect(await run(session, "import os\nos.abort()")).toMatchObject({ status: "crashed", state: "recovered" });
     expect(await run(session, fetching(web.port))).toMatchObject(served());
     await session.rollback("here");
-    await using fork = await session.fork();
+    await using fork = await session.fork("a-fork");
     const both = await Promise.all([session, fork].map((one) => run(one, fetching(web.port))));
     expect(both).toMatchObject([served(), served()]);
     await session[Symbol.asyncDispose]();

@@ -119,20 +119,24 @@ const pool = new BufferPool(128 * 1024, 32);
 
 /** Between a stream of the cell's channel and the proxy. What `connection` says it has written, it does not look at again. */
 function carry(connection: Duplex, path: string): void {
-  let reading = pool.take();
+  let reading: Buffer | undefined;
   const socket = connect({
     path,
     allowHalfOpen: true,
     onread: {
       buffer: () => (reading = pool.take()),
-      callback: (count, buffer) => connection.write(buffer.subarray(0, count), () => pool.give(buffer as Buffer)),
+      callback: (count) => {
+        const buffer = reading as Buffer;
+        reading = undefined; // given back once, or two connections would read into it
+        return connection.write(buffer.subarray(0, count), () => pool.give(buffer));
+      },
     },
   });
   connection.on("drain", () => socket.resume());
   socket.once("end", () => connection.end());
   socket.on("error", () => connection.destroy());
   socket.once("close", () => {
-    pool.give(reading);
+    if (reading) pool.give(reading);
     if (!connection.writableEnded) connection.destroy();
   });
   connection.once("close", () => socket.destroy());

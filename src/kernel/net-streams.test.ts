@@ -93,6 +93,21 @@ describe("a stream on the channel", () => {
     expect(isWritten).toBe(true);
   });
 
+  test("that is destroyed keeps the memory of bytes that have not left", async () => {
+    isFlushed = false;
+    const stream = open();
+    let isWritten = false;
+    stream.write(Buffer.alloc(2 * windowBytes), () => {
+      isWritten = true;
+    });
+    stream.destroy();
+    await once(stream, "close");
+    expect([sentBytes(), isWritten]).toEqual([windowBytes, false]);
+    for (const flushed of unflushed) flushed();
+    await new Promise((turn) => setImmediate(turn));
+    expect(isWritten).toBe(true);
+  });
+
   test("that is stalled holds no other up", () => {
     const [stalled, other] = [open(1), open(2)];
     stalled.write(Buffer.alloc(2 * windowBytes));

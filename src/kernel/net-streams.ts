@@ -110,6 +110,8 @@ class NetStream extends Duplex {
   /** what the cell may have under way */
   #window = windowBytes;
   readonly #waiting: Buffer[] = [];
+  /** frames that the channel still has */
+  #unflushed = 0;
   #taken: ((error?: Error | null) => void) | undefined;
   /** received, and the cell does not have the credit for it back yet */
   #owed = 0;
@@ -159,10 +161,12 @@ class NetStream extends Duplex {
     const pieces = this.destroyed ? [] : this.#takePieces(Math.min(pieceBytes, this.#credit));
     if (pieces.length === 0) return false;
     for (const { byteLength } of pieces) this.#credit -= byteLength;
-    const isAll = this.#waiting.length === 0;
-    // Whoever wrote the bytes may use their memory again when they are taken: not before they have left.
-    this.#send({ t: "net.data", id: this.#id }, pieces, isAll ? () => this.#hasTaken() : undefined);
-    return !isAll && this.#credit > 0;
+    this.#unflushed++;
+    this.#send({ t: "net.data", id: this.#id }, pieces, () => {
+      this.#unflushed--;
+      this.#finishWrite();
+    });
+    return this.#waiting.length > 0 && this.#credit > 0;
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, taken: (error?: Error | null) => void): void {
@@ -192,10 +196,8 @@ class NetStream extends Duplex {
     this.#siblings.gone();
     const isOver = this.#hasSentEnd && this.#hasReceivedEnd;
     if (!isOver && !this.#isClosedByCell) this.#send({ t: "net.close", id: this.#id });
-    const taken = this.#taken;
     this.#waiting.length = 0;
-    this.#taken = undefined;
-    taken?.(error);
+    this.#finishWrite();
     done(error);
   }
 
@@ -207,7 +209,12 @@ class NetStream extends Duplex {
     this.#owed = 0;
   }
 
-  #hasTaken(): void {
+  /**
+   * Whoever wrote the bytes uses their memory again for another's once they are taken: not before all that was sent has
+   * left, even when the stream is destroyed meanwhile.
+   */
+  #finishWrite(): void {
+    if (this.#waiting.length > 0 || this.#unflushed > 0) return;
     const taken = this.#taken;
     this.#taken = undefined;
     taken?.();

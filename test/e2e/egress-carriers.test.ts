@@ -56,6 +56,28 @@ describe.skipIf(skipsProcess).each(carriers)("connections of a cell, $name", (op
     expect(await run(fork, fetching(web.port))).toMatchObject(served());
   });
 
+  test("carry nothing of a session into another, whose clients hang up in the middle", async () => {
+    await using cells = await NetworkedCells.open(web.port, options);
+    const [rude, careful] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
+    const hangingUp = `
+import socket
+for _ in range(100):
+    with socket.create_connection(("127.0.0.1", 3128)) as one:
+        one.sendall(b"GET http://good.example:${web.port}/endless HTTP/1.1\\r\\nHost: good.example:${web.port}\\r\\n\\r\\n")
+        one.recv(1000)`;
+    const comparing = `
+import random, urllib.request
+for _ in range(10):
+    data = random.randbytes(2 << 20)
+    request = urllib.request.Request("http://good.example:${web.port}/echo", data=data)
+    assert urllib.request.urlopen(request).read() == data`;
+    const results = await Promise.all([run(rude, hangingUp), run(careful, comparing)]);
+    expect(results.map(({ status, error }) => [status, error])).toEqual([
+      ["ok", undefined],
+      ["ok", undefined],
+    ]);
+  });
+
   test("leave no descriptor behind in the host or in the proxy", async () => {
     await using cells = await NetworkedCells.open(web.port, options);
     const first = await cells.codecell.openSession(); // templates and the proxy stay

@@ -1,9 +1,9 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { EgressProcess } from "../dist/egress/egress-process.js";
 import { Codecell, parsePolicy } from "../dist/index.js";
 import { PassedListener } from "../dist/lib/passed-listener.js";
@@ -162,11 +162,12 @@ async function openOutside(target, client) {
   const session = await proxy.openSession({ enabled: true, allowlist: [target], deny: [] }, () => {});
   const listener = await hostListener();
   await session.listen(listener);
-  const run = promisify(execFile);
   return {
     call: async (call) => {
       const program = `${client}\nimport json\nprint(json.dumps(${call(listener.port)}))`;
-      return JSON.parse((await run(python, ["-I", "-c", program])).stdout);
+      // A session of its own, as cells have: Linux shares the processor out by sessions.
+      const child = spawn(python, ["-I", "-c", program], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+      return JSON.parse(await text(child.stdout));
     },
     close: async () => {
       await session[Symbol.asyncDispose]();

@@ -5,6 +5,7 @@ import { type Denial, deny } from "./decide.ts";
 import type { Exchange } from "./exchange.ts";
 import type { EgressLimits } from "./limits.ts";
 import { sayGoodbye } from "./say-goodbye.ts";
+import { takeTurns } from "./take-turns.ts";
 
 export interface TunnelParts {
   readonly client: Duplex;
@@ -44,11 +45,13 @@ export function openTunnel(parts: TunnelParts): void {
   }
   upstream.on("data", (bytes: Buffer) => exchange.received(bytes.length));
   upstream.pipe(client); // where no rule asks for TLS, the server may be the one to speak first
+  takeTurns(upstream, client);
   admitClient(parts, (checked) => {
     exchange.sent(checked.length);
     upstream.write(checked);
     client.on("data", (bytes: Buffer) => exchange.sent(bytes.length));
     client.pipe(upstream);
+    takeTurns(client, upstream);
   });
 }
 

@@ -3,7 +3,7 @@ import { PassedListener } from "../../src/lib/passed-listener.ts";
 import { descriptors, sockets } from "../support/descriptors.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { carriers, fetching, NetworkedCells } from "../support/networked-cells.ts";
-import { bothLayouts, eventually, run, skipsProcess } from "../support/process-cells.ts";
+import { bothLayouts, eventually, ownCells, run, skipsProcess } from "../support/process-cells.ts";
 
 let web: LoopbackWeb;
 beforeAll(async () => {
@@ -110,6 +110,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a socket that is handed over, $
     const session = await cells.codecell.openSession();
     const held = shared().filter((one) => !before.includes(one));
     expect(held).toHaveLength(1);
+    const inCells = ownCells().flatMap(({ pid }) => (process.getuid?.() === 0 ? sockets(pid) : []));
+    expect(inCells.filter((one) => held.includes(one))).toEqual([]); // its first process has closed its own
     await session[Symbol.asyncDispose]();
     expect(await eventually(() => !sockets(cells.proxy).some((one) => held.includes(one)))).toBe(true);
     expect(sockets(process.pid).some((one) => held.includes(one))).toBe(false);

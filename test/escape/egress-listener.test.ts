@@ -111,6 +111,10 @@ except OSError:
   });
 });
 
+/** Addresses of this test alone, in the host's own network: the whole of 127/8 is loopback. */
+const right = { address: "127.77.0.1", port: 3128 };
+const wrong = { address: "127.77.0.2", port: 3128 };
+
 /** Stands in for a jail whose first process lies: sends sockets as it is told. */
 const liar = `
 import net from "node:net";
@@ -129,7 +133,7 @@ describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () =>
     await writeFile(join(directory, "liar.mjs"), liar);
     jail = fork(join(directory, "liar.mjs"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
     await once(jail, "spawn");
-    desk = new ListenerDesk(jail);
+    desk = new ListenerDesk(jail, right);
   });
   afterEach(async () => {
     const gone = once(jail, "exit");
@@ -143,25 +147,33 @@ describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () =>
     jail.send(message);
     await received;
   };
-  /** An address of this test alone: the whole of 127/8 is loopback. */
-  const elsewhere = { address: "127.77.0.1", port: 3128 };
-
   test("closes sockets that come with a ticket that nobody has", async () => {
     const expected = desk.expect();
     const before = descriptors(process.pid).length;
-    await send({ ...elsewhere, ticket: "0".repeat(32) });
-    await send({ ...elsewhere, ticket: 7 });
-    await send(elsewhere);
+    await send({ ...right, ticket: "0".repeat(32) });
+    await send({ ...right, ticket: 7 });
+    await send(right);
     expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
-    await send({ ...elsewhere, ticket: expected.ticket });
-    expect(await expected.arrived).toBeUndefined(); // it was still waiting, for a socket of the proxy's address
+    await send({ ...right, ticket: expected.ticket });
+    using listener = await expected.arrived; // it was still waiting for its own
+    expect(listener).toMatchObject(right);
   });
 
-  test("takes none but the proxy's own address, and closes what else comes", async () => {
+  test("takes one socket for a ticket, and closes what comes with it again", async () => {
+    const { ticket, arrived } = desk.expect();
+    await send({ ...right, ticket });
+    (await arrived)?.close();
+    const before = descriptors(process.pid).length;
+    await send({ ...right, ticket });
+    expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
+  });
+
+  test.each([wrong, { ...right, port: 3129 }])("takes no socket of another address, and closes it: %o", async (at) => {
     const expected = desk.expect();
     const before = descriptors(process.pid).length;
-    await send({ ...elsewhere, ticket: expected.ticket });
-    expect(await expected.arrived).toBeUndefined();
+    await send({ ...at, ticket: expected.ticket });
+    using listener = await expected.arrived;
+    expect(listener).toBeUndefined();
     expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
   });
 
@@ -173,7 +185,7 @@ describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () =>
     expect(await takeListener(expected, channel, { arrivalMs: 10 })).toMatchObject({ kind: "streams" });
     expect(channel.read()).toEqual(hello); // whoever speaks with the cell finds the channel as it was
     const before = descriptors(process.pid).length;
-    await send({ ...elsewhere, ticket: expected.ticket });
+    await send({ ...right, ticket: expected.ticket });
     expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
   });
 

@@ -8,8 +8,8 @@ import { deadline } from "../../lib/deadline.ts";
 import { PassedListener } from "../../lib/passed-listener.ts";
 import type { Carrier } from "../runner.ts";
 
-const address = "127.0.0.1";
-const port = 3128;
+/** Where programs of a cell find their proxy. */
+const proxyAddress = { address: "127.0.0.1", port: 3128 };
 const defaultArrivalMs = 2_000;
 const startMs = 60_000;
 
@@ -28,9 +28,11 @@ export interface Expected {
  * checked all the same. A socket without a ticket, with one that was used, or of another address is closed.
  */
 export class ListenerDesk {
+  readonly #expected: typeof proxyAddress;
   readonly #waiting = new Map<string, (listener: PassedListener | undefined) => void>();
 
-  constructor(jail: ChildProcess) {
+  constructor(jail: ChildProcess, expected = proxyAddress) {
+    this.#expected = expected;
     jail.on("message", (message, handle) => this.#receive(message, handle));
     jail.once("disconnect", () => {
       for (const settle of this.#waiting.values()) settle(undefined);
@@ -60,7 +62,7 @@ export class ListenerDesk {
       return;
     }
     this.#waiting.delete(ticket as string);
-    if (listener?.address === address && listener.port === port) {
+    if (listener?.address === this.#expected.address && listener.port === this.#expected.port) {
       settle(listener);
       return;
     }

@@ -48,8 +48,8 @@ export class SessionEgress implements AsyncDisposable {
   /** Has the proxy accept the cell's connections itself; the caller keeps the socket, for the proxy may have to be replaced. */
   async listen(listener: PassedListener): Promise<void> {
     await this.ready();
-    this.#listener = listener;
     await this.#link.listen(listener);
+    this.#listener = listener;
   }
 
   /** Takes a connection that a program in the cell made to its proxy. */

@@ -2,6 +2,7 @@ import type { EgressProcess } from "../egress/egress-process.ts";
 import { egressEnvironment } from "../egress/environment.ts";
 import type { SessionEgress } from "../egress/session-egress.ts";
 import type { OnStream } from "../kernel/connection.ts";
+import { messageOf } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { Carrier, Cell, KernelSetup } from "../runners/runner.ts";
@@ -30,10 +31,19 @@ export class CellNetwork implements AsyncDisposable {
 
   /** Opens the cell's way out; what is returned goes to its kernel. */
   async connect(cell: Cell): Promise<{ onStream?: OnStream }> {
-    this.#carrier = cell.carrier ?? { kind: "streams" };
-    if (this.#carrier.kind === "streams") return { onStream: (stream) => this.#egress.accept(stream) };
-    await this.#egress.listen(this.#carrier.listener);
-    return {};
+    this.#carrier = await this.#serve(cell.carrier ?? { kind: "streams" });
+    return this.#carrier.kind === "streams" ? { onStream: (stream) => this.#egress.accept(stream) } : {};
+  }
+
+  async #serve(carrier: Carrier): Promise<Carrier> {
+    if (carrier.kind === "streams") return carrier;
+    try {
+      await this.#egress.listen(carrier.listener);
+      return carrier;
+    } catch (error) {
+      // The cell has kept its socket, and accepts on it itself when it hears of streams.
+      return { kind: "streams", reason: `the proxy does not accept on the cell's socket: ${messageOf(error)}` };
+    }
   }
 
   /** The same receipt with how connections travel. */

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { SessionEgress } from "../../src/egress/session-egress.ts";
 import { PassedListener } from "../../src/lib/passed-listener.ts";
 import { descriptors, sockets } from "../support/descriptors.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
@@ -115,6 +116,17 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a socket that is handed over, $
     await session[Symbol.asyncDispose]();
     expect(await eventually(() => !sockets(cells.proxy).some((one) => held.includes(one)))).toBe(true);
     expect(sockets(process.pid).some((one) => held.includes(one))).toBe(false);
+  });
+
+  test("that the proxy does not take stays with the cell, too", async () => {
+    vi.spyOn(SessionEgress.prototype, "listen").mockRejectedValue(new Error("too many open files"));
+    await using cells = await NetworkedCells.open(web.port, options);
+    const session = await cells.codecell.openSession();
+    expect(await run(session, fetching(web.port))).toMatchObject(served());
+    expect(session.receipt.network).toEqual({
+      carrier: "streams",
+      reason: "the proxy does not accept on the cell's socket: too many open files",
+    });
   });
 
   test("that the host cannot use stays with the cell, whose connections travel on its channel then", async () => {

@@ -2,6 +2,7 @@
 import { bulk, output } from "./bulk.js";
 import { coldStart } from "./cold-start.js";
 import { containers } from "./containers.js";
+import { egress } from "./egress.js";
 import { http } from "./http.js";
 import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
@@ -22,6 +23,7 @@ const suites = {
   mcp,
   containers,
   http,
+  egress,
 };
 const words = process.argv.slice(2);
 const asJson = words.includes("--json");

@@ -1,4 +1,4 @@
-"""Large bodies on their way from the channel to the worker, moved inside the operating system's kernel."""
+"""Large bodies that are passed on as they come, and never whole in this process."""
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
@@ -7,8 +7,32 @@ SPLICE = getattr(posix, "splice", None)
 MOVE_NONBLOCK = 3  # SPLICE_F_MOVE | SPLICE_F_NONBLOCK
 
 
+class NetBody:
+    """`left` bytes that belong to a connection of the cell's programs."""
+
+    branch, is_full = None, False  # its credit is its limit
+
+    def __init__(self, supervisor, number, left):
+        self.supervisor = supervisor
+        self.number = number
+        self.left = left
+
+    def move(self):
+        """Moves what goes now; True when all of it has gone."""
+        try:
+            data = posix.read(self.supervisor.channel, min(self.left, PIECE))
+        except BlockingIOError:
+            return False
+        if not data:
+            posix._exit(0)  # the host is gone
+        self.left -= len(data)
+        if self.supervisor.egress is not None:
+            self.supervisor.egress.give(self.number, memoryview(data), self.supervisor.poll)
+        return not self.left
+
+
 class BulkRelay:
-    """`left` bytes that belong to the worker. Once nobody wants them they are read and dropped."""
+    """Moved inside the operating system's kernel: `left` bytes that belong to the worker. Once nobody wants them they are read and dropped."""
 
     def __init__(self, channel, branch, left, wanted):
         self.channel = channel

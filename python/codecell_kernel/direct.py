@@ -8,25 +8,35 @@ from .limits import set_limits
 from .supervisor import Supervisor
 from .system import set_dumpable
 
-CHANNEL = 4
+CHANNEL, MESSAGES = 4, 5
 
 
 def main():
     """The channel comes as a descriptor; the last argument holds the limits."""
+    cell = loads(sys.argv[-1])
     posix.closerange(3, CHANNEL)
-    posix.closerange(CHANNEL + 1, 1 << 16)  # Node passes inherited descriptors on, and bubblewrap does not close them
+    # Node passes inherited descriptors on, and bubblewrap does not close them
+    posix.closerange(MESSAGES + 1 if "ticket" in cell else CHANNEL + 1, 1 << 16)
     posix.set_inheritable(CHANNEL, False)
     null = posix.open("/dev/null", posix.O_RDWR)
     for fd in (0, 1, 2):
         posix.dup2(null, fd)
-    cell = loads(sys.argv[-1])
     for one in cell["identities"]:
         found = posix.stat(one["target"])
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
             posix._exit(5)  # a directory was replaced after the host had looked at it
     set_limits(cell)
     set_dumpable(0)
-    Supervisor(CHANNEL, read_filter()).main()
+    Supervisor(CHANNEL, read_filter(), listener=open_listener(cell)).main()
+
+
+def open_listener(cell):
+    """Loaded only where a policy gives a network: every import counts in a cold cell's start."""
+    if "ticket" not in cell:
+        return None
+    from .handover import listen_for_host
+
+    return listen_for_host(MESSAGES, cell["ticket"])
 
 
 def read_filter():

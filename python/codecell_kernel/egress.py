@@ -9,27 +9,24 @@ import select
 import _socket
 
 from .frames import head
+from .handover import listen
 
-HOST, PORT = "127.0.0.1", 3128
-BACKLOG = 128
 WINDOW = 256 << 10
-CHUNK = 64 << 10
+WIDE_WINDOW = 1 << 20  # while there are few connections
+FEW_STREAMS = 8
+CHUNK = 128 << 10
 OUTLET_HIGH = 256 << 10
 MAX_STREAMS = 64
 MAX_SHARE = 4  # of the descriptors that a process may have
 
 
 class Egress:
-    """Listens before any user code exists: nobody in the cell can take its place."""
+    """Takes connections over from a listener that exists before any user code does."""
 
-    def __init__(self, outlet, most_files):
+    def __init__(self, outlet, most_files, listener=None):
         self.outlet = outlet
         self.most = min(MAX_STREAMS, max(4, most_files // MAX_SHARE))
-        self.listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
-        self.listener.setblocking(False)
-        self.listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
-        self.listener.bind((HOST, PORT))
-        self.listener.listen(BACKLOG)
+        self.listener = listen() if listener is None else listener
         self.accepting = self.listener.fileno()
         self.streams = {}  # by the number that both sides know
         self.by_fd = {}
@@ -65,8 +62,7 @@ class Egress:
             stream.flush()
         if events & ~select.POLLOUT and not stream.is_closed:
             stream.read()
-        if stream.is_closed and self.watched.pop(fd, None) is not None:
-            poll.unregister(fd)  # before anybody else gets the number
+        self.unwatch_closed(stream, poll)
 
     def accept(self):
         while len(self.streams) < self.most:
@@ -81,22 +77,34 @@ class Egress:
             stream = Stream(self, self.latest, _socket.socket(fileno=fd))
             self.streams[self.latest] = self.by_fd[fd] = stream
             self.tell({"t": "net.open", "id": self.latest})
+            stream.read()  # most clients speak at once
 
     def on_message(self, kind, header, body, poll):
+        if kind == "net.data":
+            self.give(header["id"], body, poll)
+            return
         stream = self.streams.get(header["id"])
         if stream is None:
             return  # it ended while the message was on its way
-        if kind == "net.data":
-            stream.give(bytes(body))
-        elif kind == "net.credit":
+        if kind == "net.credit":
             stream.credit += header["bytes"]
         elif kind == "net.end":
             stream.is_ending = True
             stream.flush()
         elif kind == "net.close":
             stream.close()
+        self.unwatch_closed(stream, poll)
+
+    def give(self, number, data, poll):
+        """A view of bytes for the client."""
+        stream = self.streams.get(number)
+        if stream is not None:
+            stream.give(data)
+            self.unwatch_closed(stream, poll)
+
+    def unwatch_closed(self, stream, poll):
         if stream.is_closed and self.watched.pop(stream.fd, None) is not None:
-            poll.unregister(stream.fd)
+            poll.unregister(stream.fd)  # before anybody else gets the number
 
     def tell(self, header, body=b""):
         self.outlet.write(head(header, len(body)), body)
@@ -116,6 +124,7 @@ class Stream:
         connection.setblocking(False)
         connection.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
         self.credit = WINDOW  # what the host is ready to take
+        self.window = WINDOW  # what the host may have under way
         self.waiting = []  # what the client has not taken yet
         self.taken = 0
         self.is_ending = False  # the host sends no more
@@ -148,8 +157,20 @@ class Stream:
         self.finish()
 
     def give(self, data):
-        self.waiting.append(memoryview(data))
-        self.flush()
+        sent = 0
+        if not self.waiting:
+            try:
+                sent = self.connection.send(data)
+            except BlockingIOError:
+                pass
+            except OSError:
+                self.fail()
+                return
+        if sent < len(data):
+            # A copy: a few bytes that nobody reads must not hold on to all that was read with them.
+            self.waiting.append(memoryview(bytes(data[sent:])))
+        if sent:
+            self.acknowledge(sent)
 
     def flush(self):
         while self.waiting:
@@ -176,9 +197,13 @@ class Stream:
     def acknowledge(self, count):
         """Credit goes back only for what the client took."""
         self.taken += count
-        if self.taken >= WINDOW // 4:
-            self.egress.tell({"t": "net.credit", "id": self.number, "bytes": self.taken})
-            self.taken = 0
+        if self.taken < self.window // 4:
+            return
+        if self.window < WIDE_WINDOW and len(self.egress.streams) <= FEW_STREAMS:
+            self.taken += WIDE_WINDOW - self.window
+            self.window = WIDE_WINDOW
+        self.egress.tell({"t": "net.credit", "id": self.number, "bytes": self.taken})
+        self.taken = 0
 
     def finish(self):
         if self.is_read and self.has_shut:

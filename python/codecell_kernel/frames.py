@@ -24,11 +24,11 @@ def head(header, body_bytes=0):
 class Decoder:
     """Bytes in, (header, body, whole frame) out; the latter two are views that hold until the next `feed`.
 
-    Frames of the kind `partial` come out as soon as their header is there, with what has come of the body. What is
+    Frames of the kinds in `partial` come out as soon as their header is there, with what has come of the body. What is
     missing of it is the caller's to read: `take_missing` says how much.
     """
 
-    def __init__(self, partial=None):
+    def __init__(self, partial=()):
         self.buffer = b""
         self.partial = partial
         self.missing = 0
@@ -44,11 +44,11 @@ class Decoder:
             body_at, end = at + 8 + header_length, at + 4 + length
             if total < body_at:
                 break
-            if total < end and self.partial is None:
+            if total < end and not self.partial:
                 break
             header = loads(str(view[at + 8 : body_at], "utf-8"))
             if total < end:
-                if header.get("t") != self.partial:
+                if header.get("t") not in self.partial:
                     break
                 self.missing = end - total
             frames.append((header, view[body_at:end], view[at:end]))

@@ -8,7 +8,7 @@ from time import monotonic
 import _signal
 
 from .branch import Branch
-from .bulk import BulkRelay
+from .bulk import BulkRelay, NetBody
 from .changes import changes_below
 from .channel import Outlet
 from .frames import BadFrame, Decoder, head
@@ -27,17 +27,21 @@ IDLE_MEMORY_WATCH_SECONDS = 0.1
 
 
 class Supervisor:
-    def __init__(self, channel, notify_filter, answers=None):
-        """`answers` is where the channel's other direction has a descriptor of its own."""
+    def __init__(self, channel, notify_filter, answers=None, listener=None):
+        """`answers` is where the channel's other direction has a descriptor of its own.
+
+        `listener` is a socket that was sent to the host; the first message says whether the host has it.
+        """
         self.channel = channel
         self.notify_filter = notify_filter
         self.outlet = Outlet(channel if answers is None else answers)
         posix.set_blocking(channel, False)
-        self.decoder = Decoder(partial="data")
-        self.bulk = None  # a body on its way to a worker that is still in the channel
+        self.decoder = Decoder(partial=("data", "net.data"))
+        self.bulk = None  # a body on its way to a worker or a connection that is still in the channel
         self.branches = {}
         self.guards = {}
         self.config = None
+        self.listener = listener
         self.egress = None  # connections on their way out, where the policy gives the cell a network
         self.memory_due = 0.0
         self.dying = set()  # copies and workers that were killed and are not reaped yet: nothing that a run left behind
@@ -215,7 +219,9 @@ class Supervisor:
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
         missing = self.decoder.take_missing()
-        if missing:
+        if missing and header["t"] == "net.data":
+            self.bulk = NetBody(self, header["id"], missing)
+        elif missing:
             branch = self.branches.get(header.get("branch", 0))
             wanted = branch is not None and branch.takes_data(header["id"])
             self.bulk = BulkRelay(self.channel, branch, missing, wanted)
@@ -240,6 +246,8 @@ class Supervisor:
                 self.keep_authorities(header["authorities"], body)
             if header.get("egress"):
                 self.open_egress()
+            elif self.listener is not None:
+                self.listener.close()  # the host serves it from now on
             self.add(Branch(self, 0, header))
             return
         if kind[:4] == "net.":
@@ -265,7 +273,7 @@ class Supervisor:
         from .egress import Egress
 
         try:
-            self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+            self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0], self.listener)
         except OSError as error:
             self.outlet.write(head({"t": "failed", "reason": "the proxy's port could not be opened: %s" % error}))
             posix._exit(4)

@@ -10,16 +10,20 @@ import sys
 
 from . import jail, supervisor
 from .frames import PREFIX, head
+from .handover import listen_for_host
 from .lean_json import loads
 from .system import close_all_but, set_dumpable
 
 SOCKET = "/run/s/cells"
+MESSAGES = 4  # the host's message channel, where cells hand sockets over
 BIRTH = struct.Struct("ii")  # the connection's descriptor in the template, the pid
 
 
 def main():
-    os.closerange(3, 1 << 16)  # Node passes inherited descriptors on, and bubblewrap does not close them
     config, filters = read_frame(0)
+    os.closerange(3, MESSAGES)
+    # Node passes inherited descriptors on, and bubblewrap does not close them
+    os.closerange(MESSAGES + 1 if config["handsOver"] else MESSAGES, 1 << 16)
     preload(config)
     gc.collect()
     gc.freeze()
@@ -46,7 +50,8 @@ class Template:
 
     def serve(self):
         self.poll = select.poll()
-        for fd in (0, self.listener.fileno(), self.births):
+        messages = (MESSAGES,) if self.config["handsOver"] else ()
+        for fd in (0, self.listener.fileno(), self.births, *messages):
             self.poll.register(fd, select.POLLIN)
         os.write(1, head({"t": "up"}))
         while True:
@@ -55,6 +60,9 @@ class Template:
                     os._exit(0)  # the host is gone
                 elif fd == self.listener.fileno():
                     self.accept()
+                elif fd == MESSAGES and messages:
+                    if not os.read(fd, 1 << 16):  # nothing but receipts for sockets, which must not fill the channel
+                        os._exit(0)
                 elif fd == self.births:
                     self.born(*BIRTH.unpack(os.read(fd, BIRTH.size)))
                 elif fd in self.cells:
@@ -145,16 +153,18 @@ def become_supervisor(connection, template, request):
     try:
         os.setsid()
         jail.enter(cell_of(template.config, request))
+        # Last use of the host's message channel, which all cells of a template share: nothing of the user exists yet.
+        listener = listen_for_host(MESSAGES, request["ticket"]) if "ticket" in request else None
         channel = connection.detach()
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        close_all_but((0, 1, 2, channel))
+        close_all_but((0, 1, 2, channel) if listener is None else (0, 1, 2, channel, listener.fileno()))
         os.set_inheritable(channel, False)
         reseed()
         jail.apply_filter(template.cell_filter)
         set_dumpable(0)
-        supervisor.Supervisor(channel, template.notify_filter).main()
+        supervisor.Supervisor(channel, template.notify_filter, listener=listener).main()
     except BaseException as error:
         fail(channel if connection.fileno() < 0 else connection.fileno(), error)
     os._exit(1)

@@ -6,6 +6,7 @@ import { answerHeaders, headBytes } from "./forward-head.ts";
 import type { SecretHider } from "./hide-secrets.ts";
 import type { RequestParts } from "./place-secrets.ts";
 import { isReadable } from "./prepare-request.ts";
+import { takeTurns } from "./take-turns.ts";
 import type { DialledArgs, TunnelAgent } from "./tunnel-agent.ts";
 
 export interface RequestToCarry {
@@ -98,6 +99,8 @@ function passAnswer(
   response.on("data", (bytes: Buffer) => exchange.received(bytes.length));
   response.on("error", () => answer.destroy());
   response.on("aborted", () => answer.destroy());
-  if (hider) response.pipe(hider.stream()).pipe(answer);
-  else response.pipe(answer);
+  const searched = hider?.stream();
+  searched?.pipe(answer);
+  response.pipe(searched ?? answer);
+  takeTurns(response, searched ?? answer);
 }

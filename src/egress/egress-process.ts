@@ -3,8 +3,10 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CodecellError } from "../lib/errors.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
+import type { PassedListener } from "../lib/passed-listener.ts";
 import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
 import type { EgressRules } from "./decide.ts";
 import type { OnEgressEvent } from "./events.ts";
@@ -36,6 +38,8 @@ type Answer = (error?: CodecellError) => void;
 
 const answerMs = 10_000;
 const updateMs = 3_000;
+/** A proxy that dies again and again is started once in this time. */
+const restartMs = 1_000;
 const flags = ["--no-addons", "--disallow-code-generation-from-strings", "--max-old-space-size=512"];
 
 /** The proxy's process: started with the first session that has a network, and again when it died. */
@@ -44,8 +48,11 @@ export class EgressProcess implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #sessions = new Map<number, SessionEgress>();
   readonly #opening = new Map<number, Answer>();
+  readonly #listening = new Map<number, Answer>();
   readonly #flushing = new Map<number, Answer>();
+  readonly #closing = new AbortController();
   #child: Promise<Child> | undefined;
+  #startedAt = Number.NEGATIVE_INFINITY;
   #sessionCount = 0;
   #flushCount = 0;
 
@@ -60,6 +67,7 @@ export class EgressProcess implements AsyncDisposable {
     const number = ++this.#sessionCount;
     const link = {
       open: (current: EgressRules) => this.#open(number, current, keys),
+      listen: (listener: PassedListener) => this.#listen(number, listener),
       update: (current: EgressRules) => this.#update(number, current),
       flush: () => this.#flush(number),
       close: () => {
@@ -79,6 +87,7 @@ export class EgressProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
     const child = await this.#child?.catch(() => undefined);
     if (!child || hasExited(child.process)) return;
     const exit = once(child.process, "exit");
@@ -96,6 +105,11 @@ export class EgressProcess implements AsyncDisposable {
     const { directory } = await this.#child;
     await this.#exchange(this.#opening, session, { t: "open", session, rules, keys });
     return join(directory, String(session));
+  }
+
+  async #listen(session: number, listener: PassedListener): Promise<void> {
+    if (!listener.handle) return; // the cell is gone
+    await this.#exchange(this.#listening, session, { t: "listen", session }, { listener });
   }
 
   async #flush(session: number): Promise<void> {
@@ -120,7 +134,7 @@ export class EgressProcess implements AsyncDisposable {
 
   async #flushed(session: number, withinMs: number): Promise<void> {
     const flush = ++this.#flushCount;
-    await this.#exchange(this.#flushing, flush, { t: "flush", session, flush }, withinMs);
+    await this.#exchange(this.#flushing, flush, { t: "flush", session, flush }, { withinMs });
   }
 
   /** Sends a message and waits for the answer that carries its number. */
@@ -128,7 +142,7 @@ export class EgressProcess implements AsyncDisposable {
     waiting: Map<number, Answer>,
     number: number,
     message: ToProxy,
-    withinMs: number = answerMs,
+    { withinMs = answerMs, listener }: { withinMs?: number; listener?: PassedListener } = {},
   ): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const answered = new Promise<void>((settle, reject) => {
@@ -136,20 +150,23 @@ export class EgressProcess implements AsyncDisposable {
       timer = setTimeout(() => reject(new CodecellError("internal", "the egress proxy does not answer")), withinMs);
     });
     try {
-      await Promise.all([answered, this.#send(message)]);
+      await Promise.all([answered, this.#send(message, listener)]);
     } finally {
       clearTimeout(timer);
       waiting.delete(number);
     }
   }
 
-  async #send(message: ToProxy): Promise<void> {
+  async #send(message: ToProxy, listener?: PassedListener): Promise<void> {
     const child = await this.#child?.catch(() => undefined);
-    if (child?.process.connected) child.process.send(message, () => {});
+    if (child?.process.connected) child.process.send(message, listener?.handle, undefined, () => {});
   }
 
   async #start(): Promise<Child> {
     const entry = proxyEntry();
+    const wait = Math.max(0, this.#startedAt + restartMs - performance.now());
+    await sleep(wait, undefined, { signal: this.#closing.signal, ref: false });
+    this.#startedAt = performance.now();
     const directory = join(
       await openRuntimeDirectory(this.#options.runtimeDir),
       `egress-${randomBytes(6).toString("hex")}`,
@@ -175,9 +192,11 @@ export class EgressProcess implements AsyncDisposable {
   #ended(directory: string, how: object): void {
     this.#child = undefined;
     this.#logger.info("the egress proxy ended", { ...how });
-    for (const session of this.#sessions.values()) session.lost();
     const error = new CodecellError("internal", "the egress proxy ended");
-    for (const answer of [...this.#opening.values(), ...this.#flushing.values()]) answer(error);
+    for (const waiting of [this.#opening, this.#listening, this.#flushing]) {
+      for (const answer of waiting.values()) answer(error);
+    }
+    for (const session of this.#sessions.values()) session.lost();
     void rm(directory, { recursive: true, force: true });
   }
 
@@ -192,9 +211,14 @@ export class EgressProcess implements AsyncDisposable {
       case "opened":
         this.#opening.get(said.session)?.();
         return;
-      case "refused":
-        this.#opening.get(said.session)?.(new CodecellError("internal", `no egress proxy: ${said.reason}`));
+      case "listening":
+        this.#listening.get(said.session)?.();
         return;
+      case "refused": {
+        const answer = this.#opening.get(said.session) ?? this.#listening.get(said.session);
+        answer?.(new CodecellError("internal", `no egress proxy: ${said.reason}`));
+        return;
+      }
       case "event":
         this.#sessions.get(said.session)?.tell(said.event);
         return;

@@ -17,6 +17,8 @@ export interface ProxySettings {
 export type ToProxy =
   | { readonly t: "configure"; readonly settings: ProxySettings }
   | { readonly t: "open"; readonly session: number; readonly rules: EgressRules; readonly keys: SessionKeys }
+  /** comes with the listening socket of the session's cell */
+  | { readonly t: "listen"; readonly session: number }
   | { readonly t: "update"; readonly session: number; readonly rules: EgressRules }
   | { readonly t: "close"; readonly session: number }
   /** answered when everything that was decided before has been told */
@@ -52,6 +54,7 @@ const event = z.discriminatedUnion("type", [
 /** From the proxy's process, which reads what cells send all day: its words are checked like a cell's. */
 export const fromProxy = z.discriminatedUnion("t", [
   z.object({ t: z.literal("opened"), session }),
+  z.object({ t: z.literal("listening"), session }),
   z.object({ t: z.literal("refused"), session, reason: sentence }),
   z.object({ t: z.literal("event"), session, event }),
   z.object({ t: z.literal("flushed"), flush: bytes }),

@@ -18,6 +18,8 @@ interface Session {
   readonly proxy: EgressProxy;
   readonly server: Server;
   readonly path: string;
+  /** accepts on the cell's own socket, where it was handed over */
+  listener: Server | undefined;
 }
 
 const sessions = new Map<number, Session>();
@@ -30,15 +32,18 @@ process.on("disconnect", () => {
   process.exit(0);
 });
 process.on("SIGINT", () => {}); // a Ctrl-C in the terminal is for our parent to handle
-process.on("message", (message: ToProxy) => receive(message));
+process.on("message", (message: ToProxy, handle: unknown) => receive(message, handle));
 
-function receive(message: ToProxy): void {
+function receive(message: ToProxy, handle: unknown): void {
   switch (message.t) {
     case "configure":
       settings = message.settings;
       return;
     case "open":
       open(message.session, message.rules, message.keys);
+      return;
+    case "listen":
+      listen(message.session, handle);
       return;
     case "update":
       sessions.get(message.session)?.proxy.update(message.rules);
@@ -60,11 +65,28 @@ function open(session: number, rules: EgressRules, keys: SessionKeys): void {
     resolve: withFixedAddresses(settings.fixedAddresses, resolveOnHost),
     onEvent: (event) => tell({ t: "event", session, event }),
   });
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => proxy.accept(client));
+  const server = serverOf(proxy);
   const path = join(settings.directory, String(session));
   server.on("error", (error) => tell({ t: "refused", session, reason: messageOf(error) }));
   server.listen(path, () => tell({ t: "opened", session }));
-  sessions.set(session, { proxy, server, path });
+  sessions.set(session, { proxy, server, path, listener: undefined });
+}
+
+/** Takes the place of the listener of before: the program that holds the socket sends it again when it is not sure. */
+function listen(session: number, handle: unknown): void {
+  const known = sessions.get(session);
+  if (!known || !handle) {
+    tell({ t: "refused", session, reason: "the cell's socket did not arrive" });
+    return;
+  }
+  known.listener?.close();
+  known.listener = serverOf(known.proxy);
+  known.listener.on("error", (error) => tell({ t: "refused", session, reason: messageOf(error) }));
+  known.listener.listen(handle, () => tell({ t: "listening", session }));
+}
+
+function serverOf(proxy: EgressProxy): Server {
+  return createServer({ allowHalfOpen: true, noDelay: true }, (client) => proxy.accept(client));
 }
 
 function close(session: number): void {
@@ -72,6 +94,7 @@ function close(session: number): void {
   if (!known) return;
   sessions.delete(session);
   known.server.close();
+  known.listener?.close();
   known.proxy.close();
   rmSync(known.path, { force: true });
 }

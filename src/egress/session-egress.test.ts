@@ -15,6 +15,7 @@ function fakeLink() {
         opened = () => settle("/socket");
       });
     },
+    listen: async () => {},
     update: async (current) => void sent.push(["update", current]),
     flush: async () => {},
     close: () => {},

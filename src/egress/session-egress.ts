@@ -1,5 +1,7 @@
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
+import { BufferPool } from "../lib/buffer-pool.ts";
+import type { PassedListener } from "../lib/passed-listener.ts";
 import type { EgressRules } from "./decide.ts";
 import type { EgressEvent, OnEgressEvent } from "./events.ts";
 
@@ -7,6 +9,8 @@ import type { EgressEvent, OnEgressEvent } from "./events.ts";
 export interface ProxyLink {
   /** has the proxy serve this session; the answer is the path of its socket */
   open(rules: EgressRules): Promise<string>;
+  /** has the proxy accept connections on the cell's own socket */
+  listen(listener: PassedListener): Promise<void>;
   /** returns when they are in force */
   update(rules: EgressRules): Promise<void>;
   flush(): Promise<void>;
@@ -20,7 +24,9 @@ export class SessionEgress implements AsyncDisposable {
   readonly #connections = new Set<Duplex>();
   #rules: EgressRules;
   #path: Promise<string> | undefined;
+  #listener: PassedListener | undefined;
   #isClosed = false;
+  #isReviving = false;
 
   constructor(link: ProxyLink, rules: EgressRules, onEvent: OnEgressEvent) {
     this.#link = link;
@@ -30,8 +36,21 @@ export class SessionEgress implements AsyncDisposable {
 
   /** Returns when the proxy listens. After its death it is started again, with the rules in force. */
   async ready(): Promise<string> {
-    this.#path ??= this.#link.open(this.#rules);
-    return await this.#path;
+    this.#path ??= this.#open();
+    const path = this.#path;
+    try {
+      return await path;
+    } catch (error) {
+      if (this.#path === path) this.#path = undefined; // whoever needs it next tries again
+      throw error;
+    }
+  }
+
+  /** Has the proxy accept the cell's connections itself; the caller keeps the socket, for the proxy may have to be replaced. */
+  async listen(listener: PassedListener): Promise<void> {
+    await this.ready();
+    await this.#link.listen(listener);
+    this.#listener = listener;
   }
 
   /** Takes a connection that a program in the cell made to its proxy. */
@@ -69,6 +88,7 @@ export class SessionEgress implements AsyncDisposable {
   lost(): void {
     this.#path = undefined;
     for (const connection of this.#connections) connection.destroy();
+    void this.#revive();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -77,16 +97,50 @@ export class SessionEgress implements AsyncDisposable {
     for (const connection of this.#connections) connection.destroy();
     this.#link.close();
   }
+
+  /** Nobody hands connections over that could be the reason to start it again: they wait at the cell's socket. */
+  async #revive(): Promise<void> {
+    if (this.#isReviving) return;
+    this.#isReviving = true;
+    while (this.#listener?.handle && !this.#isClosed && !(await this.ready().catch(() => undefined)));
+    this.#isReviving = false;
+  }
+
+  async #open(): Promise<string> {
+    const rules = this.#rules;
+    const path = await this.#link.open(rules);
+    if (rules !== this.#rules) await this.#link.update(this.#rules); // they changed while it started
+    if (this.#listener) await this.#link.listen(this.#listener);
+    return path;
+  }
 }
 
+/** For all sessions: what is read from the proxy is on its way to a cell and then free again. */
+const pool = new BufferPool(128 * 1024, 32);
+
+/** Between a stream of the cell's channel and the proxy. What `connection` says it has written, it does not look at again. */
 function carry(connection: Duplex, path: string): void {
-  const socket = connect({ path, allowHalfOpen: true });
+  let reading: Buffer | undefined;
+  const socket = connect({
+    path,
+    allowHalfOpen: true,
+    onread: {
+      buffer: () => (reading = pool.take()),
+      callback: (count) => {
+        const buffer = reading as Buffer;
+        reading = undefined; // given back once, or two connections would read into it
+        return connection.write(buffer.subarray(0, count), () => pool.give(buffer));
+      },
+    },
+  });
+  connection.on("drain", () => socket.resume());
+  socket.once("end", () => connection.end());
   socket.on("error", () => connection.destroy());
   socket.once("close", () => {
+    if (reading) pool.give(reading);
     if (!connection.writableEnded) connection.destroy();
   });
   connection.once("close", () => socket.destroy());
   if (connection.destroyed) socket.destroy();
   connection.pipe(socket);
-  socket.pipe(connection);
 }

@@ -4,6 +4,7 @@ import { admitClient } from "./admit-client.ts";
 import type { Denial } from "./decide.ts";
 import type { Exchange } from "./exchange.ts";
 import type { EgressLimits } from "./limits.ts";
+import { takeTurns } from "./take-turns.ts";
 
 export interface TunnelParts {
   readonly client: Duplex;
@@ -40,6 +41,7 @@ export function openTunnel(parts: TunnelParts): void {
   }
   upstream.on("data", (bytes: Buffer) => exchange.received(bytes.length));
   upstream.pipe(client); // where no rule asks for TLS, the server may be the one to speak first
+  takeTurns(upstream, client);
   admitClient({
     ...parts,
     onAdmitted: (checked) => {
@@ -47,6 +49,7 @@ export function openTunnel(parts: TunnelParts): void {
       upstream.write(checked);
       client.on("data", (bytes: Buffer) => exchange.sent(bytes.length));
       client.pipe(upstream);
+      takeTurns(client, upstream);
     },
     onRefused: (denial) => {
       upstream.unpipe(client);

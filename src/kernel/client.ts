@@ -303,7 +303,7 @@ export class KernelClient implements Branch {
   }
 
   #send(message: HostMessage, body?: Uint8Array): void {
-    this.#connection.send(this.#branch, message, body);
+    this.#connection.send(this.#branch, message, body ? [body] : []);
   }
 
   #runHandlers(id: number): RunHandlers | undefined {

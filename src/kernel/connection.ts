@@ -33,7 +33,8 @@ export interface ConnectionOptions {
 }
 
 const startTimeoutMs = 60_000;
-const smallBodyBytes = 64 * 1024;
+/** Up to this size a copy is cheaper than a second piece. */
+const smallBodyBytes = 8 * 1024;
 
 /** A cell's channel: frames out, checked messages in, each to its branch. A broken promise ends it. */
 export class KernelConnection {
@@ -48,7 +49,7 @@ export class KernelConnection {
 
   private constructor(channel: Duplex, onStream: OnStream | undefined) {
     this.#channel = channel;
-    this.#streams = onStream && new NetStreams(channel, (message, body) => this.send(0, message, body), onStream);
+    this.#streams = onStream && new NetStreams(channel, (...sent) => this.send(0, ...sent), onStream);
     channel.on("data", (bytes: Buffer) => this.#receive(bytes));
     channel.on("error", (error) => {
       this.fail(new CodecellError("cell_lost", "the cell's channel broke", { cause: error }));
@@ -73,7 +74,7 @@ export class KernelConnection {
         ...(options.onStream ? { egress: true } : {}),
         ...(authorities ? { authorities: authorities.path } : {}),
       };
-      connection.send(0, { t: "start", ...config, ...parts }, authorities?.content);
+      connection.send(0, { t: "start", ...config, ...parts }, authorities ? [authorities.content] : []);
     });
     return connection;
   }
@@ -99,19 +100,23 @@ export class KernelConnection {
     this.#branches.delete(number);
   }
 
-  send(branch: number, message: HostMessage, body?: Uint8Array): void {
-    const head = encodeFrameHead(branch === 0 ? message : { ...message, branch }, body?.byteLength);
-    if (!body?.byteLength) {
+  send(branch: number, message: HostMessage, body: readonly Uint8Array[] = [], flushed?: () => void): void {
+    const size = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const head = encodeFrameHead(branch === 0 ? message : { ...message, branch }, size);
+    if (size === 0) {
       this.#channel.write(head);
       return;
     }
-    if (body.byteLength <= smallBodyBytes) {
-      this.#channel.write(Buffer.concat([head, body])); // one write for one system call
+    if (size <= smallBodyBytes) {
+      this.#channel.write(Buffer.concat([head, ...body])); // one write for one system call
+      flushed?.();
       return;
     }
     this.#channel.cork();
     this.#channel.write(head);
-    this.#channel.write(body);
+    body.forEach((piece, at) => {
+      this.#channel.write(piece, at === body.length - 1 ? () => flushed?.() : undefined);
+    });
     this.#channel.uncork();
   }
 

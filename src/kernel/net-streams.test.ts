@@ -2,19 +2,30 @@ import { once } from "node:events";
 import { Duplex } from "node:stream";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { HostMessage } from "./messages.ts";
-import { NetStreams, windowBytes } from "./net-streams.ts";
+import { NetStreams, wideWindowBytes, windowBytes } from "./net-streams.ts";
 
 type Sent = HostMessage & { size: number };
 
 let sent: Sent[];
+let bodies: Buffer[];
 let opened: Duplex[];
 let streams: NetStreams;
+let isFlushed: boolean;
+let unflushed: (() => void)[];
 
 beforeEach(() => {
   sent = [];
+  bodies = [];
   opened = [];
+  isFlushed = true;
+  unflushed = [];
   const channel = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
-  const send = (message: HostMessage, body?: Uint8Array) => void sent.push({ ...message, size: body?.byteLength ?? 0 });
+  const send = (message: HostMessage, body: readonly Uint8Array[] = [], flushed = () => {}) => {
+    bodies.push(Buffer.concat(body));
+    sent.push({ ...message, size: bodies.at(-1)?.length ?? 0 });
+    if (isFlushed) flushed();
+    else unflushed.push(flushed);
+  };
   streams = new NetStreams(channel, send, (stream) => opened.push(stream));
 });
 
@@ -23,6 +34,7 @@ function open(id = 1): Duplex {
   return opened.at(-1) as Duplex;
 }
 const data = (id: number, size: number) => streams.receive({ t: "net.data", id }, Buffer.alloc(size));
+const credit = (id: number, bytes: number) => streams.receive({ t: "net.credit", id, bytes }, new Uint8Array());
 const sentBytes = () => sent.filter(({ t }) => t === "net.data").reduce((sum, { size }) => sum + size, 0);
 
 describe("a stream on the channel", () => {
@@ -30,19 +42,70 @@ describe("a stream on the channel", () => {
     const stream = open();
     stream.write(Buffer.alloc(2 * windowBytes));
     expect(sentBytes()).toBe(windowBytes);
-    streams.receive({ t: "net.credit", id: 1, bytes: 1000 }, new Uint8Array());
+    credit(1, 1000);
     expect(sentBytes()).toBe(windowBytes + 1000);
   });
 
   test("returns credit only for what is read", async () => {
     const stream = open();
-    for (let count = 0; count < 4; count++) data(1, windowBytes / 4);
+    for (let count = 0; count < 16; count++) data(1, windowBytes / 4);
     const returned = () => sent.filter((one) => one.t === "net.credit").length;
     const before = returned();
-    expect(before).toBeLessThan(4);
+    expect(before).toBe(1);
     stream.resume();
     await new Promise((turn) => setImmediate(turn));
     expect(returned()).toBeGreaterThan(before);
+  });
+
+  test("has a wide window while there are few, and a narrow one among many", () => {
+    const returned = () => sent.flatMap((one) => (one.t === "net.credit" ? [one.bytes] : []));
+    for (let id = 1; id <= 8; id++) open(id);
+    data(1, windowBytes / 4);
+    expect(returned()).toEqual([windowBytes / 4 + wideWindowBytes - windowBytes]);
+    open(9);
+    data(2, windowBytes / 4);
+    expect(returned().at(-1)).toBe(windowBytes / 4);
+  });
+
+  test("gathers what waits for credit, and sends it whole and in order", () => {
+    const stream = open();
+    const bytes = Buffer.from(Array.from({ length: windowBytes + 300 }, (_, at) => at % 251));
+    stream.write(bytes.subarray(0, windowBytes));
+    for (let at = windowBytes; at < bytes.length; at += 100) stream.write(bytes.subarray(at, at + 100));
+    const before = bodies.length;
+    credit(1, 300);
+    // the first that waited, and all that came behind it
+    expect(bodies.slice(before).map(({ length }) => length)).toEqual([100, 200]);
+    expect(Buffer.concat(bodies)).toEqual(bytes);
+  });
+
+  test("says that bytes are written when they have left, and not before: their memory is used again", async () => {
+    isFlushed = false;
+    const stream = open();
+    let isWritten = false;
+    stream.write(Buffer.alloc(10), () => {
+      isWritten = true;
+    });
+    await new Promise((turn) => setImmediate(turn));
+    expect([sentBytes(), isWritten]).toEqual([10, false]);
+    for (const flushed of unflushed) flushed();
+    await new Promise((turn) => setImmediate(turn));
+    expect(isWritten).toBe(true);
+  });
+
+  test("that is destroyed keeps the memory of bytes that have not left", async () => {
+    isFlushed = false;
+    const stream = open();
+    let isWritten = false;
+    stream.write(Buffer.alloc(2 * windowBytes), () => {
+      isWritten = true;
+    });
+    stream.destroy();
+    await once(stream, "close");
+    expect([sentBytes(), isWritten]).toEqual([windowBytes, false]);
+    for (const flushed of unflushed) flushed();
+    await new Promise((turn) => setImmediate(turn));
+    expect(isWritten).toBe(true);
   });
 
   test("that is stalled holds no other up", () => {
@@ -77,7 +140,7 @@ const repeat = (times: number, act: () => void) => {
 
 describe("a cell that lies", () => {
   test.each<[string, () => void]>([
-    ["sends more than its credit", () => repeat(9, () => data(1, windowBytes / 4))],
+    ["sends more than its credit", () => repeat(18, () => data(1, windowBytes / 4))],
     [
       "sends after the end",
       () => {
@@ -85,7 +148,7 @@ describe("a cell that lies", () => {
         data(1, 1);
       },
     ],
-    ["returns credit that it never had", () => streams.receive({ t: "net.credit", id: 1, bytes: 1 }, new Uint8Array())],
+    ["returns credit that it never had", () => credit(1, wideWindowBytes - windowBytes + 1)],
     ["opens one connection twice", () => open(1)],
   ])("and %s is ended", (_, lie) => {
     open();

@@ -4,12 +4,23 @@ import type { HostMessage, NetMessage } from "./messages.ts";
 
 /** How much of one stream may be on its way; the kernel in the cell knows the same number. */
 export const windowBytes = 256 * 1024;
-const pieceBytes = 64 * 1024;
+/** The same while there are few streams: a fast one needs more under way, and many must not take that much each. */
+export const wideWindowBytes = 1024 * 1024;
+const fewStreams = 8;
+const pieceBytes = 128 * 1024;
 /** Bytes that wait for the channel before streams do: what controls runs waits behind them. */
 const congestedBytes = 256 * 1024;
 const maxStreams = 64;
 
-type Send = (message: HostMessage, body?: Uint8Array) => void;
+/** `flushed` is called when the operating system has the bytes. */
+type Send = (message: HostMessage, body?: readonly Uint8Array[], flushed?: () => void) => void;
+
+/** What a stream needs of its siblings. */
+interface Siblings {
+  readonly ready: () => void;
+  readonly gone: () => void;
+  readonly areFew: () => boolean;
+}
 
 /** Connections of a cell's programs to their proxy, as streams on the cell's channel. */
 export class NetStreams {
@@ -73,6 +84,7 @@ export class NetStreams {
         this.#streams.delete(id);
         this.#ready.delete(stream);
       },
+      areFew: () => this.#streams.size <= fewStreams,
     });
     stream.on("error", () => {});
     this.#streams.set(id, stream);
@@ -93,9 +105,13 @@ export class NetStreams {
 class NetStream extends Duplex {
   readonly #id: number;
   readonly #send: Send;
-  readonly #on: { ready: () => void; gone: () => void };
+  readonly #siblings: Siblings;
   #credit = windowBytes;
-  #waiting: Buffer | undefined;
+  /** what the cell may have under way */
+  #window = windowBytes;
+  readonly #waiting: Buffer[] = [];
+  /** frames that the channel still has */
+  #unflushed = 0;
   #taken: ((error?: Error | null) => void) | undefined;
   /** received, and the cell does not have the credit for it back yet */
   #owed = 0;
@@ -104,17 +120,17 @@ class NetStream extends Duplex {
   #hasReceivedEnd = false;
   #isClosedByCell = false;
 
-  constructor(id: number, send: Send, on: { ready: () => void; gone: () => void }) {
-    super({ allowHalfOpen: true, readableHighWaterMark: windowBytes, writableHighWaterMark: pieceBytes });
+  constructor(id: number, send: Send, siblings: Siblings) {
+    super({ allowHalfOpen: true, readableHighWaterMark: windowBytes, writableHighWaterMark: windowBytes });
     this.#id = id;
     this.#send = send;
-    this.#on = on;
+    this.#siblings = siblings;
   }
 
   receive(body: Uint8Array): void {
     this.#owed += body.byteLength;
     // The cell promised to stay within its credit; it is not believed.
-    if (this.#owed > windowBytes || this.#hasReceivedEnd) {
+    if (this.#owed > this.#window || this.#hasReceivedEnd) {
       throw new CodecellError("cell_lost", "the cell sent more on a connection than it may");
     }
     this.#mayReturn = this.push(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
@@ -134,30 +150,35 @@ class NetStream extends Duplex {
 
   receiveCredit(bytes: number): void {
     this.#credit += bytes;
-    if (this.#credit > windowBytes) throw new CodecellError("cell_lost", "the cell returned credit that it never had");
-    if (this.#waiting) this.#on.ready();
+    if (this.#credit > wideWindowBytes) {
+      throw new CodecellError("cell_lost", "the cell returned credit that it never had");
+    }
+    if (this.#waiting.length > 0) this.#siblings.ready();
   }
 
   /** Sends what one turn allows; whether there is more to send now. */
   sendPiece(): boolean {
-    const { length = 0 } = this.#waiting ?? {};
-    const size = Math.min(length, pieceBytes, this.#credit);
-    if (!this.#waiting || size === 0 || this.destroyed) return false;
-    this.#credit -= size;
-    this.#send({ t: "net.data", id: this.#id }, this.#waiting.subarray(0, size));
-    if (size < length) {
-      this.#waiting = this.#waiting.subarray(size);
-      return this.#credit > 0;
-    }
-    this.#waiting = undefined;
-    this.#taken?.();
-    return false;
+    const pieces = this.destroyed ? [] : this.#takePieces(Math.min(pieceBytes, this.#credit));
+    if (pieces.length === 0) return false;
+    for (const { byteLength } of pieces) this.#credit -= byteLength;
+    this.#unflushed++;
+    this.#send({ t: "net.data", id: this.#id }, pieces, () => {
+      this.#unflushed--;
+      this.#finishWrite();
+    });
+    return this.#waiting.length > 0 && this.#credit > 0;
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, taken: (error?: Error | null) => void): void {
-    this.#waiting = chunk;
+    this.#waiting.push(chunk);
     this.#taken = taken;
-    this.#on.ready();
+    this.#siblings.ready();
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], taken: (error?: Error | null) => void): void {
+    for (const { chunk } of chunks) this.#waiting.push(chunk);
+    this.#taken = taken;
+    this.#siblings.ready();
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -172,18 +193,42 @@ class NetStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#on.gone();
+    this.#siblings.gone();
     const isOver = this.#hasSentEnd && this.#hasReceivedEnd;
     if (!isOver && !this.#isClosedByCell) this.#send({ t: "net.close", id: this.#id });
-    const taken = this.#taken;
-    this.#waiting = this.#taken = undefined;
-    taken?.(error);
+    this.#waiting.length = 0;
+    this.#finishWrite();
     done(error);
   }
 
   #returnCredit(): void {
-    if (!this.#mayReturn || this.#owed < windowBytes / 4 || this.destroyed) return;
-    this.#send({ t: "net.credit", id: this.#id, bytes: this.#owed });
+    if (!this.#mayReturn || this.#owed < this.#window / 4 || this.destroyed) return;
+    const wider = this.#siblings.areFew() ? wideWindowBytes - this.#window : 0;
+    this.#window += wider;
+    this.#send({ t: "net.credit", id: this.#id, bytes: this.#owed + wider });
     this.#owed = 0;
+  }
+
+  /**
+   * Whoever wrote the bytes uses their memory again for another's once they are taken: not before all that was sent has
+   * left, even when the stream is destroyed meanwhile.
+   */
+  #finishWrite(): void {
+    if (this.#waiting.length > 0 || this.#unflushed > 0) return;
+    const taken = this.#taken;
+    this.#taken = undefined;
+    taken?.();
+  }
+
+  /** What waits, up to a size. */
+  #takePieces(size: number): Buffer[] {
+    const pieces: Buffer[] = [];
+    for (let first = this.#waiting[0]; first && size > 0; first = this.#waiting[0]) {
+      pieces.push(first.subarray(0, size));
+      if (first.length > size) this.#waiting[0] = first.subarray(size);
+      else this.#waiting.shift();
+      size -= Math.min(size, first.length);
+    }
+    return pieces;
   }
 }

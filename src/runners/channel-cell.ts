@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Cleanup } from "../lib/cleanup.ts";
 import type { EnforcementReceipt } from "./receipt.ts";
-import type { Cell, CellExit, CellUsage, KernelSetup } from "./runner.ts";
+import type { Carrier, Cell, CellExit, CellUsage, KernelSetup } from "./runner.ts";
 
 const endingMs = 5_000;
 
@@ -19,6 +19,7 @@ export interface ChannelCellParts {
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
+  readonly carrier?: Carrier;
   readonly usage: () => Promise<CellUsage>;
   /** ends the cell when closing the channel did not */
   readonly kill: () => void;
@@ -32,6 +33,7 @@ export class ChannelCell implements Cell {
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
+  readonly carrier: Carrier;
   readonly #parts: ChannelCellParts;
   #ending: Promise<void> | undefined;
 
@@ -41,6 +43,7 @@ export class ChannelCell implements Cell {
     this.setup = parts.setup;
     this.receipt = parts.receipt;
     this.exited = parts.exited;
+    this.carrier = parts.carrier ?? { kind: "streams" };
     this.#parts = parts;
   }
 

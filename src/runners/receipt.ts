@@ -46,4 +46,13 @@ export interface EnforcementReceipt {
   readonly policyHash: string;
   readonly rules: readonly EnforcedRule[];
   readonly notes: readonly string[];
+  /** how connections travel to the proxy, where the policy gives a network */
+  readonly network?: NetworkCarrier;
+}
+
+export interface NetworkCarrier {
+  /** `listener`: the proxy accepts them on the cell's own socket; `streams`: they share the cell's channel */
+  readonly carrier: "listener" | "streams";
+  /** why it is not the faster one, where that is possible */
+  readonly reason?: string;
 }

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { CodecellError } from "../lib/errors.ts";
+import type { PassedListener } from "../lib/passed-listener.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
 
@@ -69,6 +70,13 @@ export interface KernelSetup {
   readonly watchProcesses?: number;
 }
 
+/** How the connections of a cell's programs reach the host, where the policy gives a network. */
+export type Carrier =
+  /** on the cell's own socket, which the cell handed over; it is closed with the cell */
+  | { readonly kind: "listener"; readonly listener: PassedListener }
+  /** as streams on the channel; `reason` says why, where the other way was open */
+  | { readonly kind: "streams"; readonly reason?: string };
+
 /** One isolated place where code runs. Disposing ends everything inside and returns when it is gone. */
 export interface Cell extends AsyncDisposable {
   readonly id: string;
@@ -77,6 +85,8 @@ export interface Cell extends AsyncDisposable {
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
+  /** absent: streams */
+  readonly carrier?: Carrier;
   usage(): Promise<CellUsage>;
 }
 

@@ -1,9 +1,11 @@
-import type { Duplex } from "node:stream";
 import type { EgressProcess } from "../egress/egress-process.ts";
 import { egressEnvironment } from "../egress/environment.ts";
 import type { SessionEgress } from "../egress/session-egress.ts";
+import type { OnStream } from "../kernel/connection.ts";
+import { messageOf } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { KernelSetup } from "../runners/runner.ts";
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { Carrier, Cell, KernelSetup } from "../runners/runner.ts";
 import { EgressRecord, type RunEgress } from "./egress-record.ts";
 import { type CellKeys, makeCellKeys } from "./session-keys.ts";
 
@@ -12,6 +14,7 @@ export class CellNetwork implements AsyncDisposable {
   readonly #egress: SessionEgress;
   readonly #record: EgressRecord;
   readonly #keys: CellKeys;
+  #carrier: Carrier = { kind: "streams" };
 
   private constructor(egress: SessionEgress, record: EgressRecord, keys: CellKeys) {
     this.#egress = egress;
@@ -30,13 +33,34 @@ export class CellNetwork implements AsyncDisposable {
     return { ...setup, env: { ...egressEnvironment, ...setup.env, ...this.#keys.env } };
   }
 
-  /** Whom the cell's clients are to trust, where their TLS is opened. */
-  get authorities(): CellKeys["authorities"] {
-    return this.#keys.authorities;
+  /** Opens the cell's way out; what is returned goes to its kernel: whom its clients are to trust, and its streams. */
+  async connect(cell: Cell): Promise<{ onStream?: OnStream; authorities: CellKeys["authorities"] }> {
+    this.#carrier = await this.#serve(cell.carrier ?? { kind: "streams" });
+    const { authorities } = this.#keys;
+    if (this.#carrier.kind !== "streams") return { authorities };
+    return { authorities, onStream: (stream) => this.#egress.accept(stream) };
   }
 
-  accept(connection: Duplex): void {
-    this.#egress.accept(connection);
+  async #serve(carrier: Carrier): Promise<Carrier> {
+    if (carrier.kind === "streams") return carrier;
+    try {
+      await this.#egress.listen(carrier.listener);
+      return carrier;
+    } catch (error) {
+      // The cell has kept its socket, and accepts on it itself when it hears of streams.
+      return { kind: "streams", reason: `the proxy does not accept on the cell's socket: ${messageOf(error)}` };
+    }
+  }
+
+  /** The same receipt with how connections travel. */
+  receipt(receipt: EnforcementReceipt): EnforcementReceipt {
+    const { kind, reason } = { reason: undefined, ...this.#carrier };
+    const how =
+      kind === "listener" ? "the proxy accepts on the cell's own socket" : "connections travel on the cell's channel";
+    const rules = receipt.rules.map((rule) => {
+      return rule.rule === "net.enabled" ? { ...rule, how: `${rule.how}; ${how}${reason ? `: ${reason}` : ""}` } : rule;
+    });
+    return { ...receipt, rules, network: { carrier: kind, ...(reason === undefined ? {} : { reason }) } };
   }
 
   /** Puts the policy's rules in force, and returns when they are; what they do not allow has ended then. */

@@ -1,6 +1,5 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import type { Duplex } from "node:stream";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import { type Audit, silentAudit } from "../audit/audit.ts";
 import { type EgressOptions, EgressProcess } from "../egress/egress-process.ts";
@@ -211,9 +210,7 @@ export class Codecell implements AsyncDisposable {
     const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const setup = network ? network.setup(cell.setup) : cell.setup;
-    const wayOut = network
-      ? { onStream: (stream: Duplex) => network.accept(stream), authorities: network.authorities }
-      : {};
+    const wayOut = await network?.connect(cell);
     const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, events }).catch(
       async (error: unknown) => {
         throw await endedEarly(error, cell);

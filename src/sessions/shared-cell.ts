@@ -29,7 +29,7 @@ export class SharedCell {
   /** `onEnd` runs when the cell is gone. */
   constructor(cell: Cell, policy: Policy, onEnd: () => Promise<void> = async () => {}, network?: CellNetwork) {
     this.network = network;
-    this.rules = new CellPolicy(policy, cell.receipt, network);
+    this.rules = new CellPolicy(policy, network?.receipt(cell.receipt) ?? cell.receipt, network);
     this.#cell = cell;
     this.#onEnd = onEnd;
   }

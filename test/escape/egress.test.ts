@@ -7,9 +7,18 @@ import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { look, run, skipsProcess } from "../support/process-cells.ts";
 import { isMissing, tiers } from "../support/tiers.ts";
 
-const withSockets = await Promise.all(
-  tiers.filter(({ name }) => name !== "wasm").map(async (tier) => ({ ...tier, isAbsent: await isMissing(tier) })),
-);
+/** The carrier that all tiers but these two use. */
+const overStreams = (["template", "direct"] as const).map((layout) => ({
+  name: `process ${layout}, over streams`,
+  make: () => processRunner({ layout, carrier: "streams" }),
+  isAbsent: skipsProcess,
+}));
+const withSockets = [
+  ...(await Promise.all(
+    tiers.filter(({ name }) => name !== "wasm").map(async (tier) => ({ ...tier, isAbsent: await isMissing(tier) })),
+  )),
+  ...overStreams,
+];
 
 describe.each(withSockets.filter(({ isAbsent }) => !isAbsent))("a cell with a network, $name", ({ make }) => {
   let web: LoopbackWeb;

@@ -13,6 +13,7 @@ import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { Host } from "./host.ts";
+import { type Expected, ListenerDesk, newTicket } from "./listener-desk.ts";
 
 const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.direct import main; main()";
 /** The shell enters the cell's cgroups before bubblewrap exists; paths are arguments, never part of the script. */
@@ -29,25 +30,31 @@ export interface DirectParts {
   readonly cgroup: CellCgroup | undefined;
   /** the session's own directory */
   readonly workspace: string | undefined;
+  /** the cell hands the socket of its proxy over */
+  readonly handsOver: boolean;
 }
 
 export interface DirectJail {
   readonly channel: Socket;
   readonly exited: Promise<CellExit>;
   readonly kill: () => void;
+  /** the socket that it hands over, if it does */
+  readonly expected: Expected | undefined;
 }
 
 /** One bubblewrap for one cell, for hosts that forbid user namespaces inside user namespaces. */
 export function startDirect(parts: DirectParts): DirectJail {
   const { host, uid, arch, cgroup } = parts;
   const groups = (cgroup?.placement ?? []).map(({ path, file }) => `${path}/${file}`);
-  const jail = [host.bubblewrap, ...directArguments(directPaths(parts))];
+  const ticket = parts.handsOver ? newTicket() : undefined;
+  const jail = [host.bubblewrap, ...directArguments(directPaths(parts, ticket))];
   const command = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--", ...jail] : jail;
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
     env: {}, // the jail's first process would keep what bubblewrap was started with
     cwd: "/",
-    // 3 the filter, 4 the channel: a pipe above 2 is a socket pair, open in both directions
-    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+    // 3 the filter, 4 the channel: a pipe above 2 is a socket pair, open in both directions. 5, where the cell has a
+    // network: the only kind of channel on which Node takes descriptors
+    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", ...(ticket === undefined ? [] : (["ipc"] as const))],
     detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
@@ -61,15 +68,19 @@ export function startDirect(parts: DirectParts): DirectJail {
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
   );
-  return { channel: child.stdio[4] as Socket, exited, kill: () => child.kill("SIGKILL") };
+  const expected = ticket === undefined ? undefined : new ListenerDesk(child).expect(ticket);
+  void expected?.arrived.then(() => child.connected && child.disconnect()); // one socket, and nobody is heard any more
+  return { channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
 }
 
-function directPaths(parts: DirectParts) {
+function directPaths(parts: DirectParts, ticket: string | undefined) {
   const { host, python, policy } = parts;
   const config = cellConfig(policy, host.facts, host.masks, parts.mounts);
   const { maskFiles: _, maskDirs: __, mounts: ___, ...limits } = config;
+  const handover = ticket === undefined ? {} : { ticket };
   const identities = parts.mounts.map(({ target, identity }) => ({ target, identity }));
   const workspace = parts.mounts.find((mount) => mount.target === "/workspace");
+  const start = [python.executableInside, "-I", "-S", "-B", "-c", bootstrap];
   const workspaceSource = workspace?.source ?? parts.workspace;
   return {
     tag: host.tag,
@@ -80,7 +91,7 @@ function directPaths(parts: DirectParts) {
     kernelDirectory: parts.kernelDirectory,
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
-    command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap, JSON.stringify({ ...limits, identities })],
+    command: [...start, JSON.stringify({ ...limits, identities, ...handover })],
     workspace: workspaceSource
       ? { kind: "host" as const, source: workspaceSource }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },

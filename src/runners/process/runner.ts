@@ -15,18 +15,21 @@ import { type PythonInstallation, pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
-import type { Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import type { Carrier, Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
 import { channelClosed } from "./channel-closed.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
+import { takeListener } from "./listener-desk.ts";
 import { planProcess } from "./plan.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
 import { Template } from "./template.ts";
 
 export interface ProcessRunnerOptions extends HostOptions {
   readonly logger?: Logger;
+  /** how connections of cells with a network travel; streams, for tests and measurements: no policy reaches this */
+  readonly carrier?: Carrier["kind"];
 }
 
 const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
@@ -93,8 +96,13 @@ class ProcessRunner implements SandboxRunner {
         ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, options)
         : await this.#startDirect(spec, host, python, cleanup);
     const { channel, exited, cgroup } = jail;
+    const carrier: Carrier = jail.expected
+      ? await takeListener(jail.expected, channel, options)
+      : { kind: "streams", reason: "the program that embeds codecell asks for streams" };
+    // after the cell is gone: as long as it lives, nobody in it may listen in the proxy's place
+    cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());
     const cell = new ChannelCell({
-      ...{ id: spec.id, setup, receipt, channel, exited, cleanup: cleanup.move() },
+      ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
       usage: async () => (await cgroup?.usage()) ?? noUsage,
       kill: () => {
         jail.kill();
@@ -137,12 +145,15 @@ class ProcessRunner implements SandboxRunner {
     const template = await this.#template(spec, host, python, mounts, options.signal);
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
     await prepareWorkspace(ownDirectory(spec), template.uid);
-    const channel = await template.connect(cgroup, ownDirectory(spec) && spec.workspace?.name, mounts);
+    const expected = template.desk?.expect();
+    cleanup.defer(() => expected?.cancel());
+    const name = ownDirectory(spec) && spec.workspace?.name;
+    const channel = await template.connect(cgroup, name, mounts, expected?.ticket);
     cleanup.defer(() => channel.destroy());
     const exited = Promise.race([channelClosed(channel), template.exited]).then(() => {
       return { code: null, signal: null, diagnostics: "" };
     });
-    return { channel, cgroup, exited, kill: () => channel.destroy() };
+    return { channel, cgroup, exited, expected, kill: () => channel.destroy() };
   }
 
   async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup) {
@@ -153,7 +164,7 @@ class ProcessRunner implements SandboxRunner {
     await prepareWorkspace(ownDirectory(spec), uid);
     const jail: DirectJail = startDirect({
       ...{ host, python, kernelDirectory, policy: spec.policy, mounts, uid, arch: hostArch(), cgroup },
-      workspace: ownDirectory(spec),
+      ...{ workspace: ownDirectory(spec), handsOver: this.#handsOver(spec) },
     });
     cleanup.defer(jail.kill);
     return { ...jail, cgroup };
@@ -209,6 +220,7 @@ class ProcessRunner implements SandboxRunner {
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const name = `t${++this.#cells}`;
     if (policy.kernel.preload.length > 0) this.#logger.info("preloading modules", { modules: policy.kernel.preload });
+    const places = { name, workspacesRoot: spec.workspace?.root };
     const template = await Template.start(
       {
         host,
@@ -218,13 +230,17 @@ class ProcessRunner implements SandboxRunner {
         mounts,
         uid,
         arch: hostArch(),
-        name,
-        workspacesRoot: spec.workspace?.root,
+        ...places,
+        handsOver: this.#handsOver(spec),
       },
       signal,
     );
     this.#cleanup.defer(() => template[Symbol.asyncDispose]());
     return template;
+  }
+
+  #handsOver({ policy }: CellSpec): boolean {
+    return policy.net.enabled && this.#options.carrier !== "streams";
   }
 
   #bubblewrap(): Promise<BubblewrapProbe> {

@@ -18,6 +18,7 @@ import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
+import { ListenerDesk } from "./listener-desk.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
 const startMs = 60_000;
@@ -35,18 +36,23 @@ export interface TemplateParts {
   readonly name: string;
   /** directory with the sessions' own workspaces, when they have any */
   readonly workspacesRoot: string | undefined;
+  /** cells hand the sockets of their proxies over */
+  readonly handsOver: boolean;
 }
 
 /** A warm process per policy that forks a cell for each connection. */
 export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
   readonly exited: Promise<unknown>;
+  /** where cells hand their sockets over, if they do */
+  readonly desk: ListenerDesk | undefined;
   readonly #socketPath: string;
   readonly #cleanup: Cleanup;
   #isAlive = true;
 
-  private constructor(uid: number | undefined, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
-    this.uid = uid;
+  private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
+    this.uid = parts.uid;
+    this.desk = parts.handsOver ? new ListenerDesk(child) : undefined;
     this.#socketPath = socketPath;
     this.#cleanup = cleanup;
     this.exited = once(child, "exit").then(() => {
@@ -70,7 +76,6 @@ export class Template implements AsyncDisposable {
       await exit.catch(() => {});
     });
     const diagnostics = collectText(child.stderr);
-    const template = new Template(parts.uid, join(directory, "cells"), child, cleanup);
     using limit = deadline(startMs, signal);
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
     const gone = exit.then(() => {
@@ -83,8 +88,7 @@ export class Template implements AsyncDisposable {
       if (error instanceof CodecellError) throw error;
       throw new CodecellError("cell_start_failed", `the template did not start: ${messageOf(error)} ${diagnostics()}`);
     });
-    const owned = cleanup.move();
-    return new Template(parts.uid, template.#socketPath, child, owned);
+    return new Template(parts, join(directory, "cells"), child, cleanup.move());
   }
 
   /** Forks a cell. The connection closes when the cell is gone, and closing it ends the cell. */
@@ -92,6 +96,7 @@ export class Template implements AsyncDisposable {
     cgroup: CellCgroup | undefined,
     workspace: string | undefined,
     mounts: readonly CellMount[],
+    ticket?: string,
   ): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     await once(socket, "connect").catch((error: unknown) => {
@@ -107,7 +112,9 @@ export class Template implements AsyncDisposable {
     });
     const own = workspace === undefined ? {} : { workspace };
     // What is denied is looked up for each cell: a secret may have come into a mount since the template started.
-    socket.write(encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own }));
+    socket.write(
+      encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),
+    );
     return socket;
   }
 
@@ -142,7 +149,8 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
   const child = spawn(host.bubblewrap, args, {
     env: {}, // the jail's first process would keep what bubblewrap was started with
     cwd: "/",
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    // 4, where cells have a network: the only kind of channel on which Node takes descriptors
+    stdio: ["pipe", "pipe", "pipe", "pipe", ...(parts.handsOver ? (["ipc"] as const) : [])],
     detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
@@ -156,6 +164,7 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     t: "template",
     path: python.path,
     preload: policy.kernel.preload,
+    handsOver: parts.handsOver,
     cellFilterBytes: cellFilter.length,
     cell: cellConfig(policy, facts, host.masks, parts.mounts),
     // staged behind the policy's own mounts; each cell binds its one directory and loses sight of the rest

@@ -29,6 +29,7 @@ export function runJson(result: RunResult): object {
       policy_hash: result.receipt.policyHash,
       rules: result.receipt.rules,
       notes: result.receipt.notes,
+      ...(result.receipt.network ? { network: result.receipt.network } : {}),
     },
   };
 }

@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { SessionEgress } from "../../src/egress/session-egress.ts";
+import { PassedListener } from "../../src/lib/passed-listener.ts";
+import { descriptors, sockets } from "../support/descriptors.ts";
+import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
+import { carriers, fetching, NetworkedCells } from "../support/networked-cells.ts";
+import { bothLayouts, eventually, ownCells, run, skipsProcess } from "../support/process-cells.ts";
+
+let web: LoopbackWeb;
+beforeAll(async () => {
+  web = await openLoopbackWeb();
+});
+afterAll(() => web.close());
+afterEach(() => void vi.restoreAllMocks());
+
+const served = () => ({ status: "ok", stdout: `GET good.example:${web.port}/\n` });
+
+describe.skipIf(skipsProcess).each(carriers)("connections of a cell, $name", (options) => {
+  const { carrier } = options;
+
+  test("are named in the receipt, and the rules hold for them", async () => {
+    await using cells = await NetworkedCells.open(web.port, options);
+    const session = await cells.codecell.openSession();
+    const allowed = await run(session, fetching(web.port));
+    expect(allowed).toMatchObject({ ...served(), receipt: { network: { carrier } } });
+    const { how } = allowed.receipt.rules.find(({ rule }) => rule === "net.enabled") ?? {};
+    expect(how).toMatch(carrier === "listener" ? /on the cell's own socket$/ : /on the cell's channel: .*streams$/);
+    const refused = await run(session, 'import urllib.request\nurllib.request.urlopen("http://evil.example/")');
+    expect(refused.error?.message).toContain("HTTP Error 403: codecell: evil.example is not in net.allowlist");
+    expect(refused.egress).toMatchObject({ denied: [{ host: "evil.example", port: 80, requests: 1 }] });
+  });
+
+  test("go on after their proxy died", async () => {
+    await using cells = await NetworkedCells.open(web.port, options);
+    const session = await cells.codecell.openSession();
+    for (let death = 0; death < 2; death++) {
+      expect(await run(session, fetching(web.port))).toMatchObject(served());
+      const { proxy } = cells;
+      await cells.killProxy();
+      // Nothing has to ask for it where connections do not pass through the host.
+      if (carrier === "listener") expect(await eventually(() => isReplaced(cells, proxy))).toBe(true);
+      expect(await run(session, fetching(web.port))).toMatchObject(served());
+    }
+  });
+
+  test("survive crashes, rollbacks and forks, which share them", async () => {
+    await using cells = await NetworkedCells.open(web.port, options);
+    const session = await cells.codecell.openSession();
+    await session.checkpoint("here");
+    expect(await run(session, "import os\nos.abort()")).toMatchObject({ status: "crashed", state: "recovered" });
+    expect(await run(session, fetching(web.port))).toMatchObject(served());
+    await session.rollback("here");
+    await using fork = await session.fork("a-fork");
+    const both = await Promise.all([session, fork].map((one) => run(one, fetching(web.port))));
+    expect(both).toMatchObject([served(), served()]);
+    await session[Symbol.asyncDispose]();
+    expect(await run(fork, fetching(web.port))).toMatchObject(served());
+  });
+
+  test("carry nothing of a session into another, whose clients hang up in the middle", async () => {
+    await using cells = await NetworkedCells.open(web.port, options);
+    const [rude, careful] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
+    const hangingUp = `
+import socket
+for _ in range(100):
+    with socket.create_connection(("127.0.0.1", 3128)) as one:
+        one.sendall(b"GET http://good.example:${web.port}/endless HTTP/1.1\\r\\nHost: good.example:${web.port}\\r\\n\\r\\n")
+        one.recv(1000)`;
+    const comparing = `
+import random, urllib.request
+for _ in range(10):
+    data = random.randbytes(2 << 20)
+    request = urllib.request.Request("http://good.example:${web.port}/echo", data=data)
+    assert urllib.request.urlopen(request).read() == data`;
+    const results = await Promise.all([run(rude, hangingUp), run(careful, comparing)]);
+    expect(results.map(({ status, error }) => [status, error])).toEqual([
+      ["ok", undefined],
+      ["ok", undefined],
+    ]);
+  });
+
+  test("leave no descriptor behind in the host or in the proxy", async () => {
+    await using cells = await NetworkedCells.open(web.port, options);
+    const first = await cells.codecell.openSession(); // templates and the proxy stay
+    await run(first, fetching(web.port));
+    const count = () => [descriptors(process.pid).length, descriptors(cells.proxy).length];
+    const before = count();
+    for (let round = 0; round < 3; round++) {
+      const session = await cells.codecell.openSession();
+      expect(await run(session, fetching(web.port))).toMatchObject(served());
+      await session[Symbol.asyncDispose]();
+    }
+    expect(await eventually(() => count().every((now, index) => now <= (before[index] ?? 0)))).toBe(true);
+  });
+});
+
+function isReplaced(cells: NetworkedCells, before: number): boolean {
+  try {
+    return cells.proxy !== before;
+  } catch {
+    return false;
+  }
+}
+
+describe.skipIf(skipsProcess).each(bothLayouts)("a socket that is handed over, $name", ({ options }) => {
+  test("is held by the host and served by the proxy, and gone from both with its session", async () => {
+    await using cells = await NetworkedCells.open(web.port, options);
+    await cells.codecell.openSession();
+    const shared = () => sockets(process.pid).filter((one) => sockets(cells.proxy).includes(one));
+    const before = shared();
+    const session = await cells.codecell.openSession();
+    const held = shared().filter((one) => !before.includes(one));
+    expect(held).toHaveLength(1);
+    const inCells = ownCells().flatMap(({ pid }) => (process.getuid?.() === 0 ? sockets(pid) : []));
+    expect(inCells.filter((one) => held.includes(one))).toEqual([]); // its first process has closed its own
+    await session[Symbol.asyncDispose]();
+    expect(await eventually(() => !sockets(cells.proxy).some((one) => held.includes(one)))).toBe(true);
+    expect(sockets(process.pid).some((one) => held.includes(one))).toBe(false);
+  });
+
+  test("that the proxy does not take stays with the cell, too", async () => {
+    vi.spyOn(SessionEgress.prototype, "listen").mockRejectedValue(new Error("too many open files"));
+    await using cells = await NetworkedCells.open(web.port, options);
+    const session = await cells.codecell.openSession();
+    expect(await run(session, fetching(web.port))).toMatchObject(served());
+    expect(session.receipt.network).toEqual({
+      carrier: "streams",
+      reason: "the proxy does not accept on the cell's socket: too many open files",
+    });
+  });
+
+  test("that the host cannot use stays with the cell, whose connections travel on its channel then", async () => {
+    vi.spyOn(PassedListener, "from").mockImplementation((handle) => {
+      (handle as { close(): void }).close();
+      return undefined;
+    });
+    await using cells = await NetworkedCells.open(web.port, options);
+    const session = await cells.codecell.openSession();
+    const result = await run(session, fetching(web.port));
+    expect(result).toMatchObject(served());
+    expect(result.receipt.network).toEqual({
+      carrier: "streams",
+      reason: "the cell's socket did not reach the host",
+    });
+  });
+});

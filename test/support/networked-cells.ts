@@ -1,0 +1,64 @@
+import { EventEmitter, once } from "node:events";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { type ProcessRunnerOptions, processRunner } from "../../src/runners/process/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import { hostProcesses } from "./process-cells.ts";
+
+export const carriers = (["template", "direct"] as const).flatMap((layout) =>
+  (["listener", "streams"] as const).map((carrier) => ({ name: `${layout} layout, ${carrier}`, layout, carrier })),
+);
+
+/** Process cells that may reach one port of this machine by the name good.example, and their proxy. */
+export class NetworkedCells implements AsyncDisposable {
+  readonly codecell: Codecell;
+  readonly #log: EventEmitter;
+  readonly #others: ReadonlySet<number>;
+
+  private constructor(codecell: Codecell, log: EventEmitter, others: ReadonlySet<number>) {
+    this.codecell = codecell;
+    this.#log = log;
+    this.#others = others;
+  }
+
+  static async open(port: number, options: ProcessRunnerOptions = {}): Promise<NetworkedCells> {
+    const others = new Set(ownProxies());
+    const log = new EventEmitter();
+    const logger = { ...silentLogger, info: (message: string) => void log.emit(message) };
+    const codecell = await Codecell.open({
+      policy: parsePolicy({ proc: { timeout: "30s" }, net: { enabled: true, allowlist: [`good.example:${port}`] } }),
+      runners: [processRunner(options)],
+      egress: { fixedAddresses: { "good.example": "127.0.0.1" }, logger },
+    });
+    return new NetworkedCells(codecell, log, others);
+  }
+
+  /** The process of their proxy; the first session with a network starts it. */
+  get proxy(): number {
+    const [pid] = ownProxies().filter((one) => !this.#others.has(one));
+    if (pid === undefined) throw new Error("there is no proxy");
+    return pid;
+  }
+
+  /** Returns when the host knows that the proxy is dead. */
+  async killProxy(): Promise<void> {
+    const noticed = once(this.#log, "the egress proxy ended");
+    process.kill(this.proxy, "SIGKILL");
+    await noticed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.codecell.close();
+  }
+}
+
+function ownProxies(): number[] {
+  return hostProcesses()
+    .filter(({ command, status }) => command.includes("egress/proxy-process") && Number(status.PPid) === process.pid)
+    .map(({ pid }) => pid);
+}
+
+/** Python that prints what a server says. */
+export function fetching(port: number, path = "/"): string {
+  return `import urllib.request\nprint(urllib.request.urlopen("http://good.example:${port}${path}").read().decode())`;
+}

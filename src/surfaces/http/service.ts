@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
 import { HashCache } from "../../artifacts/hash-cache.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
@@ -8,14 +7,14 @@ import type { Logger } from "../../lib/logger.ts";
 import type { SessionManager } from "../../sessions/manager.ts";
 import type { ReleasePlace } from "../../sessions/run-registry.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
+import { callOf, goneSignal } from "./call.ts";
 import { errorReply, HttpError } from "./error-status.ts";
 import { nameCheck } from "./known-names.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
 import { Links } from "./links.ts";
 import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
-import { readJson } from "./read-json.ts";
-import type { Call, Reply, Route } from "./route.ts";
+import type { Reply, Route } from "./route.ts";
 import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
 import { allows, type Scope } from "./scope.ts";
@@ -133,8 +132,7 @@ export class HttpService implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAt = performance.now();
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
+    const gone = goneSignal(response);
     let shown = "unknown"; // a path that somebody made up is no label
     try {
       const [pathname = "", search = ""] = splitTarget(request.url ?? "");
@@ -142,7 +140,7 @@ export class HttpService implements AsyncDisposable {
       if (this.#isDraining) throw new HttpError("draining", "the service is shutting down", { headers: closing });
       // this one is not among them yet
       if (this.#answering.size >= this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
-      shown = await this.#dispatch(request, response, { pathname, search, signal: gone.signal }, (path) => {
+      shown = await this.#dispatch(request, response, { pathname, search, gone }, (path) => {
         shown = path;
       });
     } catch (error) {
@@ -158,7 +156,7 @@ export class HttpService implements AsyncDisposable {
   async #dispatch(
     request: IncomingMessage,
     response: ServerResponse,
-    { pathname, search, signal }: { pathname: string; search: string; signal: AbortSignal },
+    { pathname, search, gone }: { pathname: string; search: string; gone: () => AbortSignal },
     found: (path: string) => void,
   ): Promise<string> {
     if (pathname === mcpPath) {
@@ -175,8 +173,8 @@ export class HttpService implements AsyncDisposable {
     const { route, params } = match.value;
     found(route.path);
     const answer = async (tenant: Tenant | undefined) => {
-      const call = await this.#callOf(route, { params, search, request, signal, tenant });
-      await write(await route.handle(call), request, response, signal);
+      const call = await callOf(route, { params, search, request, gone, tenant, service: this });
+      await write(await route.handle(call), request, response, gone);
     };
     if (this.#isOpenTo(request, route)) await answer(undefined);
     else await this.#asCaller(request, route.scope === "none" ? "read" : route.scope, ({ tenant }) => answer(tenant));
@@ -214,27 +212,6 @@ export class HttpService implements AsyncDisposable {
       hint: "send it as `Authorization: Bearer TOKEN`",
       headers: { "www-authenticate": "Bearer" },
     });
-  }
-
-  async #callOf(
-    route: Route,
-    given: {
-      params: Readonly<Record<string, string>>;
-      search: string;
-      request: IncomingMessage;
-      signal: AbortSignal;
-      tenant: Tenant | undefined;
-    },
-  ): Promise<Call<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>>> {
-    const { request, signal } = given;
-    const query = Object.fromEntries(new URLSearchParams(given.search));
-    const body = route.takesBytes || !route.body ? {} : await readJson(request, this.limits.jsonBytes);
-    return {
-      ...{ request, signal, service: this, tenant: given.tenant as Tenant },
-      params: checked(route.params, given.params, "path"),
-      query: checked(route.query ?? z.strictObject({}), query, "query"),
-      body: checked(route.body, body, "body"),
-    };
   }
 
   async #fail(error: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -292,17 +269,8 @@ function attempt<T>(work: () => T): { value: T } | { error: unknown } {
   }
 }
 
-function checked(schema: z.ZodObject | undefined, value: unknown, where: string): Record<string, unknown> {
-  if (!schema) return {};
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new CodecellError("usage", `the ${where} is wrong: ${z.prettifyError(parsed.error)}`, {
-    hint: "/v1/openapi.json describes every call",
-  });
-}
-
-async function write(reply: Reply, request: IncomingMessage, response: ServerResponse, signal: AbortSignal) {
-  if ("send" in reply) await reply.send(response, signal);
+async function write(reply: Reply, request: IncomingMessage, response: ServerResponse, gone: () => AbortSignal) {
+  if ("send" in reply) await reply.send(response, gone());
   else if ("json" in reply) sendJson(request, response, { status: 200, ...reply });
   else response.writeHead(reply.status).end();
 }

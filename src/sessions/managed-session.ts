@@ -218,7 +218,7 @@ export class ManagedSession implements SavedSession {
     const session = await this.#session();
     await this.#saves.changing();
     await session.reset();
-    this.#audit?.audit.record({ type: "session.reset", session: this.id });
+    this.#audit?.audit.record({ type: "session.reset", session: this.key });
     this.#saves.changed();
   }
 
@@ -226,12 +226,12 @@ export class ManagedSession implements SavedSession {
   async load(path: string, name: string, form: HostFileForm = "text", baseDir?: string): Promise<{ bytes: number }> {
     const maxBytes = form === "text" || form === "bytes" ? maxLoadBytes : maxParsedBytes;
     const file = await readHostFile(path, this.policy, { maxBytes, baseDir }).catch((error: unknown) => {
-      this.#audit?.fileDenied(this.id, path, error);
+      this.#audit?.fileDenied(this.key, path, error);
       throw error;
     });
     const { format, body }: DecodedHostFile = decodeHostFile(file.data, form);
     const session = await this.#session();
-    this.#audit?.fileLoaded(this.id, file.path, name, file.data);
+    this.#audit?.fileLoaded(this.key, file.path, name, file.data);
     await this.#audit?.settled();
     await this.#saves.changing();
     await session.setEncoded(name, format, body);
@@ -251,7 +251,7 @@ export class ManagedSession implements SavedSession {
     session.given(await files.stat(path));
     if (this.#audit && hashed) {
       const facts = { bytes: written.size, sha256: hashed.digest() };
-      this.#audit.audit.record({ type: "file.uploaded", session: this.id, path, ...facts });
+      this.#audit.audit.record({ type: "file.uploaded", session: this.key, path, ...facts });
       await this.#audit.settled();
     }
     return written;
@@ -259,7 +259,7 @@ export class ManagedSession implements SavedSession {
 
   async files(): Promise<WorkspaceFiles> {
     const files = filesOf(await this.#session());
-    return this.#audit ? auditedFiles(files, this.#audit.audit, this.id) : files;
+    return this.#audit ? auditedFiles(files, this.#audit.audit, this.key) : files;
   }
 
   async listFiles(options: ListOptions = {}): Promise<FileList> {
@@ -268,7 +268,7 @@ export class ManagedSession implements SavedSession {
 
   async checkpoint(name: string): Promise<Checkpoint> {
     const checkpoint = await (await this.#session()).checkpoint(name);
-    this.#audit?.audit.record({ type: "session.checkpoint", session: this.id, name });
+    this.#audit?.audit.record({ type: "session.checkpoint", session: this.key, name });
     return checkpoint;
   }
 
@@ -276,7 +276,7 @@ export class ManagedSession implements SavedSession {
     const session = await this.#session();
     await this.#saves.changing();
     const checkpoint = await session.rollback(name);
-    this.#audit?.audit.record({ type: "session.rollback", session: this.id, name });
+    this.#audit?.audit.record({ type: "session.rollback", session: this.key, name });
     this.#saves.changed();
     return checkpoint;
   }
@@ -334,7 +334,7 @@ export class ManagedSession implements SavedSession {
     if (!report) return;
     this.#restored = report;
     this.#audit?.sessionRestored(
-      this.id,
+      this.key,
       report.snapshot.run,
       [...report.snapshot.skipped, ...report.failed],
       report.problem,

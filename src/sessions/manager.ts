@@ -364,7 +364,7 @@ export class SessionManager implements AsyncDisposable {
       this.#logger.warn("a session could not be saved", { id: session.key, error });
     } finally {
       await session.end(why);
-      this.codecell.audit?.sessionClosed(session.id, save, why);
+      this.codecell.audit?.sessionClosed(session.key, save, why);
       this.#users.set(workspace, (this.#users.get(workspace) ?? 1) - 1);
     }
     if (!save) await this.#remove(session.key, workspace);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
+import { auditDirectory } from "../../audit/chain-files.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
@@ -97,6 +98,7 @@ async function start(flags: ServeFlags, { terminal, runners }: CommandContext, {
     ...{ manager, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
     mcp: { version: codecellVersion(), tools: parseToolset(flags.tools), effects, hasModel },
     projectDir: projectDirectory(terminal),
+    auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,
     hostNames: [...(isWildcard(host) ? [] : [host]), ...publicName, ...(flags["allow-host"] ?? [])],
     openMetrics: flags["open-metrics"] === true,
   });

@@ -5,8 +5,15 @@ import { readJson } from "./read-json.ts";
 import type { Call, Route } from "./route.ts";
 import type { HttpService } from "./service.ts";
 import type { Tenant } from "./tenant.ts";
+import type { TokenRecord } from "./token-store.ts";
 
 type AnyCall = Call<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>>;
+
+/** Who asks. */
+export interface Caller {
+  readonly token: TokenRecord;
+  readonly tenant: Tenant;
+}
 
 export interface CallParts {
   readonly params: Readonly<Record<string, string>>;
@@ -15,18 +22,19 @@ export interface CallParts {
   /** aborted when the client goes away */
   readonly gone: () => AbortSignal;
   readonly service: HttpService;
-  readonly tenant: Tenant | undefined;
+  /** absent where a route asks for no token */
+  readonly caller: Caller | undefined;
 }
 
 const nothing = z.strictObject({});
 
 /** What a route is called with, once its own schemas have checked it. */
 export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
-  const { request, gone, service, tenant, search } = parts;
+  const { request, gone, service, caller, search } = parts;
   const body = route.takesBytes || !route.body ? {} : await readJson(request, service.limits.jsonBytes);
   const query = search === "" ? {} : Object.fromEntries(new URLSearchParams(search));
   return {
-    ...{ request, service, tenant: tenant as Tenant },
+    ...{ request, service, tenant: caller?.tenant as Tenant, scopes: caller?.token.scopes ?? [] },
     get signal() {
       return gone();
     },

@@ -16,6 +16,7 @@ import { getSessionRoute } from "./routes/get-session.ts";
 import { getVariableRoute } from "./routes/get-variable.ts";
 import { healthRoute } from "./routes/health.ts";
 import { listArtifactsRoute } from "./routes/list-artifacts.ts";
+import { listAuditRoute } from "./routes/list-audit.ts";
 import { listCheckpointsRoute } from "./routes/list-checkpoints.ts";
 import { listFilesRoute } from "./routes/list-files.ts";
 import { listRunsRoute } from "./routes/list-runs.ts";
@@ -27,6 +28,7 @@ import { putFileRoute } from "./routes/put-file.ts";
 import { rollbackRoute } from "./routes/rollback.ts";
 import { setVariableRoute } from "./routes/set-variable.ts";
 import { startRunRoute } from "./routes/start-run.ts";
+import { verifyAuditRoute } from "./routes/verify-audit.ts";
 import { watchRunRoute } from "./routes/watch-run.ts";
 
 /** Every route, in the order of the document. MCP at /mcp is beside them: it speaks a protocol of its own. */
@@ -57,6 +59,8 @@ export const routes: readonly Route[] = [
   createCheckpointRoute,
   rollbackRoute,
   deleteCheckpointRoute,
+  listAuditRoute,
+  verifyAuditRoute,
   healthRoute,
   metricsRoute,
   openApiRoute,

@@ -7,7 +7,8 @@ import type { Logger } from "../../lib/logger.ts";
 import type { SessionManager } from "../../sessions/manager.ts";
 import type { ReleasePlace } from "../../sessions/run-registry.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
-import { callOf, goneSignal } from "./call.ts";
+import { AuditReader } from "./audit-reader.ts";
+import { type Caller, callOf, goneSignal } from "./call.ts";
 import { errorReply, HttpError } from "./error-status.ts";
 import { nameCheck } from "./known-names.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
@@ -19,14 +20,15 @@ import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
 import { allows, type Scope } from "./scope.ts";
 import { sendJson, sendRefusal } from "./send-json.ts";
-import type { Tenant } from "./tenant.ts";
 import { Tenants } from "./tenants.ts";
-import type { TokenRecord, TokenStore } from "./token-store.ts";
+import type { TokenStore } from "./token-store.ts";
 
 export interface ServiceOptions {
   readonly manager: SessionManager;
   readonly tokens: TokenStore;
   readonly linkKey: Uint8Array;
+  /** where the audit of these sessions lies; absent: none is written */
+  readonly auditDir?: string | undefined;
   readonly mcp: McpServerOptions;
   readonly logger: Logger;
   /** where relative paths of `rlm_load` start */
@@ -40,11 +42,6 @@ export interface ServiceOptions {
   readonly now?: () => number;
 }
 
-interface Caller {
-  readonly token: TokenRecord;
-  readonly tenant: Tenant;
-}
-
 const mcpPath = "/mcp";
 const mcpFlushMs = 1_000;
 
@@ -53,6 +50,7 @@ export class HttpService implements AsyncDisposable {
   readonly manager: SessionManager;
   readonly limits: HttpLimits;
   readonly links: Links;
+  readonly audit: AuditReader | undefined;
   readonly metrics = new Metrics();
   readonly digests = new HashCache();
   readonly now: () => number;
@@ -64,8 +62,8 @@ export class HttpService implements AsyncDisposable {
   readonly #openMetrics: boolean;
   readonly #checkNames: (request: IncomingMessage) => void;
   readonly #answering = new Map<Promise<void>, "mcp" | "rest">();
+  readonly #draining = new AbortController();
   #runs = 0;
-  #isDraining = false;
 
   constructor(options: ServiceOptions) {
     const { manager, logger, mcp, projectDir, now = Date.now } = options;
@@ -74,6 +72,8 @@ export class HttpService implements AsyncDisposable {
     this.#version = mcp.version;
     this.limits = { ...defaultLimits, ...options.limits };
     this.links = new Links(options.linkKey, { baseUrl: options.publicUrl ?? "", now });
+    const { auditDir, linkKey } = options;
+    this.audit = auditDir === undefined ? undefined : new AuditReader(auditDir, linkKey);
     this.#tokens = options.tokens;
     this.#logger = logger;
     this.#openMetrics = options.openMetrics === true;
@@ -85,8 +85,9 @@ export class HttpService implements AsyncDisposable {
     });
   }
 
-  get isDraining(): boolean {
-    return this.#isDraining;
+  /** Aborted when nothing new is taken any more: what would go on for ever ends with it. */
+  get draining(): AbortSignal {
+    return this.#draining.signal;
   }
 
   /** Answers one request; it fails for nobody. */
@@ -114,7 +115,7 @@ export class HttpService implements AsyncDisposable {
 
   /** Takes nothing new, and waits for what goes on: answers and runs. The caller decides how long. */
   async drain(): Promise<void> {
-    this.#isDraining = true;
+    this.#draining.abort();
     await this.#tenants.settled();
     const all = (kind: "mcp" | "rest") =>
       Promise.allSettled([...this.#answering].flatMap(([answer, of]) => (of === kind ? [answer] : [])));
@@ -126,7 +127,7 @@ export class HttpService implements AsyncDisposable {
 
   /** Stops what still runs, which ends every answer that waits for it. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDraining = true;
+    this.#draining.abort();
     await this.#tenants[Symbol.asyncDispose]();
   }
 
@@ -137,7 +138,7 @@ export class HttpService implements AsyncDisposable {
     try {
       const [pathname = "", search = ""] = splitTarget(request.url ?? "");
       this.#checkNames(request);
-      if (this.#isDraining) throw new HttpError("draining", "the service is shutting down", { headers: closing });
+      if (this.draining.aborted) throw new HttpError("draining", "the service is shutting down", { headers: closing });
       // this one is not among them yet
       if (this.#answering.size >= this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
       shown = await this.#dispatch(request, response, { pathname, search, gone }, (path) => {
@@ -172,12 +173,12 @@ export class HttpService implements AsyncDisposable {
     }
     const { route, params } = match.value;
     found(route.path);
-    const answer = async (tenant: Tenant | undefined) => {
-      const call = await callOf(route, { params, search, request, gone, tenant, service: this });
+    const answer = async (caller: Caller | undefined) => {
+      const call = await callOf(route, { params, search, request, gone, caller, service: this });
       await write(await route.handle(call), request, response, gone);
     };
     if (this.#isOpenTo(request, route)) await answer(undefined);
-    else await this.#asCaller(request, route.scope === "none" ? "read" : route.scope, ({ tenant }) => answer(tenant));
+    else await this.#asCaller(request, route.scope === "none" ? "read" : route.scope, answer);
     return route.path;
   }
 
@@ -230,7 +231,7 @@ export class HttpService implements AsyncDisposable {
   }
 
   #takePlace(): ReleasePlace {
-    if (this.#isDraining) throw new CodecellError("session_closed", "the service is shutting down");
+    if (this.draining.aborted) throw new CodecellError("session_closed", "the service is shutting down");
     if (this.#runs >= this.limits.runs) {
       this.metrics.refused();
       throw new CodecellError("run_limit", "the service has as many runs as it may", { hint: "try again" });

@@ -1,0 +1,45 @@
+import type { ServerResponse } from "node:http";
+import type { AuditPage } from "../../audit/page.ts";
+import type { AuditEntry, AuditFilter } from "../../audit/read.ts";
+import type { AuditReader } from "./audit-reader.ts";
+import type { Reply } from "./route.ts";
+import type { HttpService } from "./service.ts";
+import { EventStream } from "./sse.ts";
+
+/** A page of the audit and then what is written behind it, as it is written; each event once. */
+export function streamAudit(
+  audit: AuditReader,
+  page: AuditPage,
+  { filter, view, service }: { filter: AuditFilter; view: (entry: AuditEntry) => object; service: HttpService },
+): Reply {
+  const send = async (response: ServerResponse, signal: AbortSignal) => {
+    using stream = new EventStream(response, service.limits);
+    using over = either(signal, service.draining);
+    const sent = new Map<string, number>();
+    const tell = async (entry: AuditEntry) => {
+      if (entry.seq <= (sent.get(entry.chain) ?? 0)) return;
+      sent.set(entry.chain, entry.seq);
+      await stream.send("audit", view(entry));
+    };
+    for (const entry of page.entries) await tell(entry);
+    for await (const entry of audit.follow(page.places, filter, over.signal)) await tell(entry);
+    response.end();
+  };
+  return { send };
+}
+
+/** Aborted with the first of two; it leaves nothing behind on the one that lives as long as the service. */
+function either(one: AbortSignal, other: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  const first = new AbortController();
+  const abort = () => first.abort();
+  for (const signal of [one, other]) {
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  }
+  return {
+    signal: first.signal,
+    [Symbol.dispose]() {
+      for (const signal of [one, other]) signal.removeEventListener("abort", abort);
+    },
+  };
+}

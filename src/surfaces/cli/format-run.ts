@@ -1,4 +1,5 @@
 import type { RunResult } from "../../sessions/run.ts";
+import { egressJson } from "../egress-json.ts";
 import { runExitCode } from "./exit-codes.ts";
 import { formatBytes } from "./format-bytes.ts";
 import type { RunStatus } from "./session-types.ts";
@@ -20,7 +21,7 @@ export function runJson(result: RunResult): object {
     notes: result.notes,
     artifacts: result.artifacts.map(({ name, size, mimeType, sha256 }) => ({ name, size, mime: mimeType, sha256 })),
     left_out: result.leftOut,
-    ...(result.egress ? { egress: egressObject(result.egress) } : {}),
+    ...(result.egress ? { egress: egressJson(result.egress) } : {}),
     duration_ms: Math.round(result.durationMs),
     runner: result.runner,
     receipt: {
@@ -65,14 +66,4 @@ export function resultRemarks(
     remarks.push(`output was cut: the program printed ${sizes}; proc.output in the policy is the limit`);
   }
   return remarks;
-}
-
-function egressObject({ allowed, denied, more }: NonNullable<RunResult["egress"]>) {
-  return {
-    allowed: allowed.map(({ sentBytes, receivedBytes, ...rest }) => {
-      return { ...rest, sent_bytes: sentBytes, received_bytes: receivedBytes };
-    }),
-    denied,
-    more,
-  };
 }

@@ -11,6 +11,7 @@ import { downloadRoute } from "./routes/download.ts";
 import { forkSessionRoute } from "./routes/fork-session.ts";
 import { getFileRoute } from "./routes/get-file.ts";
 import { getPolicyRoute } from "./routes/get-policy.ts";
+import { getReceiptRoute } from "./routes/get-receipt.ts";
 import { getRunRoute } from "./routes/get-run.ts";
 import { getSessionRoute } from "./routes/get-session.ts";
 import { getVariableRoute } from "./routes/get-variable.ts";
@@ -19,13 +20,17 @@ import { listArtifactsRoute } from "./routes/list-artifacts.ts";
 import { listAuditRoute } from "./routes/list-audit.ts";
 import { listCheckpointsRoute } from "./routes/list-checkpoints.ts";
 import { listFilesRoute } from "./routes/list-files.ts";
+import { listHistoryRoute } from "./routes/list-history.ts";
 import { listRunsRoute } from "./routes/list-runs.ts";
 import { listSessionsRoute } from "./routes/list-sessions.ts";
 import { listVariablesRoute } from "./routes/list-variables.ts";
 import { metricsRoute } from "./routes/metrics.ts";
 import { openApiRoute } from "./routes/openapi.ts";
 import { putFileRoute } from "./routes/put-file.ts";
+import { resetSessionRoute } from "./routes/reset-session.ts";
+import { restoreSessionRoute } from "./routes/restore-session.ts";
 import { rollbackRoute } from "./routes/rollback.ts";
+import { saveSessionRoute } from "./routes/save-session.ts";
 import { setVariableRoute } from "./routes/set-variable.ts";
 import { startRunRoute } from "./routes/start-run.ts";
 import { verifyAuditRoute } from "./routes/verify-audit.ts";
@@ -40,11 +45,16 @@ export const routes: readonly Route[] = [
   forkSessionRoute,
   getPolicyRoute,
   changePolicyRoute,
+  resetSessionRoute,
+  saveSessionRoute,
+  restoreSessionRoute,
+  listHistoryRoute,
   startRunRoute,
   listRunsRoute,
   getRunRoute,
   watchRunRoute,
   cancelRunRoute,
+  getReceiptRoute,
   listVariablesRoute,
   getVariableRoute,
   setVariableRoute,

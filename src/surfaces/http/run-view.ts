@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { RunResult } from "../../sessions/run.ts";
 import type { StillRunning } from "../../sessions/run-registry.ts";
+import { egressJson } from "../egress-json.ts";
 import type { Sandbox } from "../mcp/sandbox.ts";
 
 /** Displays that an answer carries; the rest is there by its size, and in the events. */
@@ -21,6 +22,7 @@ export const runSchema = z.object({
     .enum(["ok", "error", "timeout", "interrupted", "out_of_memory", "output_limit", "crashed", "cancelled", "running"])
     .describe("a program that fails is an answer, not an error"),
   state: z.enum(["kept", "recovered", "lost"]).nullable().describe("what is left of the variables; null while running"),
+  exit_code: z.number().nullable().describe("of the program, where it has one"),
   result: z.string().nullable().describe("repr of the last expression"),
   stdout: z.string().describe("while running: its last part"),
   stderr: z.string(),
@@ -38,6 +40,14 @@ export const runSchema = z.object({
   ),
   artifacts: z.array(artifactSchema).describe("files that the run made or changed"),
   left_out: z.array(z.object({ name: z.string(), reason: z.string(), message: z.string() })),
+  egress: z
+    .object({
+      allowed: z.array(z.looseObject({ host: z.string(), port: z.number() })),
+      denied: z.array(z.looseObject({ host: z.string(), port: z.number(), reason: z.string() })),
+      more: z.number().describe("hosts that are not listed because there were too many"),
+    })
+    .nullable()
+    .describe("hosts that it reached or was refused; null without a network"),
   notes: z.array(z.string()),
   duration_ms: z.number(),
   next_offset: z.number().describe("where the events go on"),
@@ -51,6 +61,7 @@ export function endedView(result: RunResult, runId: string, sessionId: string, s
   let room = maxDisplayBytes;
   return {
     ...{ run_id: runId, session_id: sessionId, status: result.status, state: result.state },
+    exit_code: result.exitCode ?? null,
     result: result.result ?? null,
     ...{ stdout: result.stdout, stderr: result.stderr, error: result.error ?? null, truncated: result.truncated },
     stdout_bytes: result.stdoutBytes,
@@ -65,6 +76,7 @@ export function endedView(result: RunResult, runId: string, sessionId: string, s
       download_url: sandbox.downloadUrl?.(sessionId, { name, sha256 }) ?? "",
     })),
     left_out: result.leftOut.map(({ name, reason, message }) => ({ name, reason, message })),
+    egress: result.egress ? egressJson(result.egress) : null,
     notes: [...result.notes],
     duration_ms: Math.round(result.durationMs),
     next_offset: sandbox.runs.status(runId).nextOffset,
@@ -78,7 +90,8 @@ export function runningView(running: StillRunning, sessionId: string, runner: st
   const section = (name: "stdout" | "stderr") =>
     running.outputSoFar.sections.find((one) => one.name === name)?.text.replace(`[${name}]\n`, "") ?? "";
   return {
-    ...{ run_id: running.runId, session_id: sessionId, status: "running", state: null, result: null },
+    ...{ run_id: running.runId, session_id: sessionId, status: "running", state: null, exit_code: null },
+    ...{ result: null, egress: null },
     ...{ stdout: section("stdout"), stderr: section("stderr"), error: null, truncated: running.outputSoFar.isCut },
     ...{ stdout_bytes: 0, stderr_bytes: 0, displays: [], artifacts: [], left_out: [], notes: [] },
     ...{ duration_ms: Math.round(running.elapsedMs), next_offset: running.nextOffset, runner, policy_hash: null },

@@ -1,4 +1,10 @@
 import { lstat } from "node:fs/promises";
+import {
+  type ChangedFile,
+  type DescribedArtifacts,
+  type DescribeOptions,
+  describeArtifacts,
+} from "../artifacts/artifacts.ts";
 import { type DecodedHostFile, decodeHostFile } from "../artifacts/decode-host-file.ts";
 import { readHostFile } from "../artifacts/host-file.ts";
 import type { HostFileForm } from "../artifacts/host-file-form.ts";
@@ -264,6 +270,11 @@ export class ManagedSession implements SavedSession {
 
   async listFiles(options: ListOptions = {}): Promise<FileList> {
     return (await this.files()).list(options);
+  }
+
+  /** Types and digests of files. They are read for that and nothing of them leaves: it is not written down. */
+  async describe(listed: readonly ChangedFile[], options: DescribeOptions = {}): Promise<DescribedArtifacts> {
+    return describeArtifacts(filesOf(await this.#session()), listed, { maxCount: listed.length }, options);
   }
 
   async checkpoint(name: string): Promise<Checkpoint> {

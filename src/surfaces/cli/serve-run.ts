@@ -12,6 +12,7 @@ import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
 import { openLinkKey } from "../http/link-key.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { openApiDocument } from "../http/openapi.ts";
+import { publishService } from "../http/published-service.ts";
 import { routes } from "../http/routes.ts";
 import { HttpService } from "../http/service.ts";
 import { parseArguments } from "./arguments.ts";
@@ -98,6 +99,7 @@ async function start(flags: ServeFlags, { terminal, runners }: CommandContext, {
     ...{ manager, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
     mcp: { version: codecellVersion(), tools: parseToolset(flags.tools), effects, hasModel },
     projectDir: projectDirectory(terminal),
+    stateDir,
     auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,
     hostNames: [...(isWildcard(host) ? [] : [host]), ...publicName, ...(flags["allow-host"] ?? [])],
     openMetrics: flags["open-metrics"] === true,
@@ -105,6 +107,10 @@ async function start(flags: ServeFlags, { terminal, runners }: CommandContext, {
   cleanup.defer(() => service[Symbol.asyncDispose]());
   const listener = await listen(service, { host, port });
   cleanup.defer(() => listener.end());
+  const url = service.links.baseUrl;
+  const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
+  const published = await publishService({ stateDir, runtimeDir, url });
+  cleanup.defer(() => published[Symbol.asyncDispose]());
   return { service, listener };
 }
 

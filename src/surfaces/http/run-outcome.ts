@@ -35,7 +35,7 @@ export async function runOutcome(
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },
 ): Promise<Reply> {
   const outcome = await sandbox.runs.wait(runId, { timeoutMs: waitMs, signal });
-  if (outcome.status !== "running") return { json: endedView(outcome, runId, sessionId, sandbox) };
+  if (outcome.status !== "running") return { json: await endedView(outcome, runId, sessionId, sandbox) };
   const headers = { location: `/v1/sessions/${sessionId}/runs/${runId}` };
   return { status: 202, json: runningView(outcome, sessionId, runner), headers };
 }

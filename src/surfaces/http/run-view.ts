@@ -12,7 +12,10 @@ export const artifactSchema = z.object({
   size: z.number(),
   mime_type: z.string(),
   sha256: z.string(),
-  download_url: z.string().describe("expires; holds for this content only"),
+  download_url: z
+    .string()
+    .optional()
+    .describe("expires; holds for this content only; absent when the session has ended meanwhile"),
 });
 
 export const runSchema = z.object({
@@ -22,11 +25,11 @@ export const runSchema = z.object({
     .enum(["ok", "error", "timeout", "interrupted", "out_of_memory", "output_limit", "crashed", "cancelled", "running"])
     .describe("a program that fails is an answer, not an error"),
   state: z.enum(["kept", "recovered", "lost"]).nullable().describe("what is left of the variables; null while running"),
-  exit_code: z.number().nullable().describe("of the program, where it has one"),
   result: z.string().nullable().describe("repr of the last expression"),
   stdout: z.string().describe("while running: its last part"),
   stderr: z.string(),
   error: z.object({ name: z.string(), message: z.string(), traceback: z.string() }).nullable(),
+  exit_code: z.number().nullable().describe("of the program, where it has one"),
   truncated: z.boolean(),
   stdout_bytes: z.number(),
   stderr_bytes: z.number(),
@@ -57,13 +60,19 @@ export const runSchema = z.object({
 export type RunView = z.output<typeof runSchema>;
 
 /** An ended run, with its whole output as far as the policy keeps it. */
-export function endedView(result: RunResult, runId: string, sessionId: string, sandbox: Sandbox): RunView {
+export async function endedView(
+  result: RunResult,
+  runId: string,
+  sessionId: string,
+  sandbox: Sandbox,
+): Promise<RunView> {
+  const downloadUrl = result.artifacts.length === 0 ? undefined : await sandbox.linksOf(sessionId);
   let room = maxDisplayBytes;
   return {
     ...{ run_id: runId, session_id: sessionId, status: result.status, state: result.state },
-    exit_code: result.exitCode ?? null,
     result: result.result ?? null,
-    ...{ stdout: result.stdout, stderr: result.stderr, error: result.error ?? null, truncated: result.truncated },
+    ...{ stdout: result.stdout, stderr: result.stderr, error: result.error ?? null },
+    ...{ exit_code: result.exitCode ?? null, truncated: result.truncated },
     stdout_bytes: result.stdoutBytes,
     stderr_bytes: result.stderrBytes,
     displays: result.displays.map(({ display, mime, data }) => {
@@ -73,7 +82,7 @@ export function endedView(result: RunResult, runId: string, sessionId: string, s
     }),
     artifacts: result.artifacts.map(({ name, size, mimeType, sha256 }) => ({
       ...{ name, size, mime_type: mimeType, sha256 },
-      download_url: sandbox.downloadUrl?.(sessionId, { name, sha256 }) ?? "",
+      ...(downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {}),
     })),
     left_out: result.leftOut.map(({ name, reason, message }) => ({ name, reason, message })),
     egress: result.egress ? egressJson(result.egress) : null,

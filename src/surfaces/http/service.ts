@@ -27,6 +27,8 @@ export interface ServiceOptions {
   readonly manager: SessionManager;
   readonly tokens: TokenStore;
   readonly linkKey: Uint8Array;
+  /** where sessions of other processes have their files, which links of those processes name; absent: nowhere */
+  readonly stateDir?: string | undefined;
   /** where the audit of these sessions lies; absent: none is written */
   readonly auditDir?: string | undefined;
   readonly mcp: McpServerOptions;
@@ -50,6 +52,7 @@ export class HttpService implements AsyncDisposable {
   readonly manager: SessionManager;
   readonly limits: HttpLimits;
   readonly links: Links;
+  readonly stateDir: string | undefined;
   readonly audit: AuditReader | undefined;
   readonly metrics = new Metrics();
   readonly digests = new HashCache();
@@ -73,6 +76,7 @@ export class HttpService implements AsyncDisposable {
     this.limits = { ...defaultLimits, ...options.limits };
     this.links = new Links(options.linkKey, { baseUrl: options.publicUrl ?? "", now });
     const { auditDir, linkKey } = options;
+    this.stateDir = options.stateDir;
     this.audit = auditDir === undefined ? undefined : new AuditReader(auditDir, linkKey);
     this.#tokens = options.tokens;
     this.#logger = logger;
@@ -81,7 +85,7 @@ export class HttpService implements AsyncDisposable {
     this.#tenants = new Tenants({
       ...{ manager, mcp, logger, projectDir, maxRuns: this.limits.runsPerToken },
       takePlace: () => this.#takePlace(),
-      downloadUrlFor: (namespace) => (session, artifact) => this.links.url(namespace, { session, ...artifact }).url,
+      fileLinks: this.links,
     });
   }
 

@@ -5,9 +5,10 @@ import type { SessionManager } from "../../sessions/manager.ts";
 import type { ReleasePlace } from "../../sessions/run-registry.ts";
 import { TenantSessions } from "../../sessions/tenant-sessions.ts";
 import { McpHttpHandler } from "../mcp/http-handler.ts";
-import type { DownloadUrl, Sandbox } from "../mcp/sandbox.ts";
+import type { Sandbox } from "../mcp/sandbox.ts";
 import { SandboxDoor } from "../mcp/sandbox-door.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
+import type { Links } from "./links.ts";
 
 export interface TenantParts {
   readonly namespace: string;
@@ -16,7 +17,7 @@ export interface TenantParts {
   readonly mcp: McpServerOptions;
   readonly logger: Logger;
   readonly projectDir: string;
-  readonly downloadUrl: DownloadUrl;
+  readonly fileLinks: Links;
   readonly maxRuns: number;
   /** a place among the runs of the whole service */
   readonly takePlace: () => ReleasePlace;
@@ -40,9 +41,14 @@ export class Tenant implements AsyncDisposable {
     this.#parts = parts;
     this.namespace = parts.namespace;
     this.sessions = new TenantSessions(parts.manager, parts.namespace, parts.quota);
-    const { projectDir, downloadUrl } = parts;
+    const { projectDir, fileLinks, namespace } = parts;
     const runs = { ...keptRuns, takePlace: () => this.#takePlace() };
-    this.#door = new SandboxDoor({ open: async () => this.sessions, projectDir, downloadUrl, runs });
+    const open = async () => this.sessions;
+    const links =
+      async ({ id }: { readonly id: string }) =>
+      (artifact: { name: string; sha256: string }) =>
+        fileLinks.url(namespace, { session: id, ...artifact }).url;
+    this.#door = new SandboxDoor({ open, projectDir, links, runs });
   }
 
   /** The same that the tools of MCP work with: a run started there can be watched here. */

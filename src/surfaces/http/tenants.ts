@@ -4,9 +4,7 @@ import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
 import type { TokenRecord } from "./token-store.ts";
 
-export type TenantDefaults = Omit<TenantParts, "namespace" | "quota" | "downloadUrl"> & {
-  readonly downloadUrlFor: (namespace: string) => TenantParts["downloadUrl"];
-};
+export type TenantDefaults = Omit<TenantParts, "namespace" | "quota">;
 
 /** Tenants by namespace, from their first request until their token is removed. */
 export class Tenants implements AsyncDisposable {
@@ -29,8 +27,7 @@ export class Tenants implements AsyncDisposable {
   of({ namespace, sessions: quota }: TokenRecord): Tenant {
     const known = this.#tenants.get(namespace);
     if (known) return known;
-    const { downloadUrlFor, ...rest } = this.#defaults;
-    const tenant = new Tenant({ ...rest, namespace, quota, downloadUrl: downloadUrlFor(namespace) });
+    const tenant = new Tenant({ ...this.#defaults, namespace, quota });
     this.#tenants.set(namespace, tenant);
     return tenant;
   }

@@ -84,6 +84,7 @@ export class HttpService implements AsyncDisposable {
     this.#checkNames = nameCheck(options.hostNames ?? []);
     this.#tenants = new Tenants({
       ...{ manager, mcp, logger, projectDir, maxRuns: this.limits.runsPerToken },
+      maxSessions: this.limits.sessionsPerToken,
       takePlace: () => this.#takePlace(),
       fileLinks: this.links,
     });

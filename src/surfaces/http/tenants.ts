@@ -4,7 +4,10 @@ import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
 import type { TokenRecord } from "./token-store.ts";
 
-export type TenantDefaults = Omit<TenantParts, "namespace" | "quota">;
+export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
+  /** sessions of a tenant, whatever its token says */
+  readonly maxSessions: number;
+};
 
 /** Tenants by namespace, from their first request until their token is removed. */
 export class Tenants implements AsyncDisposable {
@@ -27,7 +30,8 @@ export class Tenants implements AsyncDisposable {
   of({ namespace, sessions: quota }: TokenRecord): Tenant {
     const known = this.#tenants.get(namespace);
     if (known) return known;
-    const tenant = new Tenant({ ...this.#defaults, namespace, quota });
+    const { maxSessions, ...rest } = this.#defaults;
+    const tenant = new Tenant({ ...rest, namespace, quota: Math.min(quota, maxSessions) });
     this.#tenants.set(namespace, tenant);
     return tenant;
   }

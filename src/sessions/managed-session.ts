@@ -177,7 +177,8 @@ export class ManagedSession implements SavedSession {
       });
     }
     const started = this.#start(code, runOptions);
-    this.#queue = Promise.allSettled([this.#queue, started.then((run) => run.result)]);
+    // Without their values: each would hold the results of all runs before it.
+    this.#queue = Promise.allSettled([this.#queue, started.then((run) => run.result)]).then(() => {});
     return started;
   }
 
@@ -397,7 +398,12 @@ export class ManagedSession implements SavedSession {
       this.#queued--;
       return start();
     });
-    this.#queue = started.then((run) => run.result).catch(() => {});
+    this.#queue = started
+      .then((run) => run.result)
+      .then(
+        () => {},
+        () => {},
+      );
     return started;
   }
 

@@ -34,8 +34,8 @@ export class ServiceDirectory implements AsyncDisposable {
   ): Promise<RunningService> {
     const argv = ["serve", "--port", "0", "--json", ...this.place, ...args];
     const env = { CODECELL_TOKEN: "", CODECELL_POLICY: "", XDG_RUNTIME_DIR: "", ...options.env };
-    const node = { NODE_OPTIONS: [process.env.NODE_OPTIONS ?? "", ...(options.nodeArgs ?? [])].join(" ") };
-    const server = new CodecellProcess(launcher, argv, { cwd: this.path, env: { ...env, ...node } });
+    const [file, ...rest] = [...(options.nodeArgs ?? []), launcher, ...argv] as [string, ...string[]];
+    const server = new CodecellProcess(file, rest, { cwd: this.path, env });
     this.#servers.push(server);
     const facts = await new Promise<ServiceFacts>((resolve, reject) => {
       server.child.stdout?.once("data", (bytes) => resolve(JSON.parse(String(bytes))));

@@ -13,7 +13,8 @@ export interface Listener {
 }
 
 const maxHeaders = 100;
-const keepAliveMs = 5_000;
+/** Longer than proxies keep an idle connection: the one that closes first must not be the one that is not asked. */
+const keepAliveMs = 65_000;
 
 /** Listens for a service, with limits on what a connection may take before anybody knows who it is. */
 export async function listen(service: HttpService, { host, port }: { host: string; port: number }): Promise<Listener> {

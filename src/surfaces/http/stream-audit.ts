@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { AuditPage } from "../../audit/page.ts";
 import type { AuditEntry, AuditFilter } from "../../audit/read.ts";
+import { firstSignal } from "../../lib/first-signal.ts";
 import type { AuditReader } from "./audit-reader.ts";
 import type { Reply } from "./route.ts";
 import type { HttpService } from "./service.ts";
@@ -14,7 +15,7 @@ export function streamAudit(
 ): Reply {
   const send = async (response: ServerResponse, signal: AbortSignal) => {
     using stream = new EventStream(response, service.limits);
-    using over = either(signal, service.draining);
+    using over = firstSignal(signal, service.draining);
     const sent = new Map<string, number>();
     const tell = async (entry: AuditEntry) => {
       if (entry.seq <= (sent.get(entry.chain) ?? 0)) return;
@@ -26,20 +27,4 @@ export function streamAudit(
     response.end();
   };
   return { send };
-}
-
-/** Aborted with the first of two; it leaves nothing behind on the one that lives as long as the service. */
-function either(one: AbortSignal, other: AbortSignal): Disposable & { readonly signal: AbortSignal } {
-  const first = new AbortController();
-  const abort = () => first.abort();
-  for (const signal of [one, other]) {
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  }
-  return {
-    signal: first.signal,
-    [Symbol.dispose]() {
-      for (const signal of [one, other]) signal.removeEventListener("abort", abort);
-    },
-  };
 }

@@ -82,6 +82,15 @@ async function start(
   const host = flags.host ?? "127.0.0.1";
   const port = parsePort(flags.port ?? defaultPort);
   const publicUrl = flags["public-url"] === undefined ? undefined : parsePublicUrl(flags["public-url"]);
+  if (flags["open-metrics"] && publicUrl !== undefined) {
+    throw new CodecellError(
+      "usage",
+      "--open-metrics would open them to everybody: a proxy asks from this machine too",
+      {
+        hint: "make a token for them: `codecell token create --name prometheus --scopes metrics`",
+      },
+    );
+  }
   const effective = await effectivePolicy(flags, terminal);
   const { policy } = effective;
   assertPrivate(policy, tokens.store.isShared);

@@ -38,6 +38,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
 
 /** What HTTP itself has to refuse, besides the errors of codecell. */
 export type HttpErrorCode =
+  | "bad_request"
   | "unauthorized"
   | "forbidden"
   | "not_found"
@@ -49,6 +50,7 @@ export type HttpErrorCode =
   | "draining";
 
 const httpStatuses: Readonly<Record<HttpErrorCode, number>> = {
+  bad_request: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,

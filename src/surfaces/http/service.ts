@@ -46,6 +46,7 @@ export interface ServiceOptions {
 
 const mcpPath = "/mcp";
 const mcpFlushMs = 1_000;
+const sweepEveryMs = 2_000;
 
 /** Answers requests, whatever listens for them. It owns its tenants; sessions belong to the manager it was given. */
 export class HttpService implements AsyncDisposable {
@@ -66,6 +67,8 @@ export class HttpService implements AsyncDisposable {
   readonly #checkNames: (request: IncomingMessage) => void;
   readonly #answering = new Map<Promise<void>, "mcp" | "rest">();
   readonly #draining = new AbortController();
+  readonly #sweeping: NodeJS.Timeout;
+  #admissions = 0;
   #runs = 0;
 
   constructor(options: ServiceOptions) {
@@ -84,13 +87,23 @@ export class HttpService implements AsyncDisposable {
     this.#checkNames = nameCheck(options.hostNames ?? []);
     this.#tenants = new Tenants({
       ...{ manager, mcp, logger, projectDir, maxRuns: this.limits.runsPerToken },
-      maxSessions: this.limits.sessionsPerToken,
+      ...{ maxSessions: this.limits.sessionsPerToken, maxBodyBytes: this.limits.jsonBytes },
       takePlace: () => this.#takePlace(),
       fileLinks: this.links,
     });
+    this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref();
   }
 
   /** Aborted when nothing new is taken any more: what would go on for ever ends with it. */
+  /** A token that was removed or is over loses what runs for it, also while nobody asks for anything. */
+  async #sweep(): Promise<void> {
+    try {
+      this.#tenants.keepOnly(await this.#tokens.all(), this.now());
+    } catch (error) {
+      this.#logger.warn("the tokens cannot be read", { error: messageOf(error) });
+    }
+  }
+
   get draining(): AbortSignal {
     return this.#draining.signal;
   }
@@ -133,6 +146,7 @@ export class HttpService implements AsyncDisposable {
   /** Stops what still runs, which ends every answer that waits for it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#draining.abort();
+    clearInterval(this.#sweeping);
     await this.#tenants[Symbol.asyncDispose]();
   }
 
@@ -144,8 +158,6 @@ export class HttpService implements AsyncDisposable {
       const [pathname = "", search = ""] = splitTarget(request.url ?? "");
       this.#checkNames(request);
       if (this.draining.aborted) throw new HttpError("draining", "the service is shutting down", { headers: closing });
-      // this one is not among them yet
-      if (this.#answering.size >= this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
       shown = await this.#dispatch(request, response, { pathname, search, gone }, (path) => {
         shown = path;
       });
@@ -182,7 +194,7 @@ export class HttpService implements AsyncDisposable {
       const call = await callOf(route, { params, search, request, gone, caller, service: this });
       await write(await route.handle(call), request, response, gone);
     };
-    if (this.#isOpenTo(request, route)) await answer(undefined);
+    if (this.#isOpenTo(request, route)) await this.#admitted(() => answer(undefined));
     else await this.#asCaller(request, route.scope === "none" ? "read" : route.scope, answer);
     return route.path;
   }
@@ -204,15 +216,29 @@ export class HttpService implements AsyncDisposable {
     }
     tenant.requests++;
     try {
-      await work(caller);
+      await this.#admitted(() => work(caller));
     } finally {
       tenant.requests--;
     }
   }
 
+  /**
+   * Takes a place among the requests. Whoever showed no token takes none: strangers who send half a request each would
+   * keep everybody else out; connections are what limits them.
+   */
+  async #admitted(work: () => Promise<void>): Promise<void> {
+    if (this.#admissions >= this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
+    this.#admissions++;
+    try {
+      await work();
+    } finally {
+      this.#admissions--;
+    }
+  }
+
   async #caller(request: IncomingMessage): Promise<Caller> {
     const token = await this.#tokens.find(request.headers.authorization, this.now());
-    this.#tenants.keepOnly(this.#tokens.current);
+    this.#tenants.keepOnly(this.#tokens.current, this.now());
     if (token) return { token, tenant: this.#tenants.of(token) };
     throw new HttpError("unauthorized", "a valid token is needed", {
       hint: "send it as `Authorization: Bearer TOKEN`",
@@ -258,8 +284,10 @@ function methodOf({ method = "" }: IncomingMessage): string {
   return methods.has(method) ? method : "other";
 }
 
-function isLocal(request: IncomingMessage): boolean {
-  return /^(?:127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? "");
+/** From this machine, and not from a proxy on it that passes on what somebody else asked. */
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  const isPassedOn = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => headers[name] !== undefined);
+  return !isPassedOn && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? "");
 }
 
 function splitTarget(target: string): [string, string] {

@@ -6,16 +6,24 @@ import type { AuditReader } from "./audit-reader.ts";
 import type { Reply } from "./route.ts";
 import type { HttpService } from "./service.ts";
 import { EventStream } from "./sse.ts";
+import type { Tenant } from "./tenant.ts";
+
+export interface StreamAuditOptions {
+  readonly filter: AuditFilter;
+  readonly view: (entry: AuditEntry) => object;
+  readonly service: HttpService;
+  readonly tenant: Tenant;
+}
 
 /** A page of the audit and then what is written behind it, as it is written; each event once. */
 export function streamAudit(
   audit: AuditReader,
   page: AuditPage,
-  { filter, view, service }: { filter: AuditFilter; view: (entry: AuditEntry) => object; service: HttpService },
+  { filter, view, service, tenant }: StreamAuditOptions,
 ): Reply {
   const send = async (response: ServerResponse, signal: AbortSignal) => {
     using stream = new EventStream(response, service.limits);
-    using over = firstSignal(signal, service.draining);
+    using over = firstSignal(signal, service.draining, tenant.ended);
     const sent = new Map<string, number>();
     const tell = async (entry: AuditEntry) => {
       if (entry.seq <= (sent.get(entry.chain) ?? 0)) return;

@@ -19,6 +19,7 @@ export interface TenantParts {
   readonly projectDir: string;
   readonly fileLinks: Links;
   readonly maxRuns: number;
+  readonly maxBodyBytes: number;
   /** a place among the runs of the whole service */
   readonly takePlace: () => ReleasePlace;
 }
@@ -33,6 +34,7 @@ export class Tenant implements AsyncDisposable {
   /** requests that are being answered */
   requests = 0;
   readonly #parts: TenantParts;
+  readonly #ended = new AbortController();
   readonly #door: SandboxDoor;
   #mcp: McpHttpHandler | undefined;
   #runs = 0;
@@ -59,8 +61,14 @@ export class Tenant implements AsyncDisposable {
   }
 
   async serveMcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#mcp ??= new McpHttpHandler(this.#door, { ...this.#parts.mcp, logger: this.#parts.logger });
+    const { mcp, logger, maxBodyBytes } = this.#parts;
+    this.#mcp ??= new McpHttpHandler(this.#door, { ...mcp, logger, maxBodyBytes });
     await this.#mcp.handle(request, response);
+  }
+
+  /** Aborted when its token is gone: what it watches ends with it. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
   }
 
   /** Runs that go on. */
@@ -72,6 +80,7 @@ export class Tenant implements AsyncDisposable {
 
   /** Stops what runs. Sessions belong to the manager, which saves and ends them. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
     await this.#mcp?.[Symbol.asyncDispose]();
     await this.#door[Symbol.asyncDispose]();
   }

@@ -16,6 +16,7 @@ export class Tenants implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #tenants = new Map<string, Tenant>();
   #known: readonly TokenRecord[] = [];
+  #nextExpiryMs = Number.POSITIVE_INFINITY;
 
   constructor(defaults: TenantDefaults) {
     this.#defaults = defaults;
@@ -36,11 +37,13 @@ export class Tenants implements AsyncDisposable {
     return tenant;
   }
 
-  /** Whose token was removed loses what runs: a revoked token must not leave a program behind that goes on for days. */
-  keepOnly(tokens: readonly TokenRecord[]): void {
-    if (tokens === this.#known) return;
+  /** Whose token was removed, or is over, loses what runs: it must not leave a program behind that goes on for days. */
+  keepOnly(tokens: readonly TokenRecord[], nowMs: number): void {
+    if (tokens === this.#known && nowMs < this.#nextExpiryMs) return;
     this.#known = tokens;
-    const namespaces = new Set(tokens.map(({ namespace }) => namespace));
+    const valid = tokens.filter(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs > nowMs);
+    this.#nextExpiryMs = Math.min(...valid.map(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs));
+    const namespaces = new Set(valid.map(({ namespace }) => namespace));
     for (const [namespace, tenant] of this.#tenants) {
       if (namespaces.has(namespace)) continue;
       this.#tenants.delete(namespace);

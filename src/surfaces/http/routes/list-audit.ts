@@ -54,7 +54,7 @@ export const listAuditRoute = defineRoute({
     const from = query.after === undefined ? new Map() : audit.placesOf(query.after);
     const page = isLast ? await audit.last(query.limit, filter) : await audit.page(from, query.limit, filter);
     if (request.headers.accept?.includes("text/event-stream")) {
-      return streamAudit(audit, page, { filter, view: sight.view, service });
+      return streamAudit(audit, page, { filter, view: sight.view, service, tenant });
     }
     const entries = page.entries.map(sight.view);
     return { json: { entries, next: audit.cursor(page.places), more: !page.isEnd } };

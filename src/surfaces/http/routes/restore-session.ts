@@ -23,7 +23,7 @@ export const restoreSessionRoute = defineRoute({
   replies: { 200: { description: "what came back", schema: restoreSchema } },
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
-    await session.live();
+    await session.wake();
     const report = session.restored;
     if (!report) return { json: { from_run: null, variables: [], failed: [], skipped: [], problem: null } };
     const { snapshot, failed, problem } = report;

@@ -136,7 +136,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     server.child.kill("SIGHUP");
     await server.printed("codecell: the policy in force stays: ");
     expect(await reason()).toContain("evil.example is in net.deny");
-    const events = (await codecell(["audit", "tail", "--json", ...place().slice(0, 2)], { env: environment })).stdout;
+    const events = (await codecell(["audit", "tail", "--json", ...directory.state], { env: environment })).stdout;
     expect(events).toMatch(/"override\.applied".*"policy file"/);
   });
 

@@ -1,5 +1,6 @@
 import { lstat, unlink } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
+import { firstSignal } from "../lib/first-signal.ts";
 import { denyMatcher } from "../policy/deny.ts";
 import { printable } from "../policy/problem.ts";
 import { checkArtifactName } from "./artifact-name.ts";
@@ -124,8 +125,8 @@ class OpenWorkspace implements WorkspaceFiles {
   write(path: string, source: FileSource, options: WriteOptions) {
     return this.#track(async () => {
       this.#check(path);
-      const signals = options.signal ? [options.signal, this.#ended.signal] : [this.#ended.signal];
-      return writeFileBelow(this.#root, path, source, { ...options, signal: AbortSignal.any(signals) });
+      using first = firstSignal(options.signal, this.#ended.signal);
+      return await writeFileBelow(this.#root, path, source, { ...options, signal: first.signal });
     });
   }
 

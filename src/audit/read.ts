@@ -12,6 +12,8 @@ export interface AuditEntry {
 
 export interface AuditFilter {
   readonly session?: string | undefined;
+  /** only events of sessions whose ids begin so; what belongs to no session does not fit */
+  readonly sessionPrefix?: string | undefined;
   readonly run?: number | undefined;
   /** `run.ended`, or `run` for every kind that begins so */
   readonly types?: readonly string[] | undefined;
@@ -43,12 +45,17 @@ export async function* readAudit(dir: string, filter: AuditFilter = {}): AsyncGe
   }
 }
 
-/** The last entries that fit. Reads the newest files only, as far back as it has to. */
-export async function lastEntries(dir: string, count: number, filter: AuditFilter = {}): Promise<AuditEntry[]> {
+/** The last entries that fit. Reads the newest files only, as far back as it has to; of each chain at most `maxFiles`. */
+export async function lastEntries(
+  dir: string,
+  count: number,
+  filter: AuditFilter = {},
+  { maxFiles = Number.POSITIVE_INFINITY }: { readonly maxFiles?: number } = {},
+): Promise<AuditEntry[]> {
   const found: { readonly entry: AuditEntry; readonly key: string }[] = [];
   for (const chain of await listChains(dir)) {
     let ofChain: AuditEntry[] = [];
-    for (const number of (await listFiles(dir, chain)).reverse()) {
+    for (const number of (await listFiles(dir, chain)).reverse().slice(0, maxFiles)) {
       const inFile: AuditEntry[] = [];
       for await (const { entry } of entriesIn(dir, chain, number, filter)) {
         if (entry) inFile.push(entry);
@@ -97,8 +104,9 @@ function entryOf(chain: string, { seq, time, event }: ChainLine): AuditEntry {
 }
 
 function fits({ time, event }: AuditEntry, filter: AuditFilter): boolean {
-  const { session, run, types, outcomes, sinceMs, untilMs } = filter;
+  const { session, sessionPrefix, run, types, outcomes, sinceMs, untilMs } = filter;
   if (session !== undefined && event.session !== session) return false;
+  if (sessionPrefix !== undefined && !String(event.session ?? "").startsWith(sessionPrefix)) return false;
   if (run !== undefined && event.run !== run) return false;
   if (types !== undefined && !types.some((type) => event.type === type || event.type.startsWith(`${type}.`)))
     return false;

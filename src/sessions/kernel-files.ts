@@ -5,6 +5,7 @@ import type { FileStream, WorkspaceFiles } from "../artifacts/workspace-files.ts
 import { abortable, cancelled, type FileSource, once, tooLarge, type WriteOptions } from "../artifacts/write-file.ts";
 import type { CellFiles } from "../kernel/cell-files.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { firstSignal } from "../lib/first-signal.ts";
 import { KernelFile, pieceBytes } from "./kernel-file.ts";
 
 const defaultReadBytes = 64 * 2 ** 20;
@@ -49,10 +50,10 @@ class KernelFiles implements WorkspaceFiles {
     this.#assertOpen();
     checkArtifactName(path);
     if (source instanceof Uint8Array && source.length > options.maxBytes) throw tooLarge(path, options.maxBytes);
-    const signals = options.signal ? [options.signal, this.#ended.signal] : [this.#ended.signal];
+    using first = firstSignal(options.signal, this.#ended.signal);
     const upload = this.#files.newUpload();
     try {
-      const size = await this.#send(upload, path, source, { ...options, signal: AbortSignal.any(signals) });
+      const size = await this.#send(upload, path, source, { ...options, signal: first.signal });
       await this.#files.place(upload, path);
       return { size };
     } catch (error) {

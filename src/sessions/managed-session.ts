@@ -1,4 +1,10 @@
 import { lstat } from "node:fs/promises";
+import {
+  type ChangedFile,
+  type DescribedArtifacts,
+  type DescribeOptions,
+  describeArtifacts,
+} from "../artifacts/artifacts.ts";
 import { type DecodedHostFile, decodeHostFile } from "../artifacts/decode-host-file.ts";
 import { readHostFile } from "../artifacts/host-file.ts";
 import type { HostFileForm } from "../artifacts/host-file-form.ts";
@@ -171,7 +177,8 @@ export class ManagedSession implements SavedSession {
       });
     }
     const started = this.#start(code, runOptions);
-    this.#queue = Promise.allSettled([this.#queue, started.then((run) => run.result)]);
+    // Without their values: each would hold the results of all runs before it.
+    this.#queue = Promise.allSettled([this.#queue, started.then((run) => run.result)]).then(() => {});
     return started;
   }
 
@@ -218,7 +225,7 @@ export class ManagedSession implements SavedSession {
     const session = await this.#session();
     await this.#saves.changing();
     await session.reset();
-    this.#audit?.audit.record({ type: "session.reset", session: this.id });
+    this.#audit?.audit.record({ type: "session.reset", session: this.key });
     this.#saves.changed();
   }
 
@@ -226,12 +233,12 @@ export class ManagedSession implements SavedSession {
   async load(path: string, name: string, form: HostFileForm = "text", baseDir?: string): Promise<{ bytes: number }> {
     const maxBytes = form === "text" || form === "bytes" ? maxLoadBytes : maxParsedBytes;
     const file = await readHostFile(path, this.policy, { maxBytes, baseDir }).catch((error: unknown) => {
-      this.#audit?.fileDenied(this.id, path, error);
+      this.#audit?.fileDenied(this.key, path, error);
       throw error;
     });
     const { format, body }: DecodedHostFile = decodeHostFile(file.data, form);
     const session = await this.#session();
-    this.#audit?.fileLoaded(this.id, file.path, name, file.data);
+    this.#audit?.fileLoaded(this.key, file.path, name, file.data);
     await this.#audit?.settled();
     await this.#saves.changing();
     await session.setEncoded(name, format, body);
@@ -251,7 +258,7 @@ export class ManagedSession implements SavedSession {
     session.given(await files.stat(path));
     if (this.#audit && hashed) {
       const facts = { bytes: written.size, sha256: hashed.digest() };
-      this.#audit.audit.record({ type: "file.uploaded", session: this.id, path, ...facts });
+      this.#audit.audit.record({ type: "file.uploaded", session: this.key, path, ...facts });
       await this.#audit.settled();
     }
     return written;
@@ -259,16 +266,21 @@ export class ManagedSession implements SavedSession {
 
   async files(): Promise<WorkspaceFiles> {
     const files = filesOf(await this.#session());
-    return this.#audit ? auditedFiles(files, this.#audit.audit, this.id) : files;
+    return this.#audit ? auditedFiles(files, this.#audit.audit, this.key) : files;
   }
 
   async listFiles(options: ListOptions = {}): Promise<FileList> {
     return (await this.files()).list(options);
   }
 
+  /** Types and digests of files. They are read for that and nothing of them leaves: it is not written down. */
+  async describe(listed: readonly ChangedFile[], options: DescribeOptions = {}): Promise<DescribedArtifacts> {
+    return describeArtifacts(filesOf(await this.#session()), listed, { maxCount: listed.length }, options);
+  }
+
   async checkpoint(name: string): Promise<Checkpoint> {
     const checkpoint = await (await this.#session()).checkpoint(name);
-    this.#audit?.audit.record({ type: "session.checkpoint", session: this.id, name });
+    this.#audit?.audit.record({ type: "session.checkpoint", session: this.key, name });
     return checkpoint;
   }
 
@@ -276,7 +288,7 @@ export class ManagedSession implements SavedSession {
     const session = await this.#session();
     await this.#saves.changing();
     const checkpoint = await session.rollback(name);
-    this.#audit?.audit.record({ type: "session.rollback", session: this.id, name });
+    this.#audit?.audit.record({ type: "session.rollback", session: this.key, name });
     this.#saves.changed();
     return checkpoint;
   }
@@ -334,7 +346,7 @@ export class ManagedSession implements SavedSession {
     if (!report) return;
     this.#restored = report;
     this.#audit?.sessionRestored(
-      this.id,
+      this.key,
       report.snapshot.run,
       [...report.snapshot.skipped, ...report.failed],
       report.problem,
@@ -386,7 +398,12 @@ export class ManagedSession implements SavedSession {
       this.#queued--;
       return start();
     });
-    this.#queue = started.then((run) => run.result).catch(() => {});
+    this.#queue = started
+      .then((run) => run.result)
+      .then(
+        () => {},
+        () => {},
+      );
     return started;
   }
 

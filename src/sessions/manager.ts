@@ -364,7 +364,7 @@ export class SessionManager implements AsyncDisposable {
       this.#logger.warn("a session could not be saved", { id: session.key, error });
     } finally {
       await session.end(why);
-      this.codecell.audit?.sessionClosed(session.id, save, why);
+      this.codecell.audit?.sessionClosed(session.key, save, why);
       this.#users.set(workspace, (this.#users.get(workspace) ?? 1) - 1);
     }
     if (!save) await this.#remove(session.key, workspace);
@@ -374,7 +374,7 @@ export class SessionManager implements AsyncDisposable {
   /** A session that is not alive here. What another process has open is not ours to remove. */
   async #closeSaved(id: string, forget: boolean): Promise<void> {
     if (!(await this.#store.list()).includes(id)) {
-      throw new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`);
+      throw unknownSession(id);
     }
     if (!forget) return;
     const place = { runtimeDir: this.#runtimeDir, workspacesDir: this.#store.workspacesDir };
@@ -457,10 +457,9 @@ export class SessionManager implements AsyncDisposable {
   }
 }
 
+/** Without a hint: what a caller can do about it is another thing on every surface. */
 function unknownSession(id: string): CodecellError {
-  return new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`, {
-    hint: "list the sessions, or run without an id to start one",
-  });
+  return new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`);
 }
 
 interface PooledSession extends AsyncDisposable {

@@ -1,50 +1,29 @@
-import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventsOf, TestClient } from "../support/http-service.ts";
-import { availableRunners, CodecellProcess, codecell, launcher, living } from "./codecell-process.ts";
+import { availableRunners, codecell, living } from "./codecell-process.ts";
+import { ServiceDirectory } from "./running-service.ts";
 
 const hasProcess = (await availableRunners()).includes("process");
 
-let directory: string;
-let servers: CodecellProcess[];
+let directory: ServiceDirectory;
 beforeEach(async () => {
-  servers = [];
-  directory = await mkdtemp(join(tmpdir(), "codecell-serve-"));
-  await chmod(directory, 0o711); // as root, cells run under another uid and pass through
+  directory = await ServiceDirectory.make();
 });
-afterEach(async () => {
-  for (const { child, finished } of servers) {
-    child.kill("SIGKILL");
-    await finished;
-  }
-  await rm(directory, { recursive: true, force: true });
-});
+afterEach(() => directory[Symbol.asyncDispose]());
 
-const place = () => ["--state-dir", join(directory, "state"), "--runtime-dir", join(directory, "run")];
 const environment = { CODECELL_TOKEN: "", CODECELL_POLICY: "", XDG_RUNTIME_DIR: "" };
-
-/** Starts a service on a free port and waits until it says where. */
-async function serve(args: readonly string[] = [], env: Record<string, string> = {}) {
-  const argv = ["serve", "--port", "0", "--json", ...place(), ...args];
-  const server = new CodecellProcess(launcher, argv, { cwd: directory, env: { ...environment, ...env } });
-  servers.push(server);
-  const facts = await new Promise<{ url: string; token?: string; token_file?: string }>((resolve, reject) => {
-    server.child.stdout?.once("data", (bytes) => resolve(JSON.parse(String(bytes))));
-    void server.finished.then((end) => reject(new Error(JSON.stringify(end))));
-  });
-  return { server, facts, client: new TestClient(facts.url, facts.token) };
-}
+const serve: ServiceDirectory["serve"] = (args, options) => directory.serve(args, options);
 
 async function newToken(name: string, args: readonly string[] = []): Promise<string> {
-  const state = place().slice(0, 2);
-  const { stdout } = await codecell(["token", "create", "--name", name, ...state, ...args], { env: environment });
+  const argv = ["token", "create", "--name", name, ...directory.state, ...args];
+  const { stdout } = await codecell(argv, { env: environment });
   return stdout.trim();
 }
 
 async function policyFile(text: string): Promise<string[]> {
-  const path = join(directory, "sandbox.policy.yaml");
+  const path = join(directory.path, "sandbox.policy.yaml");
   await writeFile(path, text);
   return ["--policy", path];
 }
@@ -53,7 +32,7 @@ describe("codecell token", () => {
   test("makes, lists, renews and removes tokens, and shows each once", async () => {
     const first = await newToken("alice", ["--scopes", "run,metrics", "--sessions", "2", "--expires", "30d"]);
     expect(first).toMatch(/^cc_[\w-]{43}$/);
-    const token = (...argv: string[]) => codecell(["token", ...argv, ...place().slice(0, 2)], { env: environment });
+    const token = (...argv: string[]) => codecell(["token", ...argv, ...directory.state], { env: environment });
     const listed = await token("ls", "--json");
     expect(JSON.parse(listed.stdout).tokens).toMatchObject([
       { name: "alice", scopes: ["run", "metrics"], sessions: 2, namespace: expect.stringMatching(/^ns-/) },
@@ -75,15 +54,17 @@ describe("codecell serve", () => {
   });
 
   test("refuses an address that others reach while there is no token, and says how to do it well", async () => {
-    const refused = await codecell(["serve", "--host", "0.0.0.0", "--port", "0", ...place()], { env: environment });
+    const refused = await codecell(["serve", "--host", "0.0.0.0", "--port", "0", ...directory.place], {
+      env: environment,
+    });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/no token.*other machines[\s\S]*token create[\s\S]*TLS/);
   });
 
   test("refuses one writable directory for several tokens", async () => {
     await newToken("alice");
-    const policy = await policyFile(`fs:\n  workspace: ${directory}\n`);
-    const refused = await codecell(["serve", "--port", "0", ...place(), ...policy], { env: environment });
+    const policy = await policyFile(`fs:\n  workspace: ${directory.path}\n`);
+    const refused = await codecell(["serve", "--port", "0", ...directory.place, ...policy], { env: environment });
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("share one writable directory") });
   });
 });
@@ -101,7 +82,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
 
   test("takes one token of the environment", async () => {
     const token = "a-token-of-the-environment";
-    const { facts } = await serve(["--runner", "process"], { CODECELL_TOKEN: token });
+    const { facts } = await serve(["--runner", "process"], { env: { CODECELL_TOKEN: token } });
     expect(facts.token).toBeUndefined();
     expect((await new TestClient(facts.url, token).call("GET", "/metrics")).status).toBe(200);
     expect((await new TestClient(facts.url, "something-else-of-it").call("GET", "/metrics")).status).toBe(401);
@@ -155,7 +136,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     server.child.kill("SIGHUP");
     await server.printed("codecell: the policy in force stays: ");
     expect(await reason()).toContain("evil.example is in net.deny");
-    const events = (await codecell(["audit", "tail", "--json", ...place().slice(0, 2)], { env: environment })).stdout;
+    const events = (await codecell(["audit", "tail", "--json", ...directory.state], { env: environment })).stdout;
     expect(events).toMatch(/"override\.applied".*"policy file"/);
   });
 

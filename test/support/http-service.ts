@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { auditDirectory } from "../../src/audit/chain-files.ts";
 import type { EgressOptions } from "../../src/egress/egress-process.ts";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -8,6 +9,7 @@ import { parsePolicy } from "../../src/policy/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
 import { SessionManager } from "../../src/sessions/manager.ts";
+import { openAudit } from "../../src/sessions/open-audit.ts";
 import type { HttpLimits } from "../../src/surfaces/http/limits.ts";
 import { type Listener, listen } from "../../src/surfaces/http/listen.ts";
 import type { Scope } from "../../src/surfaces/http/scope.ts";
@@ -22,6 +24,8 @@ export interface ServiceSetup {
   readonly openMetrics?: boolean;
   readonly now?: () => number;
   readonly egress?: EgressOptions;
+  /** whether what happens is written down, as `codecell serve` does */
+  readonly audit?: boolean;
 }
 
 /** A service on a port of its own, with a state directory that ends with it. */
@@ -56,6 +60,7 @@ export class TestService implements AsyncDisposable {
       stateDir,
       runtimeDir: join(stateDir, "rt"),
       ...(setup.egress ? { egress: setup.egress } : {}),
+      ...(setup.audit ? { audit: openAudit(policy, { stateDir }) } : {}),
     });
     cleanup.defer(() => manager[Symbol.asyncDispose]());
     const tokens = await TokenStore.open(join(stateDir, "tokens.json"));
@@ -63,6 +68,7 @@ export class TestService implements AsyncDisposable {
     const service = new HttpService({
       ...{ manager, tokens, linkKey: randomBytes(32), logger: silentLogger, projectDir: stateDir },
       mcp: { version: "0", tools: "all", effects },
+      ...(setup.audit ? { auditDir: auditDirectory(stateDir) } : {}),
       ...(setup.limits ? { limits: setup.limits } : {}),
       ...(setup.openMetrics ? { openMetrics: true } : {}),
       ...(setup.now ? { now: setup.now } : {}),

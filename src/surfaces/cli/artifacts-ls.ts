@@ -1,11 +1,15 @@
+import { describeArtifacts } from "../../artifacts/artifacts.ts";
+import type { DownloadUrl } from "../mcp/sandbox.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { filesJson, filesRemarks, filesTable } from "./format-files.ts";
 import { Interruption } from "./interruption.ts";
 import { jsonText } from "./json-text.ts";
+import { linksTo } from "./links-to.ts";
 import { needOperand } from "./need-operand.ts";
 import { parseCount } from "./parse-count.ts";
 import { safeText } from "./safe-text.ts";
+import type { FileList, WorkspaceFiles } from "./session-types.ts";
 import { openStored, stateOptions } from "./state-dir.ts";
 import { styleFor } from "./style.ts";
 
@@ -37,15 +41,28 @@ async function runArtifactsLs(argv: readonly string[], { terminal }: CommandCont
   const limit = values.limit === undefined ? 1000 : parseCount("--limit", values.limit, { min: 1, max: 10_000 });
   using interruption = new Interruption(terminal);
   const stored = await openStored(values, terminal);
-  await using files = await stored.files(await stored.record(id));
+  const record = await stored.record(id);
+  await using files = await stored.files(record);
   const list = await files.list({ limit, ...(values.after === undefined ? {} : { after: values.after }) });
   const { stdout, stderr, env } = terminal;
-  if (values.json) stdout.write(jsonText(filesJson(list)));
-  else {
+  if (values.json) {
+    const downloadUrl = await linksTo(record, values, terminal);
+    stdout.write(jsonText(filesJson(list, downloadUrl && (await linksByPath(files, list, downloadUrl)))));
+  } else {
     stdout.write(
       list.files.length === 0 ? "no files\n" : filesTable(list.files, styleFor(stdout, env), stdout.columns),
     );
     for (const remark of filesRemarks(list)) stderr.write(`codecell: ${safeText(remark)}\n`);
   }
   return interruption.exitCode ?? 0;
+}
+
+/** A link names a content, so the files are read for it; one that is too large for that has none. */
+async function linksByPath(
+  files: WorkspaceFiles,
+  list: FileList,
+  downloadUrl: DownloadUrl,
+): Promise<Map<string, string>> {
+  const { artifacts } = await describeArtifacts(files, list.files, { maxCount: list.files.length });
+  return new Map(artifacts.map(({ name, sha256 }) => [name, downloadUrl({ name, sha256 })]));
 }

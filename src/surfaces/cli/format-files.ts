@@ -13,9 +13,17 @@ export function filesTable(files: FileList["files"], style: Style, width: number
   return `${[style.dim(header), ...body].join("\n")}\n`;
 }
 
-export function filesJson({ files, next, leftOut, truncated }: FileList): object {
+/** `links`: by path, of those files that can be downloaded now. */
+export function filesJson(
+  { files, next, leftOut, truncated }: FileList,
+  links: ReadonlyMap<string, string> = new Map(),
+): object {
+  const linkOf = (path: string) => {
+    const download_url = links.get(path);
+    return download_url === undefined ? {} : { download_url };
+  };
   return {
-    files: files.map(({ path, size, modifiedMs }) => ({ name: path, size, modified_ms: modifiedMs })),
+    files: files.map(({ path, size, modifiedMs }) => ({ name: path, size, modified_ms: modifiedMs, ...linkOf(path) })),
     ...{ next: next ?? null, left_out: leftOut, truncated },
   };
 }

@@ -1,10 +1,12 @@
 import type { RunResult } from "../../sessions/run.ts";
+import { egressJson } from "../egress-json.ts";
+import type { DownloadUrl } from "../mcp/sandbox.ts";
 import { runExitCode } from "./exit-codes.ts";
 import { formatBytes } from "./format-bytes.ts";
 import type { RunStatus } from "./session-types.ts";
 
 /** A result as `run --json` prints it; docs/cli.md describes every field. */
-export function runJson(result: RunResult): object {
+export function runJson(result: RunResult, downloadUrl?: DownloadUrl): object {
   return {
     status: result.status,
     exit_code: runExitCode(result),
@@ -18,9 +20,12 @@ export function runJson(result: RunResult): object {
     displays: result.displays.map(({ display, mime, data }) => ({ display, mime, bytes: data.byteLength })),
     state: result.state,
     notes: result.notes,
-    artifacts: result.artifacts.map(({ name, size, mimeType, sha256 }) => ({ name, size, mime: mimeType, sha256 })),
+    artifacts: result.artifacts.map(({ name, size, mimeType, sha256 }) => ({
+      ...{ name, size, mime: mimeType, sha256 },
+      ...(downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {}),
+    })),
     left_out: result.leftOut,
-    ...(result.egress ? { egress: egressObject(result.egress) } : {}),
+    ...(result.egress ? { egress: egressJson(result.egress) } : {}),
     duration_ms: Math.round(result.durationMs),
     runner: result.runner,
     receipt: {
@@ -66,14 +71,4 @@ export function resultRemarks(
     remarks.push(`output was cut: the program printed ${sizes}; proc.output in the policy is the limit`);
   }
   return remarks;
-}
-
-function egressObject({ allowed, denied, more }: NonNullable<RunResult["egress"]>) {
-  return {
-    allowed: allowed.map(({ sentBytes, receivedBytes, ...rest }) => {
-      return { ...rest, sent_bytes: sentBytes, received_bytes: receivedBytes };
-    }),
-    denied,
-    more,
-  };
 }

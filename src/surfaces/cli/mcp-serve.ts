@@ -47,6 +47,10 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
       reload = () => void reloader.reload(manager);
       return manager;
     },
+    async links({ key, record: { workspace } }) {
+      const { linksTo } = await import("./links-to.ts");
+      return linksTo({ id: key, workspace }, flags, terminal);
+    },
   });
   cleanup.defer(() => door[Symbol.asyncDispose]());
   const gone = clientGone(terminal, flags.http ? "http" : "stdio", (signal) => {

@@ -20,7 +20,8 @@ export function failureText(error: unknown, style: Style, verbose = false): stri
   const isKnown = error instanceof CodecellError && error.code !== "internal";
   const message = isKnown ? error.message : `internal error: ${messageOf(error)}`;
   const lines = [`${style.red("codecell:")} ${safeText(message)}`];
-  if (error instanceof CodecellError && error.hint) lines.push(`${style.dim("hint:")} ${safeText(error.hint)}`);
+  const hint = error instanceof CodecellError ? hintOf(error) : undefined;
+  if (hint !== undefined) lines.push(`${style.dim("hint:")} ${safeText(hint)}`);
   if (!isKnown && !verbose) lines.push(`${style.dim("hint:")} this is a fault of codecell; --verbose shows where`);
   if (verbose && error instanceof Error) lines.push(style.dim(safeText(error.stack ?? "")));
   if (verbose && error instanceof Error && error.cause !== undefined) {
@@ -31,7 +32,13 @@ export function failureText(error: unknown, style: Style, verbose = false): stri
 
 export function failureJson(error: unknown): string {
   const known = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
-  const { code, message, hint, details } = known;
+  const { code, message, details } = known;
   const more = Object.keys(details).length === 0 ? {} : { details };
-  return jsonText({ error: { code, message, hint: hint ?? null, ...more } });
+  return jsonText({ error: { code, message, hint: hintOf(known) ?? null, ...more } });
+}
+
+/** What somebody at the command line can do, where the error itself cannot know. */
+function hintOf({ code, hint }: CodecellError): string | undefined {
+  if (hint) return hint;
+  return code === "session_unknown" ? "`codecell sessions ls` lists them" : undefined;
 }

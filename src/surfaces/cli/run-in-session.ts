@@ -6,6 +6,7 @@ import { runJson } from "./format-run.ts";
 import { sessionRemarks, sessionRunJson } from "./format-session-run.ts";
 import { jsonText } from "./json-text.ts";
 import { keepSession } from "./keep-session.ts";
+import { linksTo } from "./links-to.ts";
 import { printRun } from "./print-run.ts";
 import type { Code } from "./read-code.ts";
 import { safeText } from "./safe-text.ts";
@@ -33,7 +34,11 @@ export async function runInSession(
     const kept = await keepSession(session, result, terminal);
     const exitCode = runExitCode(result) || kept.exitCode;
     if (flags.json) {
-      terminal.stdout.write(jsonText({ ...runJson(result), exit_code: exitCode, session: sessionRunJson(id, kept) }));
+      const { workspace } = session.record;
+      const links = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);
+      terminal.stdout.write(
+        jsonText({ ...runJson(result, links), exit_code: exitCode, session: sessionRunJson(id, kept) }),
+      );
     } else {
       const style = styleFor(terminal.stderr, terminal.env);
       const hasFiles = sessions.codecell.choice.runner.takesWorkspace;

@@ -2,6 +2,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { commonOptions, type parseArguments } from "./arguments.ts";
 import { logOptions } from "./log-options.ts";
 import { policyOptions } from "./policy-options.ts";
+import { limitOptions } from "./serve-limits.ts";
 
 export const serveOptions = {
   host: { type: "string", value: "ADDRESS", help: "Where to listen. Default: 127.0.0.1." },
@@ -15,12 +16,13 @@ export const serveOptions = {
   "allow-host": { type: "string", multiple: true, value: "NAME", help: "One more name of this service. Repeatable." },
   "open-metrics": { type: "boolean", help: "Let this machine read /metrics without a token." },
   drain: { type: "string", value: "10s", help: "How long a shutdown waits for what runs. Default: 10s." },
+  ...limitOptions,
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools /mcp offers. Default: all." },
   "print-openapi": { type: "boolean", help: "Print the OpenAPI document and leave." },
   "state-dir": { type: "string", value: "DIR", help: "Where sessions are kept. Default: $XDG_STATE_HOME/codecell." },
   "runtime-dir": { type: "string", value: "DIR", help: "Where locks are kept. Default: $XDG_RUNTIME_DIR/codecell." },
   ...policyOptions,
-  json: { type: "boolean", help: "Print the address as JSON on standard output." },
+  json: { type: "boolean", help: "Print the address and the limits as JSON on standard output." },
   verbose: { type: "boolean", help: "Say on stderr what happens." },
   ...logOptions,
   ...commonOptions,

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
+import { auditDirectory } from "../../audit/chain-files.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
@@ -8,9 +9,11 @@ import type { Policy } from "../../policy/schema.ts";
 import { duration } from "../../policy/units.ts";
 import { SessionManager } from "../../sessions/manager.ts";
 import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
+import type { HttpLimits } from "../http/limits.ts";
 import { openLinkKey } from "../http/link-key.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { openApiDocument } from "../http/openapi.ts";
+import { publishService } from "../http/published-service.ts";
 import { routes } from "../http/routes.ts";
 import { HttpService } from "../http/service.ts";
 import { parseArguments } from "./arguments.ts";
@@ -23,6 +26,7 @@ import { parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
 import { asksForReload, PolicyReloader } from "./reload-policy.ts";
+import { limitsJson, parseLimits } from "./serve-limits.ts";
 import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
 import { keepMadeToken, type ServedTokens, servedTokens } from "./serve-tokens.ts";
 import { stateDirOf } from "./state-dir.ts";
@@ -44,12 +48,13 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
   }
   using logger = openCommandLogger(flags, terminal);
   const drainMs = parseDrain(flags.drain);
+  const limits = parseLimits(flags);
   await using cleanup = new Cleanup();
   const tokens = await servedTokens(flags, terminal);
-  const { service, listener } = await start(flags, context, { tokens, logger, cleanup });
+  const { service, listener } = await start(flags, context, { tokens, limits, logger, cleanup });
   const reloader = new PolicyReloader(async () => (await effectivePolicy(flags, terminal)).policy, logger);
   const stopped = firstSignal(context, () => void reloader.reload(service.manager));
-  await announce(flags, context, { listener, tokens, logger, cleanup });
+  await announce(flags, context, { listener, tokens, limits, logger, cleanup });
   logger.announce(`${await stopped.signal}: waiting for what runs, then saving`);
   const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
   await leave(service, listener, drainMs);
@@ -64,14 +69,28 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
 
 interface Start {
   readonly tokens: ServedTokens;
+  readonly limits: HttpLimits;
   readonly logger: CommandLogger;
   readonly cleanup: Cleanup;
 }
 
-async function start(flags: ServeFlags, { terminal, runners }: CommandContext, { tokens, logger, cleanup }: Start) {
+async function start(
+  flags: ServeFlags,
+  { terminal, runners }: CommandContext,
+  { tokens, limits, logger, cleanup }: Start,
+) {
   const host = flags.host ?? "127.0.0.1";
   const port = parsePort(flags.port ?? defaultPort);
   const publicUrl = flags["public-url"] === undefined ? undefined : parsePublicUrl(flags["public-url"]);
+  if (flags["open-metrics"] && publicUrl !== undefined) {
+    throw new CodecellError(
+      "usage",
+      "--open-metrics would open them to everybody: a proxy asks from this machine too",
+      {
+        hint: "make a token for them: `codecell token create --name prometheus --scopes metrics`",
+      },
+    );
+  }
   const effective = await effectivePolicy(flags, terminal);
   const { policy } = effective;
   assertPrivate(policy, tokens.store.isShared);
@@ -97,12 +116,18 @@ async function start(flags: ServeFlags, { terminal, runners }: CommandContext, {
     ...{ manager, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
     mcp: { version: codecellVersion(), tools: parseToolset(flags.tools), effects, hasModel },
     projectDir: projectDirectory(terminal),
+    ...{ stateDir, limits },
+    auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,
     hostNames: [...(isWildcard(host) ? [] : [host]), ...publicName, ...(flags["allow-host"] ?? [])],
     openMetrics: flags["open-metrics"] === true,
   });
   cleanup.defer(() => service[Symbol.asyncDispose]());
   const listener = await listen(service, { host, port });
   cleanup.defer(() => listener.end());
+  const url = service.links.baseUrl;
+  const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
+  const published = await publishService({ stateDir, runtimeDir, url });
+  cleanup.defer(() => published[Symbol.asyncDispose]());
   return { service, listener };
 }
 
@@ -119,7 +144,7 @@ function assertPrivate({ fs }: Policy, isShared: boolean): void {
 async function announce(
   flags: ServeFlags,
   { terminal }: CommandContext,
-  { listener, tokens, logger, cleanup }: Start & { readonly listener: Listener },
+  { listener, tokens, limits, logger, cleanup }: Start & { readonly listener: Listener },
 ): Promise<void> {
   const { url, port } = listener;
   const host = flags.host ?? "127.0.0.1";
@@ -131,7 +156,7 @@ async function announce(
   const tokenFile = tokens.made === undefined ? undefined : await keepMadeToken(tokens.made, port, cleanup);
   if (flags.json) {
     const made = tokenFile === undefined ? {} : { token: tokens.made, token_file: tokenFile };
-    terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, ...made }));
+    terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, limits: limitsJson(limits), ...made }));
   } else if (tokenFile !== undefined) {
     // A log is kept and sent around, so the token itself is for people alone.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${tokens.made} (also in ${tokenFile})\n`);

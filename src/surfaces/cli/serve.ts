@@ -17,6 +17,7 @@ export const serveCommand: Command = {
     ["codecell serve", "on this machine, with a token made for this start"],
     ["codecell token create --name ci --scopes run && codecell serve", "with tokens that stay"],
     ["codecell serve --public-url https://cells.example", "behind a proxy that has this name"],
+    ["codecell serve --max-runs 8 --max-body 1MiB --json", "with tighter limits, and print those that hold"],
     ["codecell serve --print-openapi > openapi.json", "the document for generators of clients"],
   ],
   async run(argv, context) {

@@ -25,7 +25,7 @@ export const tokenCreateCommand: Command = {
   options,
   notes: [
     "The token is shown this once; the file keeps its sha256. A service that runs takes it at once.",
-    "run: sessions, code and files. read: looking at them. metrics: /metrics. admin: all of these.",
+    "run: sessions, code and files. read: looking at them. audit: what happened in them. metrics: /metrics. admin: all of these, and everybody's audit.",
   ],
   examples: [
     ["codecell token create --name alice --sessions 3", "a tenant with three sessions of her own"],

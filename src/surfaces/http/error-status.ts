@@ -38,6 +38,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
 
 /** What HTTP itself has to refuse, besides the errors of codecell. */
 export type HttpErrorCode =
+  | "bad_request"
   | "unauthorized"
   | "forbidden"
   | "not_found"
@@ -49,6 +50,7 @@ export type HttpErrorCode =
   | "draining";
 
 const httpStatuses: Readonly<Record<HttpErrorCode, number>> = {
+  bad_request: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
@@ -94,6 +96,12 @@ export interface ErrorReply {
   readonly body: z.output<typeof errorSchema>;
 }
 
+/** What a caller of this surface can do about it, where the error itself cannot know. */
+const hints: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
+  session_unknown: "GET /v1/sessions lists yours, POST /v1/sessions makes one",
+  session_culled: "POST /v1/sessions with its id starts it afresh",
+};
+
 const maxCharacters = 8_000;
 const retryAfter = { "retry-after": "1" };
 const retried = new Set([409, 429, 503]);
@@ -109,7 +117,7 @@ export function errorReply(error: unknown): ErrorReply {
     return {
       status,
       headers: retried.has(status) ? retryAfter : {},
-      body: errorBody(error.code, error.message, error.hint),
+      body: errorBody(error.code, error.message, hints[error.code] ?? error.hint),
     };
   }
   return {

@@ -5,7 +5,7 @@ import { nameCheck } from "./known-names.ts";
 const check = nameCheck(["Cells.example", "fd00::1"]);
 const passes = (headers: object) => {
   try {
-    check({ headers } as IncomingMessage);
+    check({ headers, rawHeaders: Object.entries(headers).flat() } as IncomingMessage);
     return true;
   } catch {
     return false;

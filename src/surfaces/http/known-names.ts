@@ -9,7 +9,9 @@ const local = ["localhost", "127.0.0.1", "[::1]"];
  */
 export function nameCheck(names: readonly string[]): (request: IncomingMessage) => void {
   const known = new Set([...local, ...names.map((name) => bracketed(name.toLowerCase()))]);
-  return ({ headers }) => {
+  return ({ headers, rawHeaders }) => {
+    // Of two, a proxy may have looked at the one and we at the other.
+    if (isRepeated(rawHeaders)) throw new HttpError("bad_request", "a header that says who asks stands there twice");
     if (!known.has(hostOf(headers.host ?? ""))) {
       throw new HttpError("forbidden", "this service is not known by that name", {
         hint: "`codecell serve --allow-host NAME` adds a name",
@@ -29,4 +31,18 @@ function hostOf(text: string): string {
 
 function bracketed(name: string): string {
   return name.includes(":") && !name.startsWith("[") ? `[${name}]` : name;
+}
+
+const single = /^(?:host|authorization|origin)$/i;
+
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let seen = "";
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (!single.test(name)) continue;
+    const mark = `${name.toLowerCase()};`;
+    if (seen.includes(mark)) return true;
+    seen += mark;
+  }
+  return false;
 }

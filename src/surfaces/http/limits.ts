@@ -6,6 +6,8 @@ export interface HttpLimits {
   /** runs that go on */
   readonly runs: number;
   readonly runsPerToken: number;
+  /** sessions of a token, whatever its own quota says */
+  readonly sessionsPerToken: number;
   readonly connections: number;
   /** of a body that is JSON; uploads have the policy's `proc.disk` */
   readonly jsonBytes: number;
@@ -25,6 +27,7 @@ export const defaultLimits: HttpLimits = {
   requestsPerToken: 128,
   runs: 64,
   runsPerToken: 16,
+  sessionsPerToken: 10_000,
   connections: 1_024,
   jsonBytes: 16 * 1024 * 1024,
   headerBytes: 16 * 1024,

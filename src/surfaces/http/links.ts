@@ -3,6 +3,8 @@ import { sessionKey } from "../../sessions/session-id.ts";
 import { HttpError } from "./error-status.ts";
 
 export const defaultLinkMs = 3_600_000;
+/** Where links lead, on whatever address the service has. */
+export const downloadPath = "/v1/download/";
 export const maxLinkMs = 7 * 24 * 3_600_000;
 
 /** Links of one service: made for its own address, and believed only when its own key signed them. */
@@ -27,7 +29,7 @@ export class Links {
     const expiresMs = this.#now() + forMs;
     const { session, name, sha256 } = file;
     const claim = { session: sessionKey(namespace, session), name, sha256, expiresMs, disposition };
-    return { url: `${this.baseUrl}/v1/download/${signLink(this.#key, claim)}`, expiresMs };
+    return { url: `${this.baseUrl}${downloadPath}${signLink(this.#key, claim)}`, expiresMs };
   }
 
   claimOf(text: string): LinkClaim {

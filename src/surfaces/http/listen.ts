@@ -13,7 +13,10 @@ export interface Listener {
 }
 
 const maxHeaders = 100;
-const keepAliveMs = 5_000;
+/** share of the connections from which on idle ones are closed */
+const crowded = 0.75;
+/** Longer than proxies keep an idle connection: the one that closes first must not be the one that is not asked. */
+const keepAliveMs = 65_000;
 
 /** Listens for a service, with limits on what a connection may take before anybody knows who it is. */
 export async function listen(service: HttpService, { host, port }: { host: string; port: number }): Promise<Listener> {
@@ -30,6 +33,7 @@ export async function listen(service: HttpService, { host, port }: { host: strin
   );
   server.maxHeadersCount = maxHeaders;
   server.maxConnections = limits.connections;
+  makeRoom(server, limits.connections);
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
@@ -49,6 +53,16 @@ export async function listen(service: HttpService, { host, port }: { host: strin
       await closed;
     },
   };
+}
+
+/** The attack: connections that once asked for something and now only wait keep everybody else out. So those go first. */
+function makeRoom(server: Server, most: number): void {
+  let open = 0;
+  server.on("connection", (socket) => {
+    open++;
+    socket.once("close", () => open--);
+    if (open >= Math.ceil(most * crowded)) server.closeIdleConnections();
+  });
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {

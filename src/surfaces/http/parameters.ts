@@ -17,12 +17,9 @@ export const checkpointName = z.string().min(1).max(128);
 
 const maxWaitSeconds = 60;
 /** in a query, where everything is text */
-export const waitQuery = z.coerce
-  .number()
-  .min(0)
-  .max(maxWaitSeconds)
-  .default(0)
-  .describe("seconds to wait for the end of the run");
+export const waitQuery = z.strictObject({
+  wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0).describe("seconds to wait for the end of the run"),
+});
 export const waitBody = z
   .number()
   .min(0)

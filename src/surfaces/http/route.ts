@@ -10,6 +10,8 @@ export interface Call<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly tenant: Tenant;
+  /** what the caller's token may do */
+  readonly scopes: readonly Scope[];
   readonly service: HttpService;
   readonly request: IncomingMessage;
   /** aborted when the client goes away */

@@ -13,27 +13,34 @@ export interface Match<Route> {
 
 const maxPathCharacters = 8_192;
 
+type Part = { readonly text: string } | { readonly name: string; readonly isRest: boolean };
+
 /** Pure: a method and a path in, a route and its parameters out. HEAD is answered by the route of GET. */
 export class Router<Route extends Routed> {
-  readonly #routes: readonly { readonly route: Route; readonly segments: readonly string[] }[];
+  readonly #routes: readonly { readonly route: Route; readonly parts: readonly Part[] }[];
 
   constructor(routes: readonly Route[]) {
-    this.#routes = routes.map((route) => ({ route, segments: route.path.slice(1).split("/") }));
+    this.#routes = routes.map((route) => ({ route, parts: route.path.slice(1).split("/").map(partOf) }));
   }
 
   find(method: string, pathname: string): Match<Route> {
     const segments = decodedSegments(pathname);
-    const here = this.#routes.flatMap(({ route, segments: pattern }) => {
-      const params = segments && match(pattern, segments);
-      return params ? [{ route, params }] : [];
-    });
-    if (here.length === 0) throw new HttpError("not_found", "there is nothing at this path");
     const asked = method === "HEAD" ? "GET" : method;
-    const found = here.find(({ route }) => route.method === asked);
-    if (found) return found;
-    const allowed = [...new Set(here.map(({ route }) => route.method))].join(", ");
-    throw new HttpError("method_not_allowed", `this path takes ${allowed}`, { headers: { allow: allowed } });
+    const allowed = new Set<string>();
+    for (const { route, parts } of segments ? this.#routes : []) {
+      const params = segments && match(parts, segments);
+      if (params && route.method === asked) return { route, params };
+      if (params) allowed.add(route.method);
+    }
+    if (allowed.size === 0) throw new HttpError("not_found", "there is nothing at this path");
+    const all = [...allowed].join(", ");
+    throw new HttpError("method_not_allowed", `this path takes ${all}`, { headers: { allow: all } });
   }
+}
+
+function partOf(text: string): Part {
+  const [, name, rest] = /^\{(\w+)(\.\.\.)?\}$/.exec(text) ?? [];
+  return name === undefined ? { text } : { name, isRest: rest !== undefined };
 }
 
 /** Decoded once, each for itself: `%2e%2e` and `%2f` become text of a name, which is checked where it is used. */
@@ -46,17 +53,18 @@ function decodedSegments(pathname: string): string[] | undefined {
   }
 }
 
-function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
-  const last = pattern.at(-1) ?? "";
-  const isOpen = last.endsWith("...}");
-  if (isOpen ? segments.length < pattern.length : segments.length !== pattern.length) return undefined;
+function match(parts: readonly Part[], segments: readonly string[]): Record<string, string> | undefined {
+  const last = parts.at(-1);
+  const isOpen = last !== undefined && "name" in last && last.isRest;
+  if (isOpen ? segments.length < parts.length : segments.length !== parts.length) return undefined;
+  // Most routes differ in their fixed words: those first, before anything is made for the parameters.
+  for (const [index, part] of parts.entries()) if ("text" in part && part.text !== segments[index]) return undefined;
   const params: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
-    const isRest = isOpen && index === pattern.length - 1;
-    const value = isRest ? segments.slice(index).join("/") : (segments[index] ?? "");
-    const name = /^\{(\w+)(?:\.\.\.)?\}$/.exec(part)?.[1];
-    if (name === undefined ? part !== value : value === "") return undefined;
-    if (name !== undefined) params[name] = value;
+  for (const [index, part] of parts.entries()) {
+    if ("text" in part) continue;
+    const value = part.isRest ? segments.slice(index).join("/") : (segments[index] ?? "");
+    if (value === "") return undefined;
+    params[part.name] = value;
   }
   return params;
 }

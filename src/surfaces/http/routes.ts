@@ -11,22 +11,29 @@ import { downloadRoute } from "./routes/download.ts";
 import { forkSessionRoute } from "./routes/fork-session.ts";
 import { getFileRoute } from "./routes/get-file.ts";
 import { getPolicyRoute } from "./routes/get-policy.ts";
+import { getReceiptRoute } from "./routes/get-receipt.ts";
 import { getRunRoute } from "./routes/get-run.ts";
 import { getSessionRoute } from "./routes/get-session.ts";
 import { getVariableRoute } from "./routes/get-variable.ts";
 import { healthRoute } from "./routes/health.ts";
 import { listArtifactsRoute } from "./routes/list-artifacts.ts";
+import { listAuditRoute } from "./routes/list-audit.ts";
 import { listCheckpointsRoute } from "./routes/list-checkpoints.ts";
 import { listFilesRoute } from "./routes/list-files.ts";
+import { listHistoryRoute } from "./routes/list-history.ts";
 import { listRunsRoute } from "./routes/list-runs.ts";
 import { listSessionsRoute } from "./routes/list-sessions.ts";
 import { listVariablesRoute } from "./routes/list-variables.ts";
 import { metricsRoute } from "./routes/metrics.ts";
 import { openApiRoute } from "./routes/openapi.ts";
 import { putFileRoute } from "./routes/put-file.ts";
+import { resetSessionRoute } from "./routes/reset-session.ts";
+import { restoreSessionRoute } from "./routes/restore-session.ts";
 import { rollbackRoute } from "./routes/rollback.ts";
+import { saveSessionRoute } from "./routes/save-session.ts";
 import { setVariableRoute } from "./routes/set-variable.ts";
 import { startRunRoute } from "./routes/start-run.ts";
+import { verifyAuditRoute } from "./routes/verify-audit.ts";
 import { watchRunRoute } from "./routes/watch-run.ts";
 
 /** Every route, in the order of the document. MCP at /mcp is beside them: it speaks a protocol of its own. */
@@ -38,11 +45,16 @@ export const routes: readonly Route[] = [
   forkSessionRoute,
   getPolicyRoute,
   changePolicyRoute,
+  resetSessionRoute,
+  saveSessionRoute,
+  restoreSessionRoute,
+  listHistoryRoute,
   startRunRoute,
   listRunsRoute,
   getRunRoute,
   watchRunRoute,
   cancelRunRoute,
+  getReceiptRoute,
   listVariablesRoute,
   getVariableRoute,
   setVariableRoute,
@@ -57,6 +69,8 @@ export const routes: readonly Route[] = [
   createCheckpointRoute,
   rollbackRoute,
   deleteCheckpointRoute,
+  listAuditRoute,
+  verifyAuditRoute,
   healthRoute,
   metricsRoute,
   openApiRoute,

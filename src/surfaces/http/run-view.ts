@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { RunResult } from "../../sessions/run.ts";
 import type { StillRunning } from "../../sessions/run-registry.ts";
+import { egressJson } from "../egress-json.ts";
 import type { Sandbox } from "../mcp/sandbox.ts";
 
 /** Displays that an answer carries; the rest is there by its size, and in the events. */
@@ -11,7 +12,10 @@ export const artifactSchema = z.object({
   size: z.number(),
   mime_type: z.string(),
   sha256: z.string(),
-  download_url: z.string().describe("expires; holds for this content only"),
+  download_url: z
+    .string()
+    .optional()
+    .describe("expires; holds for this content only; absent when the session has ended meanwhile"),
 });
 
 export const runSchema = z.object({
@@ -25,6 +29,7 @@ export const runSchema = z.object({
   stdout: z.string().describe("while running: its last part"),
   stderr: z.string(),
   error: z.object({ name: z.string(), message: z.string(), traceback: z.string() }).nullable(),
+  exit_code: z.number().nullable().describe("of the program, where it has one"),
   truncated: z.boolean(),
   stdout_bytes: z.number(),
   stderr_bytes: z.number(),
@@ -38,6 +43,14 @@ export const runSchema = z.object({
   ),
   artifacts: z.array(artifactSchema).describe("files that the run made or changed"),
   left_out: z.array(z.object({ name: z.string(), reason: z.string(), message: z.string() })),
+  egress: z
+    .object({
+      allowed: z.array(z.looseObject({ host: z.string(), port: z.number() })),
+      denied: z.array(z.looseObject({ host: z.string(), port: z.number(), reason: z.string() })),
+      more: z.number().describe("hosts that are not listed because there were too many"),
+    })
+    .nullable()
+    .describe("hosts that it reached or was refused; null without a network"),
   notes: z.array(z.string()),
   duration_ms: z.number(),
   next_offset: z.number().describe("where the events go on"),
@@ -47,12 +60,19 @@ export const runSchema = z.object({
 export type RunView = z.output<typeof runSchema>;
 
 /** An ended run, with its whole output as far as the policy keeps it. */
-export function endedView(result: RunResult, runId: string, sessionId: string, sandbox: Sandbox): RunView {
+export async function endedView(
+  result: RunResult,
+  runId: string,
+  sessionId: string,
+  sandbox: Sandbox,
+): Promise<RunView> {
+  const downloadUrl = result.artifacts.length === 0 ? undefined : await sandbox.linksOf(sessionId);
   let room = maxDisplayBytes;
   return {
     ...{ run_id: runId, session_id: sessionId, status: result.status, state: result.state },
     result: result.result ?? null,
-    ...{ stdout: result.stdout, stderr: result.stderr, error: result.error ?? null, truncated: result.truncated },
+    ...{ stdout: result.stdout, stderr: result.stderr, error: result.error ?? null },
+    ...{ exit_code: result.exitCode ?? null, truncated: result.truncated },
     stdout_bytes: result.stdoutBytes,
     stderr_bytes: result.stderrBytes,
     displays: result.displays.map(({ display, mime, data }) => {
@@ -62,9 +82,10 @@ export function endedView(result: RunResult, runId: string, sessionId: string, s
     }),
     artifacts: result.artifacts.map(({ name, size, mimeType, sha256 }) => ({
       ...{ name, size, mime_type: mimeType, sha256 },
-      download_url: sandbox.downloadUrl?.(sessionId, { name, sha256 }) ?? "",
+      ...(downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {}),
     })),
     left_out: result.leftOut.map(({ name, reason, message }) => ({ name, reason, message })),
+    egress: result.egress ? egressJson(result.egress) : null,
     notes: [...result.notes],
     duration_ms: Math.round(result.durationMs),
     next_offset: sandbox.runs.status(runId).nextOffset,
@@ -78,7 +99,8 @@ export function runningView(running: StillRunning, sessionId: string, runner: st
   const section = (name: "stdout" | "stderr") =>
     running.outputSoFar.sections.find((one) => one.name === name)?.text.replace(`[${name}]\n`, "") ?? "";
   return {
-    ...{ run_id: running.runId, session_id: sessionId, status: "running", state: null, result: null },
+    ...{ run_id: running.runId, session_id: sessionId, status: "running", state: null, exit_code: null },
+    ...{ result: null, egress: null },
     ...{ stdout: section("stdout"), stderr: section("stderr"), error: null, truncated: running.outputSoFar.isCut },
     ...{ stdout_bytes: 0, stderr_bytes: 0, displays: [], artifacts: [], left_out: [], notes: [] },
     ...{ duration_ms: Math.round(running.elapsedMs), next_offset: running.nextOffset, runner, policy_hash: null },

@@ -1,5 +1,5 @@
 /** What a token may do. `admin` holds every other one. */
-export const scopes = ["run", "read", "admin", "metrics"] as const;
+export const scopes = ["run", "read", "audit", "admin", "metrics"] as const;
 export type Scope = (typeof scopes)[number];
 
 /** Whoever may run code in a session reads what is in it anyway. */

@@ -19,13 +19,16 @@ export interface SendFileOptions {
   readonly stallMs: number;
 }
 
+/** An answer that writes itself. */
+export type FileReply = Extract<Reply, { readonly send: unknown }>;
+
 /** A file as an answer: whole or one range, read from one descriptor, however the program renames and links meanwhile. */
 export async function sendFile(
   files: WorkspaceFiles,
   name: string,
   request: IncomingMessage,
   options: SendFileOptions,
-): Promise<Reply> {
+): Promise<FileReply> {
   const file = await files.open(name);
   try {
     const { sha256, head } = await contentOf(file, options);

@@ -16,8 +16,9 @@ export function sendJson(
   response: ServerResponse,
   { status, json, headers = {} }: { status: number; json: object; headers?: Readonly<Record<string, string>> },
 ): void {
-  const body = Buffer.from(JSON.stringify(json));
-  response.writeHead(status, { ...jsonHeaders, "content-length": body.byteLength, ...headers });
+  // As text, which Node sends in one write with the headers; bytes would be a second one.
+  const body = JSON.stringify(json);
+  response.writeHead(status, { ...jsonHeaders, "content-length": Buffer.byteLength(body), ...headers });
   response.end(request.method === "HEAD" ? undefined : body);
 }
 

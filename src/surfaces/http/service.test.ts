@@ -270,6 +270,9 @@ describe("what is wrong with a call", () => {
       expect([path, answer.status]).toEqual([path, status]);
       expect(json.error.message).toMatch(message);
     }
+    // what to do about it is said in calls of this surface
+    const unknown = await client.call("POST", "/v1/sessions/nobody/runs", { code: "1" });
+    expect(unknown.json.error.hint).toBe("GET /v1/sessions lists yours, POST /v1/sessions makes one");
   });
 
   test("includes a body that is no JSON, or is not said to be", async () => {

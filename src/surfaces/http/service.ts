@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
 import { HashCache } from "../../artifacts/hash-cache.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
@@ -8,26 +7,30 @@ import type { Logger } from "../../lib/logger.ts";
 import type { SessionManager } from "../../sessions/manager.ts";
 import type { ReleasePlace } from "../../sessions/run-registry.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
+import { AuditReader } from "./audit-reader.ts";
+import { type Caller, callOf, goneSignal } from "./call.ts";
 import { errorReply, HttpError } from "./error-status.ts";
 import { nameCheck } from "./known-names.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
 import { Links } from "./links.ts";
 import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
-import { readJson } from "./read-json.ts";
-import type { Call, Reply, Route } from "./route.ts";
+import type { Reply, Route } from "./route.ts";
 import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
 import { allows, type Scope } from "./scope.ts";
 import { sendJson, sendRefusal } from "./send-json.ts";
-import type { Tenant } from "./tenant.ts";
 import { Tenants } from "./tenants.ts";
-import type { TokenRecord, TokenStore } from "./token-store.ts";
+import type { TokenStore } from "./token-store.ts";
 
 export interface ServiceOptions {
   readonly manager: SessionManager;
   readonly tokens: TokenStore;
   readonly linkKey: Uint8Array;
+  /** where sessions of other processes have their files, which links of those processes name; absent: nowhere */
+  readonly stateDir?: string | undefined;
+  /** where the audit of these sessions lies; absent: none is written */
+  readonly auditDir?: string | undefined;
   readonly mcp: McpServerOptions;
   readonly logger: Logger;
   /** where relative paths of `rlm_load` start */
@@ -41,19 +44,17 @@ export interface ServiceOptions {
   readonly now?: () => number;
 }
 
-interface Caller {
-  readonly token: TokenRecord;
-  readonly tenant: Tenant;
-}
-
 const mcpPath = "/mcp";
 const mcpFlushMs = 1_000;
+const sweepEveryMs = 2_000;
 
 /** Answers requests, whatever listens for them. It owns its tenants; sessions belong to the manager it was given. */
 export class HttpService implements AsyncDisposable {
   readonly manager: SessionManager;
   readonly limits: HttpLimits;
   readonly links: Links;
+  readonly stateDir: string | undefined;
+  readonly audit: AuditReader | undefined;
   readonly metrics = new Metrics();
   readonly digests = new HashCache();
   readonly now: () => number;
@@ -65,8 +66,10 @@ export class HttpService implements AsyncDisposable {
   readonly #openMetrics: boolean;
   readonly #checkNames: (request: IncomingMessage) => void;
   readonly #answering = new Map<Promise<void>, "mcp" | "rest">();
+  readonly #draining = new AbortController();
+  readonly #sweeping: NodeJS.Timeout;
+  #admissions = 0;
   #runs = 0;
-  #isDraining = false;
 
   constructor(options: ServiceOptions) {
     const { manager, logger, mcp, projectDir, now = Date.now } = options;
@@ -75,19 +78,34 @@ export class HttpService implements AsyncDisposable {
     this.#version = mcp.version;
     this.limits = { ...defaultLimits, ...options.limits };
     this.links = new Links(options.linkKey, { baseUrl: options.publicUrl ?? "", now });
+    const { auditDir, linkKey } = options;
+    this.stateDir = options.stateDir;
+    this.audit = auditDir === undefined ? undefined : new AuditReader(auditDir, linkKey);
     this.#tokens = options.tokens;
     this.#logger = logger;
     this.#openMetrics = options.openMetrics === true;
     this.#checkNames = nameCheck(options.hostNames ?? []);
     this.#tenants = new Tenants({
       ...{ manager, mcp, logger, projectDir, maxRuns: this.limits.runsPerToken },
+      ...{ maxSessions: this.limits.sessionsPerToken, maxBodyBytes: this.limits.jsonBytes },
       takePlace: () => this.#takePlace(),
-      downloadUrlFor: (namespace) => (session, artifact) => this.links.url(namespace, { session, ...artifact }).url,
+      fileLinks: this.links,
     });
+    this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref();
   }
 
-  get isDraining(): boolean {
-    return this.#isDraining;
+  /** Aborted when nothing new is taken any more: what would go on for ever ends with it. */
+  /** A token that was removed or is over loses what runs for it, also while nobody asks for anything. */
+  async #sweep(): Promise<void> {
+    try {
+      this.#tenants.keepOnly(await this.#tokens.all(), this.now());
+    } catch (error) {
+      this.#logger.warn("the tokens cannot be read", { error: messageOf(error) });
+    }
+  }
+
+  get draining(): AbortSignal {
+    return this.#draining.signal;
   }
 
   /** Answers one request; it fails for nobody. */
@@ -115,7 +133,7 @@ export class HttpService implements AsyncDisposable {
 
   /** Takes nothing new, and waits for what goes on: answers and runs. The caller decides how long. */
   async drain(): Promise<void> {
-    this.#isDraining = true;
+    this.#draining.abort();
     await this.#tenants.settled();
     const all = (kind: "mcp" | "rest") =>
       Promise.allSettled([...this.#answering].flatMap(([answer, of]) => (of === kind ? [answer] : [])));
@@ -127,22 +145,20 @@ export class HttpService implements AsyncDisposable {
 
   /** Stops what still runs, which ends every answer that waits for it. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDraining = true;
+    this.#draining.abort();
+    clearInterval(this.#sweeping);
     await this.#tenants[Symbol.asyncDispose]();
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAt = performance.now();
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
+    const gone = goneSignal(response);
     let shown = "unknown"; // a path that somebody made up is no label
     try {
       const [pathname = "", search = ""] = splitTarget(request.url ?? "");
       this.#checkNames(request);
-      if (this.#isDraining) throw new HttpError("draining", "the service is shutting down", { headers: closing });
-      // this one is not among them yet
-      if (this.#answering.size >= this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
-      shown = await this.#dispatch(request, response, { pathname, search, signal: gone.signal }, (path) => {
+      if (this.draining.aborted) throw new HttpError("draining", "the service is shutting down", { headers: closing });
+      shown = await this.#dispatch(request, response, { pathname, search, gone }, (path) => {
         shown = path;
       });
     } catch (error) {
@@ -158,7 +174,7 @@ export class HttpService implements AsyncDisposable {
   async #dispatch(
     request: IncomingMessage,
     response: ServerResponse,
-    { pathname, search, signal }: { pathname: string; search: string; signal: AbortSignal },
+    { pathname, search, gone }: { pathname: string; search: string; gone: () => AbortSignal },
     found: (path: string) => void,
   ): Promise<string> {
     if (pathname === mcpPath) {
@@ -174,12 +190,12 @@ export class HttpService implements AsyncDisposable {
     }
     const { route, params } = match.value;
     found(route.path);
-    const answer = async (tenant: Tenant | undefined) => {
-      const call = await this.#callOf(route, { params, search, request, signal, tenant });
-      await write(await route.handle(call), request, response, signal);
+    const answer = async (caller: Caller | undefined) => {
+      const call = await callOf(route, { params, search, request, gone, caller, service: this });
+      await write(await route.handle(call), request, response, gone);
     };
-    if (this.#isOpenTo(request, route)) await answer(undefined);
-    else await this.#asCaller(request, route.scope === "none" ? "read" : route.scope, ({ tenant }) => answer(tenant));
+    if (this.#isOpenTo(request, route)) await this.#admitted(() => answer(undefined));
+    else await this.#asCaller(request, route.scope === "none" ? "read" : route.scope, answer);
     return route.path;
   }
 
@@ -200,41 +216,34 @@ export class HttpService implements AsyncDisposable {
     }
     tenant.requests++;
     try {
-      await work(caller);
+      await this.#admitted(() => work(caller));
     } finally {
       tenant.requests--;
     }
   }
 
+  /**
+   * Takes a place among the requests. Whoever showed no token takes none: strangers who send half a request each would
+   * keep everybody else out; connections are what limits them.
+   */
+  async #admitted(work: () => Promise<void>): Promise<void> {
+    if (this.#admissions >= this.limits.requests) throw this.#refuse("the service", this.limits.requests, 503);
+    this.#admissions++;
+    try {
+      await work();
+    } finally {
+      this.#admissions--;
+    }
+  }
+
   async #caller(request: IncomingMessage): Promise<Caller> {
     const token = await this.#tokens.find(request.headers.authorization, this.now());
-    this.#tenants.keepOnly(this.#tokens.current);
+    this.#tenants.keepOnly(this.#tokens.current, this.now());
     if (token) return { token, tenant: this.#tenants.of(token) };
     throw new HttpError("unauthorized", "a valid token is needed", {
       hint: "send it as `Authorization: Bearer TOKEN`",
       headers: { "www-authenticate": "Bearer" },
     });
-  }
-
-  async #callOf(
-    route: Route,
-    given: {
-      params: Readonly<Record<string, string>>;
-      search: string;
-      request: IncomingMessage;
-      signal: AbortSignal;
-      tenant: Tenant | undefined;
-    },
-  ): Promise<Call<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>>> {
-    const { request, signal } = given;
-    const query = Object.fromEntries(new URLSearchParams(given.search));
-    const body = route.takesBytes || !route.body ? {} : await readJson(request, this.limits.jsonBytes);
-    return {
-      ...{ request, signal, service: this, tenant: given.tenant as Tenant },
-      params: checked(route.params, given.params, "path"),
-      query: checked(route.query ?? z.strictObject({}), query, "query"),
-      body: checked(route.body, body, "body"),
-    };
   }
 
   async #fail(error: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -253,7 +262,7 @@ export class HttpService implements AsyncDisposable {
   }
 
   #takePlace(): ReleasePlace {
-    if (this.#isDraining) throw new CodecellError("session_closed", "the service is shutting down");
+    if (this.draining.aborted) throw new CodecellError("session_closed", "the service is shutting down");
     if (this.#runs >= this.limits.runs) {
       this.metrics.refused();
       throw new CodecellError("run_limit", "the service has as many runs as it may", { hint: "try again" });
@@ -275,8 +284,10 @@ function methodOf({ method = "" }: IncomingMessage): string {
   return methods.has(method) ? method : "other";
 }
 
-function isLocal(request: IncomingMessage): boolean {
-  return /^(?:127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? "");
+/** From this machine, and not from a proxy on it that passes on what somebody else asked. */
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  const isPassedOn = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => headers[name] !== undefined);
+  return !isPassedOn && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? "");
 }
 
 function splitTarget(target: string): [string, string] {
@@ -292,17 +303,8 @@ function attempt<T>(work: () => T): { value: T } | { error: unknown } {
   }
 }
 
-function checked(schema: z.ZodObject | undefined, value: unknown, where: string): Record<string, unknown> {
-  if (!schema) return {};
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new CodecellError("usage", `the ${where} is wrong: ${z.prettifyError(parsed.error)}`, {
-    hint: "/v1/openapi.json describes every call",
-  });
-}
-
-async function write(reply: Reply, request: IncomingMessage, response: ServerResponse, signal: AbortSignal) {
-  if ("send" in reply) await reply.send(response, signal);
+async function write(reply: Reply, request: IncomingMessage, response: ServerResponse, gone: () => AbortSignal) {
+  if ("send" in reply) await reply.send(response, gone());
   else if ("json" in reply) sendJson(request, response, { status: 200, ...reply });
   else response.writeHead(reply.status).end();
 }

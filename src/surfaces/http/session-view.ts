@@ -1,6 +1,9 @@
 import { z } from "zod";
 import type { SessionInfo } from "../../sessions/managed-session.ts";
 
+/** A variable that is not where it should be. */
+export const missingSchema = z.object({ name: z.string(), reason: z.string() });
+
 export const checkpointSchema = z.object({
   name: z.string(),
   after_run: z.number().describe("the last run before it"),

@@ -33,7 +33,7 @@ export function streamRun(
       const result = await sandbox.runs.wait(runId, { signal });
       if (result.status !== "running") {
         const { nextOffset } = sandbox.runs.status(runId);
-        await stream.send("result", endedView(result, runId, sessionId, sandbox), nextOffset - 1);
+        await stream.send("result", await endedView(result, runId, sessionId, sandbox), nextOffset - 1);
       }
     } catch (error) {
       if (!signal.aborted) await stream.send("error", errorReply(error).body);

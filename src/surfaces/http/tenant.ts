@@ -5,9 +5,10 @@ import type { SessionManager } from "../../sessions/manager.ts";
 import type { ReleasePlace } from "../../sessions/run-registry.ts";
 import { TenantSessions } from "../../sessions/tenant-sessions.ts";
 import { McpHttpHandler } from "../mcp/http-handler.ts";
-import type { DownloadUrl, Sandbox } from "../mcp/sandbox.ts";
+import type { Sandbox } from "../mcp/sandbox.ts";
 import { SandboxDoor } from "../mcp/sandbox-door.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
+import type { Links } from "./links.ts";
 
 export interface TenantParts {
   readonly namespace: string;
@@ -16,8 +17,9 @@ export interface TenantParts {
   readonly mcp: McpServerOptions;
   readonly logger: Logger;
   readonly projectDir: string;
-  readonly downloadUrl: DownloadUrl;
+  readonly fileLinks: Links;
   readonly maxRuns: number;
+  readonly maxBodyBytes: number;
   /** a place among the runs of the whole service */
   readonly takePlace: () => ReleasePlace;
 }
@@ -32,6 +34,7 @@ export class Tenant implements AsyncDisposable {
   /** requests that are being answered */
   requests = 0;
   readonly #parts: TenantParts;
+  readonly #ended = new AbortController();
   readonly #door: SandboxDoor;
   #mcp: McpHttpHandler | undefined;
   #runs = 0;
@@ -40,9 +43,14 @@ export class Tenant implements AsyncDisposable {
     this.#parts = parts;
     this.namespace = parts.namespace;
     this.sessions = new TenantSessions(parts.manager, parts.namespace, parts.quota);
-    const { projectDir, downloadUrl } = parts;
+    const { projectDir, fileLinks, namespace } = parts;
     const runs = { ...keptRuns, takePlace: () => this.#takePlace() };
-    this.#door = new SandboxDoor({ open: async () => this.sessions, projectDir, downloadUrl, runs });
+    const open = async () => this.sessions;
+    const links =
+      async ({ id }: { readonly id: string }) =>
+      (artifact: { name: string; sha256: string }) =>
+        fileLinks.url(namespace, { session: id, ...artifact }).url;
+    this.#door = new SandboxDoor({ open, projectDir, links, runs });
   }
 
   /** The same that the tools of MCP work with: a run started there can be watched here. */
@@ -53,8 +61,14 @@ export class Tenant implements AsyncDisposable {
   }
 
   async serveMcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#mcp ??= new McpHttpHandler(this.#door, { ...this.#parts.mcp, logger: this.#parts.logger });
+    const { mcp, logger, maxBodyBytes } = this.#parts;
+    this.#mcp ??= new McpHttpHandler(this.#door, { ...mcp, logger, maxBodyBytes });
     await this.#mcp.handle(request, response);
+  }
+
+  /** Aborted when its token is gone: what it watches ends with it. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
   }
 
   /** Runs that go on. */
@@ -66,6 +80,7 @@ export class Tenant implements AsyncDisposable {
 
   /** Stops what runs. Sessions belong to the manager, which saves and ends them. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
     await this.#mcp?.[Symbol.asyncDispose]();
     await this.#door[Symbol.asyncDispose]();
   }

@@ -4,8 +4,9 @@ import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
 import type { TokenRecord } from "./token-store.ts";
 
-export type TenantDefaults = Omit<TenantParts, "namespace" | "quota" | "downloadUrl"> & {
-  readonly downloadUrlFor: (namespace: string) => TenantParts["downloadUrl"];
+export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
+  /** sessions of a tenant, whatever its token says */
+  readonly maxSessions: number;
 };
 
 /** Tenants by namespace, from their first request until their token is removed. */
@@ -15,6 +16,7 @@ export class Tenants implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #tenants = new Map<string, Tenant>();
   #known: readonly TokenRecord[] = [];
+  #nextExpiryMs = Number.POSITIVE_INFINITY;
 
   constructor(defaults: TenantDefaults) {
     this.#defaults = defaults;
@@ -29,17 +31,19 @@ export class Tenants implements AsyncDisposable {
   of({ namespace, sessions: quota }: TokenRecord): Tenant {
     const known = this.#tenants.get(namespace);
     if (known) return known;
-    const { downloadUrlFor, ...rest } = this.#defaults;
-    const tenant = new Tenant({ ...rest, namespace, quota, downloadUrl: downloadUrlFor(namespace) });
+    const { maxSessions, ...rest } = this.#defaults;
+    const tenant = new Tenant({ ...rest, namespace, quota: Math.min(quota, maxSessions) });
     this.#tenants.set(namespace, tenant);
     return tenant;
   }
 
-  /** Whose token was removed loses what runs: a revoked token must not leave a program behind that goes on for days. */
-  keepOnly(tokens: readonly TokenRecord[]): void {
-    if (tokens === this.#known) return;
+  /** Whose token was removed, or is over, loses what runs: it must not leave a program behind that goes on for days. */
+  keepOnly(tokens: readonly TokenRecord[], nowMs: number): void {
+    if (tokens === this.#known && nowMs < this.#nextExpiryMs) return;
     this.#known = tokens;
-    const namespaces = new Set(tokens.map(({ namespace }) => namespace));
+    const valid = tokens.filter(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs > nowMs);
+    this.#nextExpiryMs = Math.min(...valid.map(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs));
+    const namespaces = new Set(valid.map(({ namespace }) => namespace));
     for (const [namespace, tenant] of this.#tenants) {
       if (namespaces.has(namespace)) continue;
       this.#tenants.delete(namespace);

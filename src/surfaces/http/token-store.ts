@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { type Stats, statSync } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
@@ -36,12 +37,18 @@ export interface NewToken {
   readonly expiresMs?: number | undefined;
 }
 
+interface TokenDigests {
+  readonly of: readonly TokenRecord[];
+  readonly all: readonly { readonly record: TokenRecord; readonly sha256: Uint8Array }[];
+}
+
 /** The tokens of a service: of a file that others may change meanwhile, or the one of the environment. */
 export class TokenStore {
   readonly #path: string | undefined;
   readonly #fixed: readonly TokenRecord[];
   #records: readonly TokenRecord[] = [];
   #seen = "";
+  #digests: TokenDigests | undefined;
 
   private constructor(path: string | undefined, fixed: readonly TokenRecord[]) {
     this.#path = path;
@@ -79,7 +86,14 @@ export class TokenStore {
   /** Every token as the file has it now. */
   async all(): Promise<readonly TokenRecord[]> {
     if (this.#path === undefined) return this.#fixed;
-    const file = await open(this.#path, "r").catch((error: NodeJS.ErrnoException) => {
+    // Every request asks: at once, one look costs a few microseconds, and through the thread pool a good part of a run.
+    const stats = look(this.#path);
+    if (stats && markOf(stats) === this.#seen) return this.#records;
+    return this.#read(this.#path);
+  }
+
+  async #read(path: string): Promise<readonly TokenRecord[]> {
+    const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw new CodecellError("usage", `the tokens cannot be read: ${messageOf(error)}`);
     });
@@ -92,12 +106,12 @@ export class TokenStore {
       const stats = await file.stat();
       // Whoever can write it makes tokens for himself; whoever can read it learns the tenants.
       if (!stats.isFile() || (stats.mode & 0o077) !== 0) {
-        throw new CodecellError("usage", `${this.#path} can be read by others`, { hint: `chmod 600 ${this.#path}` });
+        throw new CodecellError("usage", `${path} can be read by others`, { hint: `chmod 600 ${path}` });
       }
-      const seen = [stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(":");
+      const seen = markOf(stats);
       if (seen === this.#seen) return this.#records;
-      if (stats.size > maxFileBytes) throw new CodecellError("usage", `${this.#path} is larger than any token file`);
-      this.#records = parse(await file.readFile("utf8"), this.#path);
+      if (stats.size > maxFileBytes) throw new CodecellError("usage", `${path} is larger than any token file`);
+      this.#records = parse(await file.readFile("utf8"), path);
       this.#seen = seen;
       return this.#records;
     } finally {
@@ -109,10 +123,21 @@ export class TokenStore {
   async find(header: string | undefined, nowMs: number): Promise<TokenRecord | undefined> {
     const given = digest(/^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "");
     let found: TokenRecord | undefined;
-    for (const record of await this.all()) {
-      if (timingSafeEqual(Buffer.from(record.sha256, "hex"), given)) found = record;
+    for (const { record, sha256 } of this.#digestsOf(await this.all())) {
+      if (timingSafeEqual(sha256, given)) found = record;
     }
     return found?.expiresMs !== undefined && found.expiresMs <= nowMs ? undefined : found;
+  }
+
+  /** The digests as bytes, made once for each state of the file. */
+  #digestsOf(records: readonly TokenRecord[]): TokenDigests["all"] {
+    if (this.#digests?.of !== records) {
+      this.#digests = {
+        of: records,
+        all: records.map((one) => ({ record: one, sha256: Buffer.from(one.sha256, "hex") })),
+      };
+    }
+    return this.#digests.all;
   }
 
   /** Adds a token and answers with its text, which is shown this once. */
@@ -188,5 +213,18 @@ function parse(text: string, path: string): readonly TokenRecord[] {
 }
 
 function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
+}
+
+function look(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined; // opening it says why
+  }
+}
+
+/** Tells one state of the file from another; who may read it counts too, for what others can read is not believed. */
+function markOf({ ino, size, mtimeMs, ctimeMs, mode }: Stats): string {
+  return `${ino}:${size}:${mtimeMs}:${ctimeMs}:${mode}`;
 }

@@ -34,6 +34,7 @@ export async function awaitRun(
   });
   const identity = { runId, sessionId, runner, notes };
   if (outcome.status === "running") return runningReply(outcome, identity);
-  if (outcome.artifacts.length > 0) sandbox.artifactsChanged();
-  return endedReply(outcome, identity, sandbox);
+  if (outcome.artifacts.length === 0) return endedReply(outcome, identity, sandbox);
+  sandbox.artifactsChanged();
+  return endedReply(outcome, identity, sandbox, await sandbox.linksOf(sessionId));
 }

@@ -17,6 +17,11 @@ test("says the code, the cause, the hint and what to do next, in text", () => {
   expect(errorReply(error).isError).toBe(true);
 });
 
+test("names only what a model can do, where the hint is for whoever holds the sessions", () => {
+  const lines = textOf(new CodecellError("session_culled", "it is over", { hint: "call again" })).split("\n");
+  expect(lines).toEqual(["session_culled: it is over", expect.stringMatching(/^next: .*without session_id/)]);
+});
+
 test("does not pass on what steers a terminal, nor a text without end", () => {
   const text = textOf(new CodecellError("expression_failed", `\u001b[31mred\u001b[0m ${"x".repeat(50_000)}`));
   expect(text).not.toContain("\u001b");

@@ -40,6 +40,9 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   internal: "this is a fault of codecell; call again once, then tell the user",
 };
 
+/** Where `next` says what a model can do, and the hint is for a program that holds the sessions itself. */
+const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled"]);
+
 /** A tool that failed. Clients drop structured content here, so the text says all of it. */
 export function errorReply(error: unknown): CallToolResult {
   const known = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
@@ -48,7 +51,7 @@ export function errorReply(error: unknown): CallToolResult {
   const lines = [
     `${code}: ${message}`,
     ...(causeText === undefined || message.includes(causeText) ? [] : [`cause: ${causeText.slice(0, 500)}`]),
-    ...(hint === undefined ? [] : [`hint: ${hint}`]),
+    ...(hint === undefined || withoutHint.has(code) ? [] : [`hint: ${hint}`]),
     `next: ${nextSteps[code]}`,
   ];
   // parts of it may come from a cell

@@ -9,7 +9,7 @@ import { buildMcpServer, type McpServerOptions } from "./server.ts";
 /** The SDK's view of a request, which differs from Node's only in how it writes optional properties. */
 type NodeRequest = Parameters<typeof toWebRequest>[0];
 
-const maxBodyBytes = 16 * 1024 * 1024;
+const defaultBodyBytes = 16 * 1024 * 1024;
 
 /** Streamable HTTP for both eras of the protocol, behind whatever checks who may come in. */
 export class McpHttpHandler implements AsyncDisposable {
@@ -17,9 +17,14 @@ export class McpHttpHandler implements AsyncDisposable {
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #handleModern: ReturnType<typeof toNodeHandler>;
   readonly #stopTelling: () => void;
+  readonly #maxBodyBytes: number;
 
-  constructor(door: SandboxDoor, options: McpServerOptions & { readonly logger: Logger }) {
-    const { logger } = options;
+  constructor(
+    door: SandboxDoor,
+    options: McpServerOptions & { readonly logger: Logger; readonly maxBodyBytes?: number },
+  ) {
+    const { logger, maxBodyBytes = defaultBodyBytes } = options;
+    this.#maxBodyBytes = maxBodyBytes;
     this.#legacy = new LegacyConnections(door, options);
     this.#modern = createMcpHandler(() => buildMcpServer(door, options), {
       legacy: "reject",
@@ -35,7 +40,7 @@ export class McpHttpHandler implements AsyncDisposable {
 
   async handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = message as IncomingMessage & NodeRequest;
-    const body = await readBody(request, response);
+    const body = await readBody(request, response, this.#maxBodyBytes);
     if (body === refused) return;
     const isLegacy =
       request.method !== "POST" ||
@@ -52,7 +57,7 @@ export class McpHttpHandler implements AsyncDisposable {
 
 const refused = Symbol("refused");
 
-async function readBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+async function readBody(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -5,7 +5,7 @@ import { type SectionName, type ShapedText, shapeResult } from "../../sessions/s
 import { artifactLink, artifactUri } from "./artifact-uri.ts";
 import { imageContent } from "./image-content.ts";
 import type { RunFacts } from "./run-facts.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { DownloadUrl, Sandbox } from "./sandbox.ts";
 import type { ToolReply } from "./tool.ts";
 
 /** Well under what clients take before they put a result into a file. */
@@ -22,7 +22,12 @@ export interface RunIdentity {
 }
 
 /** An ended run, as a model sees it. */
-export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sandbox): ToolReply<RunFacts> {
+export function endedReply(
+  result: RunResult,
+  identity: RunIdentity,
+  sandbox: Sandbox,
+  downloadUrl?: DownloadUrl,
+): ToolReply<RunFacts> {
   const { sessionId } = identity;
   const images = imageContent(result.displays);
   const leftOut = result.leftOut.map(({ name, message }) => `${name} is no artifact: ${message}`);
@@ -44,7 +49,7 @@ export function endedReply(result: RunResult, identity: RunIdentity, sandbox: Sa
     output_handle: handle ?? null,
     artifacts: artifacts.map(({ name, mimeType, size, sha256 }) => ({
       ...{ uri: artifactUri(sessionId, name), name, mime_type: mimeType, size, sha256 },
-      ...(sandbox.downloadUrl ? { download_url: sandbox.downloadUrl(sessionId, { name, sha256 }) } : {}),
+      ...(downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {}),
     })),
     images: images.blocks.length,
     notes,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { HashCache } from "../../artifacts/hash-cache.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { KeptOutput } from "../../sessions/kept-output.ts";
 import type { ManagedSession } from "../../sessions/managed-session.ts";
@@ -12,12 +13,12 @@ export interface SandboxOptions {
   /** where relative paths of `rlm_load` start */
   readonly projectDir: string;
   readonly runs?: RunRegistryOptions;
-  /** where an artifact can be downloaded; absent: there is no service that would give it out */
-  readonly downloadUrl?: DownloadUrl;
+  /** Makes links to the files of a session; undefined: there is no service that would give them out. */
+  readonly links?: (session: ManagedSession) => Promise<DownloadUrl | undefined>;
 }
 
 /** A link to this content of a file, for whoever has it. */
-export type DownloadUrl = (sessionId: string, artifact: { readonly name: string; readonly sha256: string }) => string;
+export type DownloadUrl = (artifact: { readonly name: string; readonly sha256: string }) => string;
 
 /** How long running code may take to stop before its cell is ended, when the server goes away. */
 const leavingGraceMs = 300;
@@ -33,7 +34,9 @@ export class Sandbox implements AsyncDisposable {
   readonly projectDir: string;
   /** tells the clients that the list of files is another */
   readonly artifactsChanged: () => void;
-  readonly downloadUrl: DownloadUrl | undefined;
+  /** of files that were looked at for their links */
+  readonly digests = new HashCache();
+  readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;
   readonly #handles = new WeakMap<RunResult, string>();
   #manager: Sessions | undefined;
@@ -45,7 +48,7 @@ export class Sandbox implements AsyncDisposable {
   constructor(options: SandboxOptions, artifactsChanged = () => {}) {
     this.#open = options.open;
     this.projectDir = options.projectDir;
-    this.downloadUrl = options.downloadUrl;
+    this.#links = options.links;
     this.runs = new RunRegistry(options.runs);
     this.artifactsChanged = artifactsChanged;
   }
@@ -75,6 +78,12 @@ export class Sandbox implements AsyncDisposable {
   async session(id?: string): Promise<ManagedSession> {
     const manager = await this.manager();
     return id === undefined ? manager.getOrCreate() : manager.get(id);
+  }
+
+  /** Links to the files of a session that is there; asking wakes nothing. */
+  async linksOf(sessionId: string): Promise<DownloadUrl | undefined> {
+    const session = this.#links && (await this.#manager?.get(sessionId).catch(() => undefined));
+    return session && this.#links?.(session);
   }
 
   /** The one session that the rlm tools work in. Where sessions persist it is the project's, and comes back. */

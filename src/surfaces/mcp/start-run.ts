@@ -47,7 +47,7 @@ async function claimTurn(runs: RunRegistry, sessionId: string, end: number, sign
     if (leftMs <= 0) {
       const what = before ? `run ${before.runId} of session ${sessionId} still goes on` : "another run is starting";
       throw new CodecellError("session_busy", what, {
-        hint: before ? `wait for it or cancel it (get_run, cancel_run), run_id ${before.runId}` : "try again",
+        hint: before ? `wait for it or cancel it; its run_id is ${before.runId}` : "try again",
       });
     }
     if (!before) await starting;

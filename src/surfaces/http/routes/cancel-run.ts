@@ -1,8 +1,6 @@
-import { z } from "zod";
 import { runParams, waitQuery } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { runOf, runOutcome } from "../run-outcome.ts";
-import { runSchema } from "../run-view.ts";
+import { findRun, runOutcome, runReplies } from "../run-outcome.ts";
 
 export const cancelRunRoute = defineRoute({
   method: "POST",
@@ -13,16 +11,11 @@ export const cancelRunRoute = defineRoute({
   tag: "runs",
   scope: "run",
   params: runParams,
-  query: z.strictObject({ wait: waitQuery }),
-  replies: {
-    200: { description: "how it ended", schema: runSchema },
-    202: { description: "it is on its way", schema: runSchema },
-  },
+  query: waitQuery,
+  replies: runReplies,
   async handle({ params, query, tenant, signal }) {
-    await tenant.sessions.info(params.session);
-    const sandbox = await tenant.sandbox();
-    const { runId } = runOf(sandbox, params.session, params.run);
-    sandbox.runs.cancel(runId);
-    return runOutcome(sandbox, runId, { waitMs: query.wait * 1000, signal, runner: tenant.sessions.runner });
+    const run = await findRun(tenant, params);
+    run.sandbox.runs.cancel(run.runId);
+    return runOutcome(run, { waitMs: query.wait * 1000, signal });
   },
 });

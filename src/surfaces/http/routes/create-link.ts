@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { checkArtifactName } from "../../../artifacts/artifact-name.ts";
-import { describeArtifacts } from "../../../artifacts/artifacts.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import { defaultLinkMs, maxLinkMs } from "../links.ts";
 import { sessionParams } from "../parameters.ts";
@@ -37,7 +36,7 @@ export const createLinkRoute = defineRoute({
     const files = await session.files();
     const name = checkArtifactName(body.path);
     const facts = await files.stat(name);
-    const found = await describeArtifacts(files, [facts], {}, { cache: service.digests, signal });
+    const found = await session.describe([facts], { cache: service.digests, signal });
     const [artifact] = found.artifacts;
     if (!artifact) throw new CodecellError("file_refused", found.leftOut[0]?.message ?? "the file is not given out");
     const { size, sha256 } = artifact;

@@ -1,9 +1,14 @@
 import { z } from "zod";
+import type { WorkspaceFiles } from "../../../artifacts/workspace-files.ts";
+import { auditedFiles } from "../../../sessions/audited-files.ts";
 import { shownId } from "../../../sessions/session-id.ts";
+import { openStoredWorkspace } from "../../../sessions/stored-workspace.ts";
 import { TenantSessions } from "../../../sessions/tenant-sessions.ts";
 import { noSuchLink } from "../links.ts";
+import { type LocalSession, localSessionOf } from "../local-links.ts";
 import { defineRoute } from "../route.ts";
-import { sendFile } from "../send-file.ts";
+import { type FileReply, sendFile } from "../send-file.ts";
+import type { HttpService } from "../service.ts";
 
 export const downloadRoute = defineRoute({
   method: "GET",
@@ -22,12 +27,42 @@ export const downloadRoute = defineRoute({
   },
   async handle({ params, service, request }) {
     const { session: key, name, sha256, disposition } = service.links.claimOf(params.link);
+    const { digests, limits } = service;
+    const options = { disposition, sha256, digests, stallMs: limits.stallMs };
+    const local = localSessionOf(key);
+    if (local) {
+      const files = await localFiles(service, local);
+      return closedAfter(files, () => sendFile(files, name, request, options));
+    }
     const namespace = key.slice(0, key.indexOf("."));
     if (!(await service.knowsNamespace(namespace))) throw noSuchLink();
     // through the tenant's own view, so that no answer speaks of namespaces
     const sessions = new TenantSessions(service.manager, namespace, 0);
     const files = await (await sessions.get(shownId(key))).files();
-    const { digests, limits } = service;
-    return sendFile(files, name, request, { disposition, sha256, digests, stallMs: limits.stallMs });
+    return sendFile(files, name, request, options);
   },
 });
+
+/** Files that were opened for one answer are closed with it. */
+async function closedAfter(files: AsyncDisposable, answer: () => Promise<FileReply>): Promise<FileReply> {
+  try {
+    const { send } = await answer();
+    return {
+      async send(response, signal) {
+        await using _files = files;
+        await send(response, signal);
+      },
+    };
+  } catch (error) {
+    await files[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Of a session that another process of this user has, or had: from the disk, without a cell. */
+async function localFiles(service: HttpService, { id, workspace }: LocalSession): Promise<WorkspaceFiles> {
+  if (service.stateDir === undefined) throw noSuchLink();
+  const files = await openStoredWorkspace(service.stateDir, workspace);
+  const written = service.manager.codecell.audit;
+  return written ? auditedFiles(files, written.audit, id) : files;
+}

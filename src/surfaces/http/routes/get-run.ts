@@ -1,8 +1,6 @@
-import { z } from "zod";
 import { runParams, waitQuery } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { runOf, runOutcome } from "../run-outcome.ts";
-import { runSchema } from "../run-view.ts";
+import { findRun, runOutcome, runReplies } from "../run-outcome.ts";
 
 export const getRunRoute = defineRoute({
   method: "GET",
@@ -12,15 +10,9 @@ export const getRunRoute = defineRoute({
   tag: "runs",
   scope: "read",
   params: runParams,
-  query: z.strictObject({ wait: waitQuery }),
-  replies: {
-    200: { description: "how it ended", schema: runSchema },
-    202: { description: "it goes on", schema: runSchema },
-  },
+  query: waitQuery,
+  replies: runReplies,
   async handle({ params, query, tenant, signal }) {
-    await tenant.sessions.info(params.session);
-    const sandbox = await tenant.sandbox();
-    const { runId } = runOf(sandbox, params.session, params.run);
-    return runOutcome(sandbox, runId, { waitMs: query.wait * 1000, signal, runner: tenant.sessions.runner });
+    return runOutcome(await findRun(tenant, params), { waitMs: query.wait * 1000, signal });
   },
 });

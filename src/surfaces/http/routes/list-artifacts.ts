@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { describeArtifacts } from "../../../artifacts/artifacts.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 import { artifactSchema } from "../run-view.ts";
@@ -30,7 +29,7 @@ export const listArtifactsRoute = defineRoute({
       ...(prefix === undefined ? {} : { prefix }),
       ...(after === undefined ? {} : { after }),
     });
-    const found = await describeArtifacts(await session.files(), page.files, {}, { cache: service.digests, signal });
+    const found = await session.describe(page.files, { cache: service.digests, signal });
     const artifacts = found.artifacts.map(({ name, size, mimeType, sha256 }) => {
       const { url } = service.links.url(tenant.namespace, { session: params.session, name, sha256 });
       return { name, size, mime_type: mimeType, sha256, download_url: url };

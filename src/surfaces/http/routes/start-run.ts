@@ -2,8 +2,7 @@ import { z } from "zod";
 import { startRun } from "../../mcp/start-run.ts";
 import { sessionParams, waitBody } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { runOutcome } from "../run-outcome.ts";
-import { runSchema } from "../run-view.ts";
+import { runOutcome, runReplies } from "../run-outcome.ts";
 import { streamRun } from "../stream-run.ts";
 
 export const startRunRoute = defineRoute({
@@ -26,17 +25,14 @@ export const startRunRoute = defineRoute({
       .default("refuse")
       .describe("while another run goes on in this session: 409, or wait for it as long as `wait` says"),
   }),
-  replies: {
-    200: { description: "how the run ended, or its events", schema: runSchema },
-    202: { description: "it goes on", schema: runSchema },
-  },
+  replies: runReplies,
   async handle({ params, body, tenant, service, request, signal }) {
     const sandbox = await tenant.sandbox();
     const session = await tenant.sessions.get(params.session);
     const { code, language, timeout } = body;
     const waitMs = body.wait * 1000;
     const startedAt = performance.now();
-    const { runId } = await startRun(sandbox.runs, session, code, {
+    const { runId, sessionId } = await startRun(sandbox.runs, session, code, {
       ...{ language, signal, turnMs: body.when_busy === "wait" ? waitMs : 0 },
       ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
     });
@@ -44,6 +40,6 @@ export const startRunRoute = defineRoute({
       return streamRun(sandbox, runId, { fromOffset: 0, limits: service.limits });
     }
     const leftMs = Math.max(0, waitMs - (performance.now() - startedAt));
-    return runOutcome(sandbox, runId, { waitMs: leftMs, signal, runner: tenant.sessions.runner });
+    return runOutcome({ sandbox, runId, sessionId, runner: tenant.sessions.runner }, { waitMs: leftMs, signal });
   },
 });

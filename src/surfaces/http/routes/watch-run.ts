@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
 import { runParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { runOf } from "../run-outcome.ts";
+import { findRun } from "../run-outcome.ts";
 import { streamRun } from "../stream-run.ts";
 
 export const watchRunRoute = defineRoute({
@@ -18,9 +18,7 @@ export const watchRunRoute = defineRoute({
   query: z.strictObject({ offset: z.coerce.number().int().min(0).optional().describe("the first event wanted") }),
   replies: { 200: { description: "events", contentType: "text/event-stream" } },
   async handle({ params, query, tenant, service, request }) {
-    await tenant.sessions.info(params.session);
-    const sandbox = await tenant.sandbox();
-    const { runId } = runOf(sandbox, params.session, params.run);
+    const { sandbox, runId } = await findRun(tenant, params);
     const fromOffset = query.offset ?? afterLast(request.headers["last-event-id"]);
     return streamRun(sandbox, runId, { fromOffset, limits: service.limits });
   },

@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { z } from "zod";
+import { CodecellError } from "../../lib/errors.ts";
+import { readJson } from "./read-json.ts";
+import type { Call, Route } from "./route.ts";
+import type { HttpService } from "./service.ts";
+import type { Tenant } from "./tenant.ts";
+import type { TokenRecord } from "./token-store.ts";
+
+type AnyCall = Call<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>>;
+
+/** Who asks. */
+export interface Caller {
+  readonly token: TokenRecord;
+  readonly tenant: Tenant;
+}
+
+export interface CallParts {
+  readonly params: Readonly<Record<string, string>>;
+  readonly search: string;
+  readonly request: IncomingMessage;
+  /** aborted when the client goes away */
+  readonly gone: () => AbortSignal;
+  readonly service: HttpService;
+  /** absent where a route asks for no token */
+  readonly caller: Caller | undefined;
+}
+
+const nothing = z.strictObject({});
+
+/** What a route is called with, once its own schemas have checked it. */
+export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
+  const { request, gone, service, caller, search } = parts;
+  const body = route.takesBytes || !route.body ? {} : await readJson(request, service.limits.jsonBytes);
+  const query = search === "" ? {} : Object.fromEntries(new URLSearchParams(search));
+  return {
+    ...{ request, service, tenant: caller?.tenant as Tenant, scopes: caller?.token.scopes ?? [] },
+    get signal() {
+      return gone();
+    },
+    params: checked(route.params, parts.params, "path"),
+    query: checked(route.query ?? (search === "" ? undefined : nothing), query, "query"),
+    body: checked(route.body, body, "body"),
+  };
+}
+
+/** A signal for the client's going away, made for those who ask: most answers are done before it could be of use. */
+export function goneSignal(response: ServerResponse): () => AbortSignal {
+  let controller: AbortController | undefined;
+  return () => {
+    if (controller) return controller.signal;
+    const made = new AbortController();
+    controller = made;
+    const close = () => {
+      // An answer that went out whole is no reason to stop anything, and a reason costs a stack trace.
+      if (!response.writableFinished) made.abort();
+    };
+    if (response.destroyed) close();
+    else response.once("close", close);
+    return made.signal;
+  };
+}
+
+function checked(schema: z.ZodObject | undefined, value: unknown, where: string): Record<string, unknown> {
+  if (!schema) return {};
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new CodecellError("usage", `the ${where} is wrong: ${z.prettifyError(parsed.error)}`, {
+    hint: "/v1/openapi.json describes every call",
+  });
+}

@@ -1,0 +1,253 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { type FakeRun, FakeRunner } from "../../../test/fakes/fake-runner.ts";
+import { eventsOf, type ServiceSetup, TestService } from "../../../test/support/http-service.ts";
+
+const chunk = "x".repeat(256 * 1024);
+
+/** `flood`: prints 64 MiB. `wait`: until it is interrupted. */
+async function program(run: FakeRun) {
+  if (run.code === "flood") for (let at = 0; at < 256; at++) run.print("stdout", chunk);
+  if (run.code === "wait") {
+    run.print("stdout", "started\n");
+    await run.interrupted;
+    return { status: "cancelled" as const };
+  }
+  return {};
+}
+
+let here: TestService | undefined;
+async function open(setup: Omit<ServiceSetup, "runners"> = {}): Promise<TestService> {
+  here = await TestService.open({ ...setup, runners: [new FakeRunner({ program })] });
+  return here;
+}
+afterEach(async () => {
+  await here?.[Symbol.asyncDispose]();
+  here = undefined;
+});
+
+/** Everything that comes back until the connection ends. */
+async function answerTo(service: TestService, text: string): Promise<string> {
+  const socket = await service.socket();
+  let answer = "";
+  socket.on("data", (bytes) => {
+    answer += bytes;
+  });
+  socket.on("error", () => {});
+  const closed = once(socket, "close");
+  socket.write(text);
+  await closed;
+  return answer;
+}
+
+async function connected(service: TestService): Promise<Socket> {
+  const socket = await service.socket();
+  socket.on("error", () => {});
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  return socket;
+}
+
+const last = "Connection: close\r\n\r\n";
+const local = "Host: localhost\r\n";
+
+describe("a request that is two to somebody else", () => {
+  const smuggled = "GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  test.each([
+    ["a length and chunks", `${local}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`],
+    ["two lengths", `${local}Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`],
+    ["a list of lengths", `${local}Content-Length: 0, ${smuggled.length}\r\n\r\n${smuggled}`],
+    ["a coding that is almost chunked", `${local}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${smuggled}`],
+    ["chunks that are not the last coding", `${local}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${smuggled}`],
+    ["a space before the colon", `${local}Content-Length : ${smuggled.length}\r\n\r\n${smuggled}`],
+    ["a bare line feed", `${local}X: a\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`],
+    ["a folded line", `${local}X: a\r\n Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`],
+    ["a chunk of no size", `${local}Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n${smuggled}`],
+    ["two hosts", `${local}Host: evil.example\r\n${last}`],
+  ])("is none to us: %s", async (_what, rest) => {
+    const service = await open({ limits: { headersMs: 200, requestMs: 200 } });
+    const answer = await answerTo(service, `POST /v1/sessions HTTP/1.1\r\n${rest}`);
+    expect(answer).not.toMatch(/^HTTP\/1\.1 2/m);
+    expect(answer.match(/^HTTP\/1\.1 \d+/gm)?.length ?? 0).toBeLessThanOrEqual(2);
+    expect(answer).not.toContain('"status":"ok"');
+  });
+
+  test("is refused when it says twice who asks", async () => {
+    const service = await open();
+    const { token } = await service.client("a");
+    const twice = `Authorization: Bearer ${token}\r\nAuthorization: Bearer other\r\n`;
+    expect(await answerTo(service, `GET /v1/sessions HTTP/1.1\r\n${local}${twice}${last}`)).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
+describe("a page of another site", () => {
+  test("is given no leave by any header, whatever it asks", async () => {
+    const service = await open();
+    const client = await service.client("a");
+    for (const method of ["OPTIONS", "GET", "POST"]) {
+      const answer = await client.call(method, "/v1/sessions", undefined, {
+        ...{ origin: "http://evil.example", "access-control-request-method": "POST" },
+      });
+      expect([method, answer.status]).toEqual([method, 403]);
+      expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+    }
+  });
+
+  test.each([
+    "evil.example",
+    "localhost.evil.example",
+    "localhost:80@evil.example",
+    "127.0.0.1.evil.example",
+    "localhost.",
+    "",
+  ])("does not reach us by the name %j", async (host) => {
+    const service = await open();
+    const answer = await answerTo(service, `GET /v1/health HTTP/1.1\r\nHost: ${host}\r\n${last}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 4/);
+    expect(answer).not.toContain('"status":"ok"');
+  });
+});
+
+describe("a token", () => {
+  test("is taken from its header alone: what stands in an address stands in logs", async () => {
+    const service = await open();
+    const { token } = await service.client("a");
+    const anonymous = service.anonymous();
+    for (const query of [`?token=${token}`, `?access_token=${token}`, `?authorization=Bearer%20${token}`]) {
+      expect((await anonymous.call("GET", `/v1/sessions${query}`)).status).toBe(401);
+    }
+    const wrong = { authorization: `Basic ${Buffer.from(`a:${token}`).toString("base64")}` };
+    expect((await anonymous.call("GET", "/v1/sessions", undefined, wrong)).status).toBe(401);
+    expect((await anonymous.call("GET", "/v1/sessions", undefined, { cookie: `token=${token}` })).status).toBe(401);
+  });
+
+  test("that is over ends what runs and what is watched with it, though nobody asks for anything", async () => {
+    let nowMs = Date.now();
+    const service = await open({ now: () => nowMs, audit: true });
+    const client = await service.client("a", { scopes: ["run", "audit"], expiresMs: nowMs + 60_000 });
+    await client.session("s");
+    const run = await client.fetch("/v1/sessions/s/runs", {
+      ...{ method: "POST", headers: { accept: "text/event-stream", "content-type": "application/json" } },
+      body: JSON.stringify({ code: "wait" }),
+    });
+    const tail = await client.fetch("/v1/audit", { headers: { accept: "text/event-stream" } });
+    nowMs += 61_000;
+    const results = [];
+    for await (const { event, data } of eventsOf(run)) if (event === "result") results.push(data.status);
+    expect(results).toEqual(["cancelled"]);
+    for await (const _event of eventsOf(tail));
+  });
+});
+
+describe("a path", () => {
+  test.each([
+    "http://localhost/v1/sessions",
+    "//localhost/v1/sessions",
+    "/v1/sessions/",
+    "/v1/./sessions",
+    "/v1/%73essions/%2e%2e",
+    "/v1/sessions;x=1",
+    "/V1/sessions",
+    "*",
+  ])("that is another spelling of a known one is nothing: %s", async (path) => {
+    const service = await open();
+    const { token } = await service.client("a");
+    const head = `GET ${path} HTTP/1.1\r\n${local}Authorization: Bearer ${token}\r\n${last}`;
+    expect(await answerTo(service, head)).toMatch(/^HTTP\/1\.1 40[04] /);
+  });
+});
+
+describe("a client that takes without giving", () => {
+  test("is cut off when it reads nothing, and holds little until then", { timeout: 60_000 }, async () => {
+    const service = await open({ limits: { stallMs: 500 }, policy: { proc: { output: "100MiB" } } });
+    const client = await service.client("a");
+    await client.session("s");
+    const socket = await connected(service);
+    socket.pause();
+    const body = JSON.stringify({ code: "flood" });
+    const head = [
+      ...["POST /v1/sessions/s/runs HTTP/1.1", "Host: localhost", `Authorization: Bearer ${client.token}`],
+      ...["Accept: text/event-stream", "Content-Type: application/json", `Content-Length: ${body.length}`],
+    ];
+    socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+    // The run is not held up by who watches it, and the watcher's own place is given back.
+    const isOver = async () => /status="200"\} 1\n/.test(service.service.metricsText());
+    await expect.poll(isOver, { timeout: 30_000, interval: 50 }).toBe(true);
+    const { runs } = (await client.call("GET", "/v1/sessions/s/runs")).json;
+    expect(runs).toMatchObject([{ status: "ok" }]);
+    let received = 0;
+    socket.on("data", (bytes) => {
+      received += bytes.length;
+    });
+    socket.resume();
+    await once(socket, "close");
+    expect(received).toBeLessThan(48 * 2 ** 20); // what the system had taken, and no more
+  });
+
+  test("is cut off when it connects and says nothing", async () => {
+    const service = await open({ limits: { headersMs: 100, requestMs: 100 } });
+    const socket = await connected(service);
+    socket.resume();
+    await once(socket, "close");
+  });
+
+  test("keeps nobody out by connections that are idle, nor by requests that it never ends", async () => {
+    const service = await open({ limits: { connections: 8, requests: 2 } });
+    const client = await service.client("a");
+    for (let at = 0; at < 8; at++) {
+      const idle = await connected(service);
+      idle.write(`GET /v1/health HTTP/1.1\r\n${local}\r\n`);
+      await once(idle, "data");
+    }
+    expect((await client.call("GET", "/v1/sessions")).status).toBe(200);
+    for (let at = 0; at < 3; at++) {
+      const half = await connected(service);
+      half.write(`POST /v1/sessions HTTP/1.1\r\n${local}Content-Length: 100\r\n\r\n{`);
+      await once(half, "data"); // refused at once, and the rest is waited for
+    }
+    expect((await client.call("GET", "/v1/sessions")).status).toBe(200);
+  });
+
+  test("has no more connections than there may be", async () => {
+    const service = await open({ limits: { connections: 3 } });
+    const client = await service.client("a");
+    await client.session("s");
+    const { headers } = await client.run("s", "wait", { wait: 0 });
+    const head = `GET ${headers.get("location")}/events HTTP/1.1\r\n${local}Authorization: Bearer ${client.token}\r\n\r\n`;
+    const watching = [];
+    for (let at = 0; at < 3; at++) {
+      const socket = await connected(service);
+      socket.write(head);
+      await once(socket, "data");
+      watching.push(socket);
+    }
+    const late = await connected(service);
+    late.resume();
+    await once(late, "close");
+    expect(watching.map(({ closed }) => closed)).toEqual([false, false, false]);
+  });
+});
+
+describe("the metrics", () => {
+  test("name no tenant, no session and no path that somebody made up", async () => {
+    const service = await open();
+    const client = await service.client("alice-the-tenant", { scopes: ["admin"] });
+    await client.session("secret-session");
+    await client.run("secret-session", "1");
+    await client.call("GET", "/v1/made-up-path");
+    const { text } = await client.call("GET", "/metrics");
+    expect(text).toContain('route="/v1/sessions/{session}/runs"');
+    expect(text).not.toMatch(/alice|secret|ns-|made-up/);
+  });
+
+  test("are not open to what a proxy on this machine passes on", async () => {
+    const service = await open({ openMetrics: true });
+    const anonymous = service.anonymous();
+    expect((await anonymous.call("GET", "/metrics")).status).toBe(200);
+    for (const name of ["x-forwarded-for", "forwarded", "x-real-ip", "via"]) {
+      expect((await anonymous.call("GET", "/metrics", undefined, { [name]: "for=192.0.2.1" })).status).toBe(401);
+    }
+  });
+});

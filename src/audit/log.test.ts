@@ -54,6 +54,16 @@ test("processes one after the other continue one chain", async () => {
   expect((await verifyAudit(dir)).isSound).toBe(true);
 });
 
+test("whoever waits again, at any moment after the last answer, gets one", async () => {
+  await using log = openLog(dir, { durable: true });
+  for (let ticks = 0; ticks < 20; ticks++) {
+    log.record(checkpoint(`t${ticks}`));
+    await log.settled();
+    for (let tick = 0; tick < ticks; tick++) await undefined;
+    await log.settled();
+  }
+});
+
 test("what is settled is in the file and in the head", async () => {
   await using log = openLog(dir);
   for (let n = 0; n < 1000; n++) log.record(checkpoint(`n${n}`));

@@ -262,7 +262,8 @@ export class AuditLog implements Audit {
   #goOn(): void {
     if (!this.#failure) this.#tidy();
     if (this.#waiters.length > 0) {
-      if (this.#isReady) void this.#drain();
+      // Also for those who came while the last writing came to its end; a place that is kept open brings its own call.
+      if (this.#isReady || this.#isSomebodyWaiting) void this.#drain();
     } else if (this.#closing) return;
     else if (this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), retryMs).unref();
     else if (this.#writer?.needsSync) {

@@ -12,7 +12,7 @@ from .link import WorkerLink
 from .processes import is_own_session, signal_quietly
 
 MAX_PID = 1 << 22
-INTERRUPT_GRACE = 0.5
+INTERRUPT_GRACE = 1.0  # a kernel in user space needs more than half of it under load, and a kill costs the run's state
 RESUME_SECONDS = 5.0
 FORK_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3

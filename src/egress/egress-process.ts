@@ -165,7 +165,8 @@ export class EgressProcess implements AsyncDisposable {
   async #start(): Promise<Child> {
     const entry = proxyEntry();
     const wait = Math.max(0, this.#startedAt + restartMs - performance.now());
-    await sleep(wait, undefined, { signal: this.#closing.signal, ref: false });
+    // Somebody waits for the proxy: a program that has nothing else to do must not end meanwhile.
+    if (wait > 0) await sleep(wait, undefined, { signal: this.#closing.signal });
     this.#startedAt = performance.now();
     const directory = join(
       await openRuntimeDirectory(this.#options.runtimeDir),

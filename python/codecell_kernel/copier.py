@@ -4,7 +4,7 @@ from time import monotonic
 
 from . import claims
 from .copies import Copies, Copy
-from .processes import freeze_copy
+from .processes import freeze_copy, is_there
 
 MAX_PID = 1 << 22
 PARK_SECONDS = 5.0
@@ -22,6 +22,7 @@ class Copier:
         self.copies = Copies(branch.supervisor.end_child)
         self.purpose = None  # what the copy that is being made is for: AUTOMATIC, or a request
         self.unborn = 0  # the copy that is there, and has not announced itself yet
+        self.is_stillborn = False  # it ended before it did
         self.at = None  # when the next automatic one is made
         self.began = self.due = self.cost = 0.0
         self.dirty = False  # a run ended since the automatic copy was made
@@ -32,12 +33,16 @@ class Copier:
         return self.purpose is not None
 
     def deadlines(self):
+        if self.is_stillborn:
+            yield 0.0
         if self.at is not None:
             yield self.at
         if self.is_busy:
             yield self.began + PARK_SECONDS
 
     def on_time(self, now):
+        if self.is_stillborn:
+            self.on_unparked()
         if self.at is not None and now >= self.at:
             self.park()
         if self.is_busy and now >= self.began + PARK_SECONDS:
@@ -64,20 +69,21 @@ class Copier:
 
     def make(self, purpose):
         self.purpose = purpose
-        self.unborn = 0
         self.began = monotonic()
         self.branch.link.send({"t": "park", "run": self.branch.runs})
 
     def take_purpose(self):
         """What the copy was for that is made, or will never be."""
-        purpose, self.purpose, self.unborn = self.purpose, None, 0
+        purpose, self.purpose, self.unborn, self.is_stillborn = self.purpose, None, 0, False
         return purpose
 
     def on_copied(self, header):
         """The copy is there, and has yet to go out of everybody's reach: the next request waits for that, not this one."""
-        if not self.is_busy or self.unborn or not claims.is_whole(header.get("pid"), MAX_PID):
+        pid = header.get("pid")
+        if not self.is_busy or self.unborn or not claims.is_whole(pid, MAX_PID) or not pid:
             return
-        self.unborn = header["pid"]
+        self.unborn = pid
+        self.is_stillborn = not is_there(pid)  # or nobody would tell of its end any more
         if self.purpose != AUTOMATIC:
             self.purpose.is_answered = True
             self.branch.tell(self.purpose.reply())
@@ -130,7 +136,8 @@ class Copier:
     def on_child_ended(self, pid):
         """A copy that ended without our doing: its own fork hooks, the memory killer or user code took it."""
         if pid == self.unborn:
-            self.on_unparked()
+            # Told at the end of this step: a sweep may be under way, which whatever waits for the copy must not begin in.
+            self.is_stillborn = True
             return
         name = self.copies.died(pid)
         if name is None:

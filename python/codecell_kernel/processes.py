@@ -71,6 +71,15 @@ def signal_quietly(pid, signal):
         pass
 
 
+def is_there(pid):
+    """Whether a process has this number, be it one that has ended and waits to be reaped."""
+    try:
+        posix.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
 def freeze_copy(pid):
     """Stops a process that says it is a parked copy, and tells whether it is in a copy's place.
 

@@ -151,4 +151,31 @@ describe.skipIf(skipsProcess)("making the copy", () => {
     expect(next).toMatchObject({ status: "ok", result: "42" });
     expect(next.notes.length).toBeLessThan(8);
   });
+
+  /** The first copy ends before it is out of reach, which takes `seconds`; the worker comes back from the fork later. */
+  const shortLived = (seconds: number, workerSeconds = 0) => `import os, time
+x = 'kept'
+os.register_at_fork(before=lambda: globals().__setitem__('forks', globals().get('forks', 0) + 1))
+os.register_at_fork(after_in_child=lambda: forks == 1 and (time.sleep(${seconds}), os._exit(1)))
+os.register_at_fork(after_in_parent=lambda: forks == 1 and time.sleep(${workerSeconds}))`;
+
+  test("does not end the cell when the copy ends while a fork waits for it", async () => {
+    await using cells = await openCells({ name: "", options: { layout: "template" } }, { session: { recovery: "off" } });
+    await using session = await cells.openSession();
+    await run(session, shortLived(0.2));
+    await session.checkpoint("gone");
+    await using fork = await session.fork("fork");
+    expect((await run(fork, "x")).result).toBe("'kept'");
+    expect((await run(session, "x")).result).toBe("'kept'");
+    expect(session.checkpoints).toEqual([]);
+  });
+
+  test("is given up at once when the copy has ended before the worker tells of it", async () => {
+    await using cells = await openCells({ name: "", options: { layout: "template" } }, { session: { recovery: "off" } });
+    await using session = await cells.openSession();
+    await run(session, shortLived(0, 0.2));
+    await within(3_000, session.checkpoint("gone").catch(() => {}));
+    expect(await within(3_000, run(session, "x"))).toMatchObject({ status: "ok", result: "'kept'" });
+    expect(session.checkpoints).toEqual([]);
+  });
 });

@@ -199,9 +199,9 @@ export class ChainReader {
 
   report(files: number, isLive: boolean): ChainReport {
     this.#checkBeginning();
-    const prunedThrough = this.#known.pruned?.throughSeq ?? 0;
-    for (const { seq, by } of this.#known.wanted) {
-      if (seq <= prunedThrough) continue;
+    const prunedThrough = this.#prunedThrough;
+    for (const { seq, hash, by } of this.#known.wanted) {
+      if (seq < prunedThrough || (seq === prunedThrough && hash === this.#known.first?.prev)) continue;
       this.problem(
         undefined,
         `ends at line ${this.seq}, and ${by} names line ${seq}: the last lines were removed`,
@@ -217,6 +217,12 @@ export class ChainReader {
       head: last && { chain: this.#chain, seq: last.seq, hash: last.hash },
       witnessed: [...witnessed.values()],
     };
+  }
+
+  /** The attack: an `audit.pruned` that removes nothing, as an excuse for lines that somebody else removed or replaced. */
+  get #prunedThrough(): number {
+    const { first, pruned } = this.#known;
+    return Math.min(pruned?.throughSeq ?? 0, (first?.seq ?? 1) - 1);
   }
 
   /** A chain that does not begin at 1 has to say itself that its beginning was removed. */

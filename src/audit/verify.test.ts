@@ -2,7 +2,8 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkpoint, lastFile, newAuditDir, onlyChain, openLog, writeEvents } from "../../test/support/audit-logs.ts";
-import { filePath, headPath, listChains, listFiles, readHead } from "./chain-files.ts";
+import { sealLine } from "./chain.ts";
+import { filePath, headPath, headText, listChains, listFiles, readHead } from "./chain-files.ts";
 import type { ChainHead } from "./event.ts";
 import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
@@ -263,5 +264,36 @@ describe("two writers at a time", () => {
     const head = { chain: "c-0123456789abcdef", seq: 3, hash: "0".repeat(64) };
     expect(await messages([head])).toContain("is missing; the head that was given names its line 3");
     expect((await verifyAudit(join(dir, "nowhere"))).chains).toEqual([]);
+  });
+});
+
+describe("a removal by the policy that somebody made up", () => {
+  /** Cuts a chain after so many lines, and goes on as if the policy had removed everything up to a number. */
+  async function cutAndExcuse(chain: string, kept: number, throughSeq: number): Promise<void> {
+    const path = filePath(dir, chain, 1);
+    const lines = (await readFile(path, "utf8")).split("\n").slice(0, kept);
+    const { seq, time, hash: prev } = JSON.parse(lines.at(-1) ?? "");
+    const event = { type: "audit.pruned", files: ["00000001.jsonl"], throughSeq, hash: "0".repeat(64), why: "audit.keep" };
+    const { text, hash } = sealLine({ seq: seq + 1, time, prev }, JSON.stringify(event));
+    await writeFile(path, `${[...lines, text].join("\n")}\n`);
+    await writeFile(headPath(dir, chain), headText({ seq: seq + 1, hash }));
+  }
+
+  test("excuses no line that a kept head names", async () => {
+    await writeEvents(dir, ["a", "b", "c"]);
+    const chain = await onlyChain(dir);
+    const head = (await readHead(dir, chain)) as ChainHead;
+    await cutAndExcuse(chain, 2, 1_000);
+    expect(await messages([head])).toContain("the head that was given names line 5: the last lines were removed");
+  });
+
+  test("excuses no line that another chain saw", async () => {
+    await using first = openLog(dir);
+    first.record(checkpoint("a"));
+    await first.settled();
+    const chain = await onlyChain(dir);
+    await writeEvents(dir, ["b"]);
+    await cutAndExcuse(chain, 1, 1_000);
+    expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
   });
 });

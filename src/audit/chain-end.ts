@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { type ChainLine, genesisHash, openLine } from "./chain.ts";
+import { type ChainLine, genesisHash, type LineFacts, openLine } from "./chain.ts";
 import { filePath, listFiles, maxLineBytes, readHead } from "./chain-files.ts";
 import { readLines } from "./read-lines.ts";
 import { type Followed, TornPart } from "./torn-part.ts";
@@ -51,7 +51,7 @@ export async function findChainEnd(dir: string, chain: string): Promise<ChainEnd
 }
 
 /** The last line of a file that is ended as a writer ends one. */
-export async function lastLineOf(path: string): Promise<Followed | undefined> {
+export async function lastLineOf(path: string): Promise<LineFacts | undefined> {
   const file = await open(path, "r");
   try {
     const { lastLine, rest } = await readEnd(file, (await file.stat()).size);

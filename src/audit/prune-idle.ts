@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { filePath, listChains, listFiles } from "./chain-files.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
+import { isOlderThan } from "./prune.ts";
 
 /**
  * Removes what the policy does not keep from chains that nobody writes to. Each of them says so itself, as when it is
@@ -19,13 +20,10 @@ export async function pruneIdleChains(options: ChainWriterOptions, own: string):
 }
 
 async function keepsTooMuch({ dir, limits, now }: ChainWriterOptions, chain: string): Promise<boolean> {
-  let total = 0;
-  for (const number of await listFiles(dir, chain)) {
-    const { size, mtimeMs } = await stat(filePath(dir, chain, number));
-    total += size;
-    if (now() - mtimeMs > limits.keepMs) return true;
-    // the newest stays in any case, so its size alone is no reason
-    if (total - size > 0 && total > limits.keepBytes) return true;
-  }
-  return false;
+  const paths = (await listFiles(dir, chain)).map((number) => filePath(dir, chain, number));
+  const [oldest] = paths;
+  if (oldest !== undefined && (await isOlderThan(limits.keepMs, oldest, now()))) return true;
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+  // the newest stays in any case, so its size alone is no reason
+  return sizes.length > 1 && sizes.reduce((sum, size) => sum + size) > limits.keepBytes;
 }

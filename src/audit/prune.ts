@@ -22,13 +22,15 @@ export async function findPrunable(
   nowMs: number,
 ): Promise<Prunable | undefined> {
   const older = (await listFiles(dir, chain)).filter((number) => number < current.file);
-  const facts = await Promise.all(older.map(async (number) => ({ number, ...(await sizeAndAge(dir, chain, number)) })));
+  const facts = await Promise.all(
+    older.map(async (number) => ({ number, size: (await stat(filePath(dir, chain, number))).size })),
+  );
   let total = facts.reduce((sum, { size }) => sum + size, current.bytes);
   const removed: number[] = [];
   let why = "";
-  for (const { number, size, mtimeMs } of facts) {
+  for (const { number, size } of facts) {
     const isOver = total > keepBytes;
-    if (!isOver && nowMs - mtimeMs <= keepMs) break;
+    if (!isOver && !(await isOlderThan(keepMs, filePath(dir, chain, number), nowMs))) break;
     why = isOver ? "audit.keep" : "audit.age";
     removed.push(number);
     total -= size;
@@ -45,7 +47,11 @@ export async function findPrunable(
   };
 }
 
-async function sizeAndAge(dir: string, chain: string, number: number): Promise<{ size: number; mtimeMs: number }> {
-  const { size, mtimeMs } = await stat(filePath(dir, chain, number));
-  return { size, mtimeMs };
+/**
+ * By its last line, which the chain holds in its place. The attack: a file's own time, which anybody sets who can write it, so
+ * that the next process removes a file for them and says that the policy wanted it.
+ */
+export async function isOlderThan(ms: number, path: string, nowMs: number): Promise<boolean> {
+  const last = await lastLineOf(path);
+  return last !== undefined && nowMs - Date.parse(last.time) > ms;
 }

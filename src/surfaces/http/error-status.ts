@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { CodecellError, type CodecellErrorCode } from "../../lib/errors.ts";
+import type { CodecellErrorCode } from "../../lib/errors.ts";
+import { guestError } from "../../lib/guest-error.ts";
 import { readableText } from "../../sessions/readable-text.ts";
 
 /** The status of an answer when codecell could not do what it was asked. */
@@ -106,24 +107,18 @@ const maxCharacters = 8_000;
 const retryAfter = { "retry-after": "1" };
 const retried = new Set([409, 429, 503]);
 
-/** Any failure as an answer. What codecell did not foresee is not told: its text may name files of the host. */
+/** Any failure as an answer. */
 export function errorReply(error: unknown): ErrorReply {
   if (error instanceof HttpError) {
     const headers = retried.has(error.status) ? { ...retryAfter, ...error.headers } : error.headers;
     return { status: error.status, headers, body: errorBody(error.code, error.message, error.hint) };
   }
-  if (error instanceof CodecellError && error.code !== "internal") {
-    const status = errorStatuses[error.code];
-    return {
-      status,
-      headers: retried.has(status) ? retryAfter : {},
-      body: errorBody(error.code, error.message, hints[error.code] ?? error.hint),
-    };
-  }
+  const { code, message, hint } = guestError(error);
+  const status = errorStatuses[code];
   return {
-    status: 500,
-    headers: {},
-    body: errorBody("internal", "a fault of codecell", "the log of the service says more"),
+    status,
+    headers: retried.has(status) ? retryAfter : {},
+    body: errorBody(code, message, hints[code] ?? hint),
   };
 }
 

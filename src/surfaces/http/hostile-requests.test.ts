@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { chmod } from "node:fs/promises";
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { type FakeRun, FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { eventsOf, type ServiceSetup, TestService } from "../../../test/support/http-service.ts";
@@ -138,6 +140,30 @@ describe("a token", () => {
     for await (const { event, data } of eventsOf(run)) if (event === "result") results.push(data.status);
     expect(results).toEqual(["cancelled"]);
     for await (const _event of eventsOf(tail));
+  });
+
+  test("that is over takes its links with it", async () => {
+    let nowMs = Date.now();
+    const service = await open({ now: () => nowMs });
+    await service.client("a", { scopes: ["run"], expiresMs: nowMs + 60_000 });
+    const [{ namespace = "" } = {}] = await service.tokens.all();
+    const file = { session: "s", name: "x", sha256: "0".repeat(64) };
+    const { url } = service.service.links.url(namespace, file, { forMs: 7 * 24 * 3_600_000 });
+    const code = async () => (await service.anonymous().call("GET", new URL(url).pathname)).json.error.code;
+    expect(await code()).toBe("session_unknown");
+    nowMs += 61_000;
+    expect(await code()).toBe("not_found");
+  });
+
+  test("of a file that others can read is nobody's, and nobody is told where it lies", async () => {
+    const service = await open();
+    const client = await service.client("a");
+    await chmod(join(service.stateDir, "tokens.json"), 0o644);
+    for (const caller of [client, service.anonymous()]) {
+      const { status, text } = await caller.call("GET", "/v1/sessions");
+      expect(status).toBe(500);
+      expect(text).not.toContain("tokens");
+    }
   });
 });
 

@@ -21,7 +21,7 @@ import { routes } from "./routes.ts";
 import { allows, type Scope } from "./scope.ts";
 import { sendJson, sendRefusal } from "./send-json.ts";
 import { Tenants } from "./tenants.ts";
-import type { TokenStore } from "./token-store.ts";
+import { isOver, type TokenStore } from "./token-store.ts";
 
 export interface ServiceOptions {
   readonly manager: SessionManager;
@@ -94,7 +94,6 @@ export class HttpService implements AsyncDisposable {
     this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref();
   }
 
-  /** Aborted when nothing new is taken any more: what would go on for ever ends with it. */
   /** A token that was removed or is over loses what runs for it, also while nobody asks for anything. */
   async #sweep(): Promise<void> {
     try {
@@ -104,6 +103,7 @@ export class HttpService implements AsyncDisposable {
     }
   }
 
+  /** Aborted when nothing new is taken any more: what would go on for ever ends with it. */
   get draining(): AbortSignal {
     return this.#draining.signal;
   }
@@ -126,9 +126,11 @@ export class HttpService implements AsyncDisposable {
     });
   }
 
-  /** Whether some token still has this namespace: what a revoked one signed is worth nothing. */
+  /** Whether some token still has this namespace: what was signed for one that is removed, or over, is worth nothing. */
   async knowsNamespace(namespace: string): Promise<boolean> {
-    return (await this.#tokens.all()).some((token) => token.namespace === namespace);
+    const nowMs = this.now();
+    const tokens = await this.#tokens.all().catch(withheld);
+    return tokens.some((token) => token.namespace === namespace && !isOver(token, nowMs));
   }
 
   /** Takes nothing new, and waits for what goes on: answers and runs. The caller decides how long. */
@@ -237,7 +239,7 @@ export class HttpService implements AsyncDisposable {
   }
 
   async #caller(request: IncomingMessage): Promise<Caller> {
-    const token = await this.#tokens.find(request.headers.authorization, this.now());
+    const token = await this.#tokens.find(request.headers.authorization, this.now()).catch(withheld);
     this.#tenants.keepOnly(this.#tokens.current, this.now());
     if (token) return { token, tenant: this.#tenants.of(token) };
     throw new HttpError("unauthorized", "a valid token is needed", {
@@ -273,6 +275,11 @@ export class HttpService implements AsyncDisposable {
       if (end !== undefined) this.metrics.runEnded(end);
     };
   }
+}
+
+/** Whoever asks without a token must not learn where the tokens are, or what is wrong with their file: the log does. */
+function withheld(cause: unknown): never {
+  throw new CodecellError("internal", messageOf(cause), { cause });
 }
 
 /** what logs and counters call an answer that nobody waited for */

@@ -50,7 +50,7 @@ export class Tenant implements AsyncDisposable {
       async ({ id }: { readonly id: string }) =>
       (artifact: { name: string; sha256: string }) =>
         fileLinks.url(namespace, { session: id, ...artifact }).url;
-    this.#door = new SandboxDoor({ open, projectDir, links, runs });
+    this.#door = new SandboxDoor({ open, projectDir, links, runs, isForGuests: true });
   }
 
   /** The same that the tools of MCP work with: a run started there can be watched here. */

@@ -2,7 +2,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { SessionManager } from "../../sessions/manager.ts";
 import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
-import type { TokenRecord } from "./token-store.ts";
+import { isOver, type TokenRecord } from "./token-store.ts";
 
 export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
   /** sessions of a tenant, whatever its token says */
@@ -41,7 +41,7 @@ export class Tenants implements AsyncDisposable {
   keepOnly(tokens: readonly TokenRecord[], nowMs: number): void {
     if (tokens === this.#known && nowMs < this.#nextExpiryMs) return;
     this.#known = tokens;
-    const valid = tokens.filter(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs > nowMs);
+    const valid = tokens.filter((token) => !isOver(token, nowMs));
     this.#nextExpiryMs = Math.min(...valid.map(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs));
     const namespaces = new Set(valid.map(({ namespace }) => namespace));
     for (const [namespace, tenant] of this.#tenants) {

@@ -126,7 +126,7 @@ export class TokenStore {
     for (const { record, sha256 } of this.#digestsOf(await this.all())) {
       if (timingSafeEqual(sha256, given)) found = record;
     }
-    return found?.expiresMs !== undefined && found.expiresMs <= nowMs ? undefined : found;
+    return found && !isOver(found, nowMs) ? found : undefined;
   }
 
   /** The digests as bytes, made once for each state of the file. */
@@ -187,6 +187,10 @@ export class TokenStore {
     await writeFileAtomically(this.#path, `${JSON.stringify({ version: 1, tokens: records }, null, 2)}\n`);
     return records;
   }
+}
+
+export function isOver({ expiresMs = Number.POSITIVE_INFINITY }: TokenRecord, nowMs: number): boolean {
+  return expiresMs <= nowMs;
 }
 
 export function newTokenText(): string {

@@ -31,3 +31,9 @@ test("does not pass on what steers a terminal, nor a text without end", () => {
 test("answers what nobody expected as our own fault", () => {
   expect(textOf(new TypeError("x is undefined"))).toMatch(/^internal: x is undefined\nnext: /);
 });
+
+test("does not tell tenants of a service where it keeps what", () => {
+  const text = (errorReply(new Error("EACCES: '/srv/state'"), true).content[0] as { text: string }).text;
+  expect(text).toMatch(/^internal: a fault of codecell\n/);
+  expect(text).not.toContain("/srv");
+});

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
+import { guestError } from "../../lib/guest-error.ts";
 import { readableText } from "../../sessions/readable-text.ts";
 
 /** Clients cut the text of an error at 10,000 characters. */
@@ -43,9 +44,9 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
 /** Where `next` says what a model can do, and the hint is for a program that holds the sessions itself. */
 const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled"]);
 
-/** A tool that failed. Clients drop structured content here, so the text says all of it. */
-export function errorReply(error: unknown): CallToolResult {
-  const known = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
+/** A tool that failed. Clients drop structured content here, so the text says all of it; to a guest, all that is theirs. */
+export function errorReply(error: unknown, isForGuests = false): CallToolResult {
+  const known = isForGuests ? guestError(error) : ownError(error);
   const { code, message, hint, cause } = known;
   const causeText = cause === undefined ? undefined : messageOf(cause);
   const lines = [
@@ -57,4 +58,8 @@ export function errorReply(error: unknown): CallToolResult {
   // parts of it may come from a cell
   const text = readableText(lines.join("\n")).slice(0, maxCharacters);
   return { content: [{ type: "text", text }], isError: true };
+}
+
+function ownError(error: unknown): CodecellError {
+  return error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
 }

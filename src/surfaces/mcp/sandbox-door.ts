@@ -21,6 +21,10 @@ export class SandboxDoor implements AsyncDisposable {
     return this.#sandbox;
   }
 
+  get isForGuests(): boolean {
+    return this.#options.isForGuests === true;
+  }
+
   /** What comes after the end starts nothing. */
   async open(): Promise<Sandbox> {
     if (this.#isClosed) throw new CodecellError("session_closed", "the server is shutting down");

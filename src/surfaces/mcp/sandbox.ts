@@ -15,6 +15,8 @@ export interface SandboxOptions {
   readonly runs?: RunRegistryOptions;
   /** Makes links to the files of a session; undefined: there is no service that would give them out. */
   readonly links?: (session: ManagedSession) => Promise<DownloadUrl | undefined>;
+  /** whoever calls does not run this server: what fails here is told without what it says about the host */
+  readonly isForGuests?: boolean;
 }
 
 /** A link to this content of a file, for whoever has it. */

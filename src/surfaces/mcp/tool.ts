@@ -1,5 +1,6 @@
 import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod";
+import { isWithheld } from "../../lib/guest-error.ts";
 import { loadOnce } from "../../lib/load-once.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -66,7 +67,8 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           return reply;
         } catch (error) {
           done(true);
-          return (await errorReplies()).errorReply(error);
+          if (door.isForGuests && isWithheld(error)) logger.warn("a tool failed", { tool: name, error });
+          return (await errorReplies()).errorReply(error, door.isForGuests);
         }
       };
       server.registerTool(name, { title, description, ...schemas, annotations, _meta }, call);

@@ -62,6 +62,21 @@ describe("what a session writes down", () => {
     );
   });
 
+  test("waits once for a cell that does not say what it has used, however many runs end meanwhile", async () => {
+    const audit = new FakeAudit();
+    let asked = 0;
+    const usage = () => {
+      asked++;
+      return new Promise<never>(() => {});
+    };
+    const { codecell } = await open(audit, {}, { usage });
+    const session = await codecell.openSession();
+    for (const code of ["1", "2", "3", "4"]) await session.run(code).result;
+    await codecell.close();
+    expect(audit.of("run.ended")).toHaveLength(4);
+    expect(asked).toBe(1);
+  });
+
   test("has no code where the policy says hash", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, { audit: { code: "hash" } });

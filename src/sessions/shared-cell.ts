@@ -24,6 +24,8 @@ export class SharedCell {
   #users = 1;
   #oomKills = 0;
   #cpuMs = 0;
+  /** it was asked what it has used, and has not answered in time */
+  #isSilent = false;
   #ending: Promise<void> | undefined;
 
   /** `onEnd` runs when the cell is gone. */
@@ -59,14 +61,20 @@ export class SharedCell {
     return { usage, cpuBeforeMs };
   }
 
-  #usageSoon(): Promise<CellUsage | undefined> {
+  /** Undefined at once while an earlier question is unanswered: looks stand in a line, and each would wait as long again. */
+  async #usageSoon(): Promise<CellUsage | undefined> {
+    if (this.#isSilent) return undefined;
+    const asked = this.#cell.usage().catch(() => undefined);
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, spentMs, undefined);
-      const answer = (usage?: CellUsage) => {
+      const timer = setTimeout(() => {
+        this.#isSilent = true;
+        resolve(undefined);
+      }, spentMs);
+      void asked.then((usage) => {
         clearTimeout(timer);
+        this.#isSilent = false;
         resolve(usage);
-      };
-      this.#cell.usage().then(answer, () => answer());
+      });
     });
   }
 

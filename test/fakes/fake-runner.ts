@@ -26,7 +26,10 @@ export interface FakeOptions {
   readonly beforeStart?: () => void;
   /** the cell ends like this before it is ready */
   readonly endsEarly?: Partial<CellExit>;
+  readonly usage?: Cell["usage"];
 }
+
+const noUsage = { memoryBytes: undefined, peakMemoryBytes: undefined, cpuMs: undefined, oomKills: 0 };
 
 /** A runner in memory that speaks the kernel's frames: for logic above the runners, without any isolation. */
 export class FakeRunner implements SandboxRunner {
@@ -78,7 +81,7 @@ export class FakeRunner implements SandboxRunner {
         ...{ code: 0, signal: null, diagnostics: "" },
         ...endsEarly,
       })),
-      usage: async () => ({ memoryBytes: undefined, peakMemoryBytes: undefined, cpuMs: undefined, oomKills: 0 }),
+      usage: this.#options.usage ?? (async () => noUsage),
       [Symbol.asyncDispose]: async () => {
         if (isOpen) this.openCells--;
         isOpen = false;

@@ -142,6 +142,22 @@ describe("a token", () => {
     for await (const _event of eventsOf(tail));
   });
 
+  test("that has a new secret is watched by nobody who holds the old one, and its runs go on", async () => {
+    const service = await open({ audit: true });
+    const client = await service.client("a", { scopes: ["run", "audit"] });
+    await client.session("s");
+    const { json } = await client.call("POST", "/v1/sessions/s/runs", { code: "wait", wait: 0 });
+    const tail = await client.fetch("/v1/audit", { headers: { accept: "text/event-stream" } });
+    const { token } = await service.tokens.rotate("a");
+    await expect(async () => {
+      for await (const _event of eventsOf(tail));
+    }).rejects.toThrow();
+    expect((await client.call("GET", "/v1/sessions")).status).toBe(401);
+    const renewed = { authorization: `Bearer ${token}` };
+    const run = await service.anonymous().call("GET", `/v1/sessions/s/runs/${json.run_id}`, undefined, renewed);
+    expect(run.json.status).toBe("running");
+  });
+
   test("that is over takes its links with it", async () => {
     let nowMs = Date.now();
     const service = await open({ now: () => nowMs });

@@ -213,14 +213,14 @@ export class HttpService implements AsyncDisposable {
         hint: "ask the owner of the service for a token that has it",
       });
     }
-    if (tenant.requests >= this.limits.requestsPerToken) {
+    if (tenant.requests.size >= this.limits.requestsPerToken) {
       throw this.#refuse("this token", this.limits.requestsPerToken, 429);
     }
-    tenant.requests++;
+    tenant.requests.set(request, token.sha256);
     try {
       await this.#admitted(() => work(caller));
     } finally {
-      tenant.requests--;
+      tenant.requests.delete(request);
     }
   }
 

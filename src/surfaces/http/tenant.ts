@@ -31,8 +31,8 @@ const keptRuns = { keepRuns: 200, keepBytes: 64 * 1024 * 1024 };
 export class Tenant implements AsyncDisposable {
   readonly namespace: string;
   readonly sessions: TenantSessions;
-  /** requests that are being answered */
-  requests = 0;
+  /** requests that are being answered, with the digest of the secret that each came with */
+  readonly requests = new Map<IncomingMessage, string>();
   readonly #parts: TenantParts;
   readonly #ended = new AbortController();
   readonly #door: SandboxDoor;
@@ -69,6 +69,11 @@ export class Tenant implements AsyncDisposable {
   /** Aborted when its token is gone: what it watches ends with it. */
   get ended(): AbortSignal {
     return this.#ended.signal;
+  }
+
+  /** The attack: a stolen secret that was exchanged, and goes on watching by what it had opened before. */
+  endOthers(digest: string): void {
+    for (const [request, shown] of this.requests) if (shown !== digest) request.socket.destroy();
   }
 
   /** Runs that go on. */

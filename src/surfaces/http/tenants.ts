@@ -43,6 +43,7 @@ export class Tenants implements AsyncDisposable {
     this.#known = tokens;
     const valid = tokens.filter((token) => !isOver(token, nowMs));
     this.#nextExpiryMs = Math.min(...valid.map(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs));
+    for (const { namespace, sha256 } of valid) this.#tenants.get(namespace)?.endOthers(sha256);
     const namespaces = new Set(valid.map(({ namespace }) => namespace));
     for (const [namespace, tenant] of this.#tenants) {
       if (namespaces.has(namespace)) continue;

@@ -33,6 +33,7 @@ export async function* followAudit(
         if (number > file) [file, at] = [number, 0];
         for await (const { entry, end } of entriesIn(dir, chain, number, filter, at)) {
           at = end;
+          if (signal.aborted) return; // whoever left does not have years of audit read for them
           if (entry) yield entry;
         }
       }

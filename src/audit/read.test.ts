@@ -63,6 +63,26 @@ test("finds the last entries across files", async () => {
   expect(await lastEntries(`${dir}/nowhere`, 20)).toEqual([]);
 });
 
+test("gives fewer of the last entries when they are large, and the very last one in any case", async () => {
+  await writeEvents(dir, ["a", "b".repeat(10_000), "c", "d"], { fileBytes: 1_000 });
+  const names = async (maxBytes: number) =>
+    (await lastEntries(dir, 10, { types: ["session"] }, { maxBytes })).map(({ event }) => String(event.name)[0]);
+  expect(await names(1_000_000)).toEqual(["a", "b", "c", "d"]);
+  expect(await names(10_000)).toEqual(["c", "d"]);
+  expect(await names(1)).toEqual(["d"]);
+});
+
+test("follows nothing for somebody who has left, however much there is", async () => {
+  await writeEvents(dir, ["a", "b", "c"]);
+  const stop = new AbortController();
+  const followed: unknown[] = [];
+  for await (const { event } of followAudit(dir, new Map(), { types: ["session"] }, stop.signal)) {
+    followed.push(event.name);
+    stop.abort();
+  }
+  expect(followed).toEqual(["a"]);
+});
+
 test("follows what is written, over files and chains that come later", async () => {
   await writeEvents(dir, ["before"]);
   const stop = new AbortController();

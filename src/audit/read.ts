@@ -45,34 +45,68 @@ export async function* readAudit(dir: string, filter: AuditFilter = {}): AsyncGe
   }
 }
 
-/** The last entries that fit. Reads the newest files only, as far back as it has to; of each chain at most `maxFiles`. */
+/** How far back `lastEntries` looks. */
+export interface LastLimits {
+  /** newest files of each chain */
+  readonly maxFiles?: number;
+  /** what the lines of the entries take together; the last one comes whatever it takes */
+  readonly maxBytes?: number;
+}
+
+interface LastEntry {
+  readonly entry: AuditEntry;
+  readonly bytes: number;
+  /** its place in the order of time */
+  readonly key: string;
+}
+
+/** The last entries that fit. Reads the newest files only, as far back as it has to. */
 export async function lastEntries(
   dir: string,
   count: number,
   filter: AuditFilter = {},
-  { maxFiles = Number.POSITIVE_INFINITY }: { readonly maxFiles?: number } = {},
+  { maxFiles = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY }: LastLimits = {},
 ): Promise<AuditEntry[]> {
-  const found: { readonly entry: AuditEntry; readonly key: string }[] = [];
+  const found: LastEntry[] = [];
   for (const chain of await listChains(dir)) {
-    let ofChain: AuditEntry[] = [];
+    let ofChain: LastEntry[] = [];
     for (const number of (await listFiles(dir, chain)).reverse().slice(0, maxFiles)) {
-      const inFile: AuditEntry[] = [];
-      for await (const { entry } of entriesIn(dir, chain, number, filter)) {
-        if (entry) inFile.push(entry);
-        if (inFile.length > 2 * count) inFile.splice(0, inFile.length - count);
+      const inFile: LastEntry[] = [];
+      let at = 0;
+      let bytes = 0;
+      for await (const { entry, end } of entriesIn(dir, chain, number, filter)) {
+        if (entry) {
+          inFile.push({ entry, bytes: end - at, key: entry.time });
+          bytes += end - at;
+        }
+        at = end;
+        if (inFile.length <= 2 * count && bytes <= 2 * maxBytes) continue;
+        inFile.splice(0, inFile.length, ...newest(inFile, count, maxBytes));
+        bytes = inFile.reduce((sum, one) => sum + one.bytes, 0);
       }
-      ofChain = [...inFile, ...ofChain];
-      if (ofChain.length >= count) break;
+      const all = [...inFile, ...ofChain];
+      ofChain = newest(all, count, maxBytes);
+      if (ofChain.length >= count || ofChain.length < all.length) break;
     }
     // A clock may be set back; the order of a chain's lines stays.
     let key = "";
-    for (const entry of ofChain) {
-      key = entry.time > key ? entry.time : key;
-      found.push({ entry, key });
+    for (const one of ofChain) {
+      key = one.key > key ? one.key : key;
+      found.push({ ...one, key });
     }
   }
   const sorted = found.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  return sorted.slice(sorted.length - Math.min(count, sorted.length)).map(({ entry }) => entry);
+  return newest(sorted, count, maxBytes).map(({ entry }) => entry);
+}
+
+/** As many from the end as there is room for. */
+function newest(entries: readonly LastEntry[], count: number, maxBytes: number): LastEntry[] {
+  let from = entries.length;
+  for (let bytes = 0; from > 0 && entries.length - from < count; from--) {
+    bytes += entries[from - 1]?.bytes ?? 0;
+    if (bytes > maxBytes && from < entries.length) break;
+  }
+  return entries.slice(from);
 }
 
 async function* entriesOf(dir: string, chain: string, filter: AuditFilter): AsyncGenerator<AuditEntry, void, void> {

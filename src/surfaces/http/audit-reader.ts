@@ -5,18 +5,29 @@ import { type AuditEntry, type AuditFilter, lastEntries } from "../../audit/read
 import { type AuditReport, verifyAudit } from "../../audit/verify.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { SealedText } from "../../lib/sealed-text.ts";
+import { Turns } from "../../lib/turns.ts";
 
 /** Files of 16 MiB that the search for the last events goes back in each chain. */
 const maxFilesBack = 4;
+/** What the last events take at most: their code is in them, and a page lies in memory until its reader has taken it. */
+const maxLastBytes = 4 * 1024 * 1024;
 /** What one page reads at most, whatever fits: a rare kind of event comes in more pages, not in a longer answer. */
 const maxPageBytes = 16 * 1024 * 1024;
 
 const cursorSchema = z.array(z.tuple([z.string(), z.int().min(1), z.int().min(0)])).max(10_000);
 
+/** Who reads a page, and until when. */
+export interface PageReader {
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+}
+
 /** The audit as callers page through it. Cursors are sealed: offsets in the files would tell how much others do. */
 export class AuditReader {
   readonly #dir: string;
   readonly #cursors: SealedText;
+  /** The attack: one caller who has many pages read at once takes memory and processor from everybody. */
+  readonly #turns = new Turns();
   #verifying: Promise<AuditReport> | undefined;
 
   constructor(dir: string, secret: Uint8Array) {
@@ -25,15 +36,19 @@ export class AuditReader {
   }
 
   /** The last entries that fit, and where to go on from. */
-  async last(limit: number, filter: AuditFilter): Promise<AuditPage> {
-    // Before the entries: what comes in between is given twice rather than never.
-    const places = await auditPlaces(this.#dir);
-    const entries = await lastEntries(this.#dir, limit, filter, { maxFiles: maxFilesBack });
-    return { entries, places, isEnd: true };
+  last(reader: PageReader, limit: number, filter: AuditFilter): Promise<AuditPage> {
+    const read = async () => {
+      // Before the entries: what comes in between is given twice rather than never.
+      const places = await auditPlaces(this.#dir);
+      const limits = { maxFiles: maxFilesBack, maxBytes: maxLastBytes };
+      return { entries: await lastEntries(this.#dir, limit, filter, limits), places, isEnd: true };
+    };
+    return this.#turns.take(reader.namespace, read, reader.signal);
   }
 
-  page(from: AuditPlaces, limit: number, filter: AuditFilter): Promise<AuditPage> {
-    return auditPage(this.#dir, from, filter, { entries: limit, bytes: maxPageBytes });
+  page(reader: PageReader, from: AuditPlaces, limit: number, filter: AuditFilter): Promise<AuditPage> {
+    const read = () => auditPage(this.#dir, from, filter, { entries: limit, bytes: maxPageBytes });
+    return this.#turns.take(reader.namespace, read, reader.signal);
   }
 
   follow(from: AuditPlaces, filter: AuditFilter, signal: AbortSignal): AsyncIterable<AuditEntry> {

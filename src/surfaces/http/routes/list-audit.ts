@@ -42,8 +42,9 @@ export const listAuditRoute = defineRoute({
     limit: pageLimit,
   }),
   replies: { 200: { description: "in the order of time", schema: pageSchema } },
-  async handle({ query, tenant, scopes, service, request }) {
+  async handle({ query, tenant, scopes, service, request, signal }) {
     const audit = auditOf(service);
+    const reader = { namespace: tenant.namespace, signal };
     const sight = auditSight(tenant, scopes, query.session);
     const filter: AuditFilter = {
       ...{ ...sight.filter, run: query.run, types: query.type },
@@ -52,7 +53,7 @@ export const listAuditRoute = defineRoute({
     };
     const isLast = query.after === undefined && query.from === "end";
     const from = query.after === undefined ? new Map() : audit.placesOf(query.after);
-    const page = isLast ? await audit.last(query.limit, filter) : await audit.page(from, query.limit, filter);
+    const page = isLast ? await audit.last(reader, query.limit, filter) : await audit.page(reader, from, query.limit, filter);
     if (request.headers.accept?.includes("text/event-stream")) {
       return streamAudit(audit, page, { filter, view: sight.view, service, tenant });
     }

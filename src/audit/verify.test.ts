@@ -273,7 +273,13 @@ describe("a removal by the policy that somebody made up", () => {
     const path = filePath(dir, chain, 1);
     const lines = (await readFile(path, "utf8")).split("\n").slice(0, kept);
     const { seq, time, hash: prev } = JSON.parse(lines.at(-1) ?? "");
-    const event = { type: "audit.pruned", files: ["00000001.jsonl"], throughSeq, hash: "0".repeat(64), why: "audit.keep" };
+    const event = {
+      type: "audit.pruned",
+      files: ["00000001.jsonl"],
+      throughSeq,
+      hash: "0".repeat(64),
+      why: "audit.keep",
+    };
     const { text, hash } = sealLine({ seq: seq + 1, time, prev }, JSON.stringify(event));
     await writeFile(path, `${[...lines, text].join("\n")}\n`);
     await writeFile(headPath(dir, chain), headText({ seq: seq + 1, hash }));

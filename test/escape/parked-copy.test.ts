@@ -160,7 +160,10 @@ os.register_at_fork(after_in_child=lambda: forks == 1 and (time.sleep(${seconds}
 os.register_at_fork(after_in_parent=lambda: forks == 1 and time.sleep(${workerSeconds}))`;
 
   test("does not end the cell when the copy ends while a fork waits for it", async () => {
-    await using cells = await openCells({ name: "", options: { layout: "template" } }, { session: { recovery: "off" } });
+    await using cells = await openCells(
+      { name: "", options: { layout: "template" } },
+      { session: { recovery: "off" } },
+    );
     await using session = await cells.openSession();
     await run(session, shortLived(0.2));
     await session.checkpoint("gone");
@@ -171,10 +174,16 @@ os.register_at_fork(after_in_parent=lambda: forks == 1 and time.sleep(${workerSe
   });
 
   test("is given up at once when the copy has ended before the worker tells of it", async () => {
-    await using cells = await openCells({ name: "", options: { layout: "template" } }, { session: { recovery: "off" } });
+    await using cells = await openCells(
+      { name: "", options: { layout: "template" } },
+      { session: { recovery: "off" } },
+    );
     await using session = await cells.openSession();
     await run(session, shortLived(0, 0.2));
-    await within(3_000, session.checkpoint("gone").catch(() => {}));
+    await within(
+      3_000,
+      session.checkpoint("gone").catch(() => {}),
+    );
     expect(await within(3_000, run(session, "x"))).toMatchObject({ status: "ok", result: "'kept'" });
     expect(session.checkpoints).toEqual([]);
   });

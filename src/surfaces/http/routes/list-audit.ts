@@ -53,7 +53,9 @@ export const listAuditRoute = defineRoute({
     };
     const isLast = query.after === undefined && query.from === "end";
     const from = query.after === undefined ? new Map() : audit.placesOf(query.after);
-    const page = isLast ? await audit.last(reader, query.limit, filter) : await audit.page(reader, from, query.limit, filter);
+    const page = isLast
+      ? await audit.last(reader, query.limit, filter)
+      : await audit.page(reader, from, query.limit, filter);
     if (request.headers.accept?.includes("text/event-stream")) {
       return streamAudit(audit, page, { filter, view: sight.view, service, tenant });
     }

@@ -32,6 +32,9 @@ export interface ChainWriterOptions {
 /** A file is not written longer than this, so that what is too old can be removed by whole files. */
 const fileMs = 24 * 3_600_000;
 
+/** How often a new chain may be somebody else's before we have it. */
+const mostTries = 20;
+
 /**
  * Continues one chain, alone. Lines are sealed in memory and written later; what a full disk takes a part of is kept and
  * finished when there is room again, so that a living writer never leaves half a line.
@@ -76,12 +79,15 @@ export class ChainWriter implements AsyncDisposable {
       const writer = await ChainWriter.take(options, chain);
       if (writer) return writer;
     }
-    const chain = newChainName();
-    await mkdir(join(options.dir, chain), { mode: 0o700 });
-    const writer = await ChainWriter.take(options, chain);
-    if (!writer) throw new Error("a new chain cannot be taken");
-    await syncDirectory(options.dir);
-    return writer;
+    for (let tries = 0; tries < mostTries; tries++) {
+      const chain = newChainName();
+      await mkdir(join(options.dir, chain), { mode: 0o700 });
+      const writer = await ChainWriter.take(options, chain);
+      if (!writer) continue; // another process was looking for one in that moment, and has it
+      await syncDirectory(options.dir);
+      return writer;
+    }
+    throw new Error("a new chain cannot be taken");
   }
 
   /** Takes this chain, unless somebody writes to it or it does not end as a writer leaves it. */

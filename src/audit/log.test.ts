@@ -12,6 +12,7 @@ import {
 } from "../../test/support/audit-logs.ts";
 import type { Logger } from "../lib/logger.ts";
 import { filePath, headPath, listChains, listFiles, readHead } from "./chain-files.ts";
+import { ChainWriter } from "./chain-writer.ts";
 import { type AuditEvent, auditEventSchema } from "./event.ts";
 import type { AuditLog } from "./log.ts";
 import { verifyAudit } from "./verify.ts";
@@ -290,6 +291,14 @@ test("a place that cannot be written is told once, and fails nobody who does not
     expect.stringMatching(/^the audit cannot be written: /),
     expect.stringMatching(/^the audit ends without its last \d+ events: /),
   ]);
+});
+
+test("a new chain that another process takes first is theirs, and the next one is ours", async () => {
+  vi.spyOn(ChainWriter, "take").mockResolvedValueOnce(undefined);
+  await using log = openLog(dir, { durable: true });
+  log.record(checkpoint("a"));
+  await log.settled();
+  expect(await listChains(dir)).toHaveLength(2);
 });
 
 describe("what the policy does not keep", () => {

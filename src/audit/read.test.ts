@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkpoint, newAuditDir, openLog, writeEvents } from "../../test/support/audit-logs.ts";
+import { checkpoint, newAuditDir, onlyChain, openLog, writeEvents } from "../../test/support/audit-logs.ts";
 import { csvHeader, csvLine } from "./csv.ts";
 import { auditPlaces, followAudit } from "./follow.ts";
-import { type AuditFilter, lastEntries, readAudit } from "./read.ts";
+import { type AuditFilter, entriesIn, lastEntries, readAudit } from "./read.ts";
 
 let place: Awaited<ReturnType<typeof newAuditDir>>;
 let dir: string;
@@ -70,6 +70,13 @@ test("gives fewer of the last entries when they are large, and the very last one
   expect(await names(1_000_000)).toEqual(["a", "b", "c", "d"]);
   expect(await names(10_000)).toEqual(["c", "d"]);
   expect(await names(1)).toEqual(["d"]);
+});
+
+test("reads nothing of a file that the policy has removed meanwhile", async () => {
+  await writeEvents(dir, ["a"]);
+  const read = [];
+  for await (const { entry } of entriesIn(dir, await onlyChain(dir), 2, {})) read.push(entry);
+  expect(read).toEqual([]);
 });
 
 test("follows nothing for somebody who has left, however much there is", async () => {

@@ -115,7 +115,10 @@ async function* entriesOf(dir: string, chain: string, filter: AuditFilter): Asyn
   }
 }
 
-/** The whole lines of a file from a byte on, each with the entry if it fits and the byte behind it. */
+/**
+ * The whole lines of a file from a byte on, each with the entry if it fits and the byte behind it. None of a file that is gone:
+ * the policy may remove one between the look at the directory and this.
+ */
 export async function* entriesIn(
   dir: string,
   chain: string,
@@ -124,12 +127,16 @@ export async function* entriesIn(
   start = 0,
 ): AsyncGenerator<{ readonly entry: AuditEntry | undefined; readonly end: number }, void, void> {
   let end = start;
-  for await (const { bytes, isTooLong, isEnded } of readLines(filePath(dir, chain, number), start)) {
-    if (!isEnded) return;
-    end += bytes.length + 1;
-    const line = isTooLong ? undefined : openLine(bytes);
-    const entry = line && !("problem" in line) ? entryOf(chain, line) : undefined;
-    yield { entry: entry && fits(entry, filter) ? entry : undefined, end };
+  try {
+    for await (const { bytes, isTooLong, isEnded } of readLines(filePath(dir, chain, number), start)) {
+      if (!isEnded) return;
+      end += bytes.length + 1;
+      const line = isTooLong ? undefined : openLine(bytes);
+      const entry = line && !("problem" in line) ? entryOf(chain, line) : undefined;
+      yield { entry: entry && fits(entry, filter) ? entry : undefined, end };
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
 

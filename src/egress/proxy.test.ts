@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { clientHello, inRecordsOf } from "../../test/support/client-hello.ts";
-import type { EgressRules } from "./decide.ts";
+import { deny, type EgressRules, malformed } from "./decide.ts";
 import type { EgressEvent } from "./events.ts";
 import type { EgressTimes } from "./limits.ts";
 import { EgressProxy } from "./proxy.ts";
@@ -429,6 +429,19 @@ describe("limits", () => {
     );
     expect(await exchange(head)).toMatch(/^HTTP\/1\.1 429/);
     expect(events.filter((event) => event.type === "denied" && event.code === "limit")).toHaveLength(1);
+  });
+
+  test("a flood of nonsense keeps no other refusal from the record", () => {
+    const events: EgressEvent[] = [];
+    const proxy = new EgressProxy({
+      rules: { enabled: true, allowlist: [], deny: [] },
+      onEvent: (event) => events.push(event),
+    });
+    const target = { host: "evil.example", port: 443, via: "https" } as const;
+    for (let count = 0; count < 1000; count++) proxy.refuse(target, malformed("nonsense"));
+    proxy.refuse(target, deny("secret", "the secret TOKEN does not go to evil.example:443", "-"));
+    expect(events.length).toBeLessThan(600);
+    expect(events.at(-1)).toMatchObject({ type: "denied", code: "secret" });
   });
 
   test("a head counts as what it is: data that leaves, and data that comes", async () => {

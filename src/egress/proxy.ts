@@ -48,7 +48,8 @@ export class EgressProxy implements ProxyContext {
   readonly #resolve: Resolve;
   readonly #rate: RequestRate;
   readonly #server: Server;
-  readonly #tellRate: RequestRate;
+  /** by kind of refusal: a flood of nonsense must not keep what matters from the record */
+  readonly #tellRates = new Map<Denial["code"], RequestRate>();
   readonly #clients = new Map<Duplex, Client>();
   /** over the limit, and being told so */
   readonly #leaving = new Set<Duplex>();
@@ -64,7 +65,6 @@ export class EgressProxy implements ProxyContext {
     this.#onEvent = options.onEvent;
     this.#resolve = options.resolve ?? resolveOnHost;
     this.#rate = new RequestRate(this.limits.requests);
-    this.#tellRate = new RequestRate(20, 500);
     this.#server = this.#makeServer();
     this.keys = options.keys ?? noKeys;
     this.trust = options.trust ?? (async () => createSecureContext());
@@ -176,7 +176,9 @@ export class EgressProxy implements ProxyContext {
   }
 
   refuse({ host, port, via }: EgressRequest, denial: Denial, address?: string): void {
-    if (!this.#tellRate.take()) return; // a flood of nonsense is not worth a record each
+    const rate = this.#tellRates.get(denial.code) ?? new RequestRate(20, 500);
+    this.#tellRates.set(denial.code, rate);
+    if (!rate.take()) return; // a flood is not worth a record each
     // Cut: with a field name of many thousand characters in it, the record would be too long to be taken.
     const [reason, remedy] = [printable(denial.reason, 400), printable(denial.remedy, 400)];
     this.#onEvent({

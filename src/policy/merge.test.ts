@@ -178,8 +178,7 @@ describe("an entry that a wider one covers, and that opens more than it", () => 
     net: { enabled: true, allowlist: ["*.anthropic.com", "api.openai.com", "web.example.com"] },
     overrides: { ceiling: { net: { allowlist: ["*.mistral.ai"] } } },
   });
-  const ask = (entry: string, authority: "host" | "model") =>
-    refusal(base, { net: { allowlist: [entry] } }, authority);
+  const ask = (entry: string, authority: "host" | "model") => refusal(base, { net: { allowlist: [entry] } }, authority);
 
   test.each([
     ["a model's host by its name, below a wildcard that did not open it", "api.anthropic.com"],

@@ -32,19 +32,25 @@ export function carryRequest(carried: RequestToCarry): void {
     socket.destroy();
     answer.destroy();
   });
-  if (answer.destroyed) {
+  // An answer that waits behind another one does not hear that its client went.
+  const client = request.socket;
+  const hasLeft = () => answer.destroyed || client.destroyed;
+  if (hasLeft()) {
     socket.destroy();
     exchange.end();
     return;
   }
+  agent?.keepOnly(socket);
   const outgoing = httpRequest(requestArgs(carried));
   const stalled = () => exchange.cut("nothing moved for too long");
   const closed = () => exchange.end();
   const left = () => socket.destroy();
   socket.setTimeout(carried.idleMs).on("timeout", stalled).once("close", closed);
   answer.once("close", left);
+  client.once("close", left);
   outgoing.once("close", () => {
     answer.off("close", left); // the answer is whole: the connection may be kept
+    client.off("close", left);
     socket.off("timeout", stalled).off("close", closed);
     exchange.end();
   });
@@ -52,12 +58,16 @@ export function carryRequest(carried: RequestToCarry): void {
   const fail = (why: string) => {
     if (hasFailed) return;
     hasFailed = true;
-    const isStale = outgoing.reusedSocket && agent !== undefined && !answer.headersSent;
+    // A request that was cut is not sent again: the rules may be why.
+    const isStale = outgoing.reusedSocket && agent !== undefined && !answer.headersSent && !hasLeft();
     exchange.end(why);
     carried.onFailure(why, isStale);
   };
   outgoing.on("error", () => fail(`${host} did not answer as HTTP`));
-  outgoing.on("upgrade", (_, upgraded) => upgraded.destroy());
+  outgoing.on("upgrade", (_, upgraded) => {
+    upgraded.destroy();
+    fail(`${host} answered with another protocol`);
+  });
   outgoing.on("response", (response) => passAnswer(response, carried, fail));
   sendBody(request, outgoing, carried);
 }
@@ -87,9 +97,10 @@ function passAnswer(
     return;
   }
   try {
-    const fields = answerHeaders(response.rawHeaders).flat();
-    const [status, message = ""] = [response.statusCode ?? 502, response.statusMessage];
-    answer.writeHead(status, hider?.text(message) ?? message, hider ? fields.map((text) => hider.text(text)) : fields);
+    const shown = (text: string) => hider?.text(text) ?? text;
+    // Before names become lower case: a value in one of them is found as it was sent.
+    const fields = answerHeaders(response.rawHeaders.map(shown)).flat();
+    answer.writeHead(response.statusCode ?? 502, shown(response.statusMessage ?? ""), fields);
   } catch {
     response.destroy();
     fail(`${host} answered with header fields that cannot be passed on`);

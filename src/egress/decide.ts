@@ -1,6 +1,6 @@
+import { isModelHost } from "../policy/model-hosts.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EgressQuota } from "./limits.ts";
-import { isModelHost } from "./model-hosts.ts";
 import { type ParsedTarget, parseAuthority, parseForwardUrl, type Target } from "./target.ts";
 
 /** The part of a policy that decides about hosts and requests, and how much of them one session gets. */

@@ -30,17 +30,25 @@ export async function forwardRequest(
   const asked = { ...head.target, via } as const;
   const verdict = context.ask(asked);
   if (!verdict.allow) return refuse(request, answer, verdict.code === "limit" ? 429 : 403, verdict);
-  const prepared = prepareRequest({ ...asked, method }, head, context);
-  if (!prepared.ok) {
-    context.refuse(asked, prepared.denial);
-    return refuse(request, answer, 403, prepared.denial);
-  }
+  const prepare = () => prepareRequest({ ...asked, method }, head, context);
+  const forbid = (denial: Denial) => {
+    context.refuse(asked, denial);
+    refuse(request, answer, 403, denial);
+  };
+  const judged = prepare();
+  if (!judged.ok) return forbid(judged.denial);
   const send = async (kept: Socket | undefined): Promise<void> => {
     const exchange = context.begin(asked);
     exchange.sent(url.length + headBytes(rawHeaders)); // data leaves in a head as well as in a body
     if (kept) context.resume(exchange, verdict);
     const reached = kept ? { socket: kept } : await reach(exchange, verdict, context, tunnel);
     if ("status" in reached) return refuse(request, answer, reached.status, reached);
+    const prepared = kept ? judged : prepare(); // while the server was reached a secret may have been taken away
+    if (!prepared.ok) {
+      reached.socket.destroy();
+      exchange.end(prepared.denial.reason);
+      return forbid(prepared.denial);
+    }
     carryRequest({
       ...{ request, answer, parts: prepared, hider: prepared.hider, exchange, socket: reached.socket },
       ...{ agent: tunnel?.agent, idleMs: context.limits.idleMs },

@@ -44,6 +44,42 @@ test("takes the longer of two values that begin alike", async () => {
   expect((await through("abcdefghijkl abcdefgh", 3, both)).toString()).toBe("************ ********");
 });
 
+test("does not tell a right guess from a wrong one by what waits for more", () => {
+  const shownAtOnce = (text: string) => {
+    const stream = hider.stream();
+    stream.write(text);
+    return stream.read()?.length ?? 0;
+  };
+  const padding = "-".repeat(300);
+  for (let size = 1; size < value.length; size++) {
+    const guess = value.slice(0, size);
+    const wrong = `${guess.slice(0, -1)}~`;
+    expect(shownAtOnce(`${padding}${guess}`)).toBe(shownAtOnce(`${padding}${wrong}`));
+  }
+  expect(shownAtOnce(`data: ${value.slice(0, 9)}\n\n`)).toBe(17);
+});
+
+test.each([
+  ["JSON with escaped slashes, as PHP writes it", "tok\\/en+with=odd&characters"],
+  ["JSON that is safe in HTML, as Go writes it", "tok/en+with=odd\\u0026characters"],
+  ["JSON as .NET writes it", "tok/en\\u002Bwith=odd\\u0026characters"],
+  ["a URL that keeps slashes", "tok/en%2Bwith%3Dodd%26characters"],
+  ["a URL in lower case", "tok%2fen%2bwith%3dodd%26characters"],
+  ["HTML", "tok/en+with=odd&amp;characters"],
+  ["HTML as Go writes it", "tok/en&#43;with=odd&amp;characters"],
+  ["HTML of templates", "tok&#x2F;en+with&#x3D;odd&amp;characters"],
+])("finds a value in %s", async (_, text) => {
+  expect((await through(text, 4)).toString()).toBe("*".repeat(text.length));
+});
+
+test("finds the base64 of a value in JSON with escaped slashes", async () => {
+  const one = new SecretHider([secret("???>>>?????")]);
+  const encoded = Buffer.from("u:???>>>?????").toString("base64");
+  expect(encoded).toContain("/");
+  const hidden = (await through(encoded.replaceAll("/", "\\/"), 4, one)).toString();
+  expect(hidden.replaceAll("*", "").length).toBeLessThan(8);
+});
+
 test("is there for hosts that get a secret, and for no others", () => {
   expect(SecretHider.for("good.example", [secret(value)])).toBeDefined();
   expect(SecretHider.for("other.example", [secret(value)])).toBeUndefined();

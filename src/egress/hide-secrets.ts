@@ -6,10 +6,11 @@ const mask = "*";
 /** Takes values out of what a server answers: one that repeats what it was sent would hand them to the cell. */
 export class SecretHider {
   readonly #forms: readonly Buffer[];
+  readonly #longest: number;
 
   constructor(secrets: readonly HeldSecret[]) {
-    const forms = new Set(secrets.flatMap(({ value }) => formsOf(value)));
-    this.#forms = [...forms].map((form) => Buffer.from(form));
+    this.#forms = [...new Set(secrets.flatMap(formsOf))].map((form) => Buffer.from(form));
+    this.#longest = Math.max(0, ...this.#forms.map(({ length }) => length));
   }
 
   /** The hider for what a host answers, on whichever port; undefined where it was sent none. */
@@ -23,7 +24,7 @@ export class SecretHider {
     return this.#cover(bytes, Buffer.from(bytes)).toString("latin1");
   }
 
-  /** Asterisks take as much room as the value did, so that lengths stay true. Nothing waits that cannot be part of a value. */
+  /** Asterisks take as much room as the value did, so that lengths stay true. What ends a line waits for nothing. */
   stream(): Transform {
     const none: Buffer = Buffer.alloc(0);
     /** what waits, as it came and as it will be shown: a shorter value must not hide the beginning of a longer one */
@@ -32,7 +33,7 @@ export class SecretHider {
       transform: (chunk: Buffer, _encoding, done) => {
         const raw = Buffer.concat([held.raw, chunk]);
         const shown = this.#cover(raw, Buffer.concat([held.shown, chunk]));
-        const cut = raw.length - this.#beginning(raw);
+        const cut = raw.length - this.#waiting(raw);
         held = { raw: raw.subarray(cut), shown: shown.subarray(cut) };
         done(null, shown.subarray(0, cut));
       },
@@ -47,27 +48,75 @@ export class SecretHider {
     return shown;
   }
 
-  /** How many bytes at the end may be the beginning of a value. */
-  #beginning(bytes: Buffer): number {
-    return Math.max(
-      0,
-      ...this.#forms.map((form) => {
-        let size = Math.min(form.length - 1, bytes.length);
-        while (size > 0 && form.compare(bytes, bytes.length - size, bytes.length, 0, size) !== 0) size--;
-        return size;
-      }),
-    );
+  /**
+   * How many bytes at the end may be the beginning of some value: printable ones, which all forms consist of. The attack: if
+   * only the beginning of this very value waited, a cell would have its guess sent back, and see in what is late or in the
+   * cuts between pieces how much of it is right, a character at a time.
+   */
+  #waiting(bytes: Buffer): number {
+    const most = Math.min(bytes.length, this.#longest - 1);
+    let size = 0;
+    while (size < most && isPrintable(bytes[bytes.length - 1 - size] ?? 0)) size++;
+    return size;
   }
 }
 
-/** The value as servers repeat it: as it is, in JSON, in a URL, and in base64 behind anything. */
-function formsOf(value: string): string[] {
+function isPrintable(byte: number): boolean {
+  return byte >= 0x20 && byte <= 0x7e;
+}
+
+/** The value as servers repeat it: as it is and in base64 behind anything, each of them in JSON, in a URL and in HTML. */
+function formsOf(secret: HeldSecret): readonly string[] {
+  const known = formsKnown.get(secret) ?? makeForms(secret.value);
+  formsKnown.set(secret, known); // there is a hider for each request
+  return known;
+}
+
+const formsKnown = new WeakMap<HeldSecret, readonly string[]>();
+
+function makeForms(value: string): string[] {
   const inBase64 = [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]).toString("base64url");
     // The first and the last characters depend on what stands beside the value.
     const inner = encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + value.length) * 8) / 6));
     return [inner, inner.replaceAll("-", "+").replaceAll("_", "/")];
   });
-  const lower = encodeURIComponent(value).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-  return [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), lower, ...inBase64];
+  return [...new Set([value, ...inBase64].flatMap((text) => [text, ...writers.map((write) => write(text))]))];
+}
+
+/** Ways to write text, each as common libraries do it: no two of them agree on which characters they escape. */
+const writers: readonly ((text: string) => string)[] = [
+  inJson,
+  (text) => inJson(text).replaceAll("/", "\\/"),
+  (text) => escaped(inJson(text), /[<>&]/g, (code) => `\\u00${code}`),
+  (text) => escaped(text, /[<>&'"+`\\]/g, (code) => `\\u00${code.toUpperCase()}`),
+  encodeURI,
+  encodeURIComponent,
+  (text) => encodeURIComponent(text).replaceAll("%2F", "/"),
+  (text) => encodeURIComponent(text).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+  (text) => escaped(encodeURIComponent(text), /[!'()*]/g, (code) => `%${code.toUpperCase()}`),
+  (text) => new URLSearchParams([["", text]]).toString().slice(1),
+  inHtml,
+  (text) => inHtml(text).replaceAll("&quot;", "&#34;").replaceAll("+", "&#43;"),
+  (text) => escaped(inHtml(text).replaceAll("&#39;", "'"), /[/'=`]/g, (code) => `&#x${code.toUpperCase()};`),
+];
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function inHtml(text: string): string {
+  const names: Readonly<Record<string, string>> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": "&#39;",
+  };
+  return text.replace(/[&<>"']/g, (one) => names[one] ?? one);
+}
+
+/** `write` gets two hexadecimal digits. */
+function escaped(text: string, which: RegExp, write: (code: string) => string): string {
+  return text.replace(which, (one) => write(one.charCodeAt(0).toString(16).padStart(2, "0")));
 }

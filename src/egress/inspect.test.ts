@@ -8,8 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { NetSecret } from "../policy/net-secrets.ts";
 import type { EgressRules } from "./decide.ts";
 import type { EgressEvent } from "./events.ts";
+import { fromProxy } from "./process-messages.ts";
 import { EgressProxy } from "./proxy.ts";
-import { withFixedAddresses } from "./resolver.ts";
+import { type Resolve, withFixedAddresses } from "./resolver.ts";
 import { makeSessionAuthority, ServerCertificates } from "./session-authority.ts";
 import type { SessionKeys } from "./session-keys.ts";
 
@@ -67,12 +68,16 @@ async function origin(answerWith?: RequestListener, certified = "good.example", 
 const trust = createSecureContext({ ca: world.certificate });
 const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1" };
 
-async function openProxy(rules: Partial<EgressRules>, keys: SessionKeys = { secrets: [], authority: session }) {
+async function openProxy(
+  rules: Partial<EgressRules>,
+  keys: SessionKeys = { secrets: [], authority: session },
+  resolve: Resolve = withFixedAddresses(fixed, async () => []),
+) {
   const events: EgressEvent[] = [];
   const proxy = new EgressProxy({
     rules: { enabled: true, allowlist: [], deny: [], inspect: ["good.example", "other.example"], ...rules },
     ...{ keys, trust: async () => trust, onEvent: (event) => events.push(event) },
-    resolve: withFixedAddresses(fixed, async () => []),
+    resolve,
   });
   proxies.push(proxy);
   const proxyPort = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
@@ -189,6 +194,99 @@ describe("a tunnel to an inspected host", () => {
     expect(seen).toHaveLength(3);
     expect(await ask(secured, "POST", "Content-Length: 0\r\n")).toBe("502");
     expect(seen).toHaveLength(4);
+  });
+
+  test("posts over a new connection when the server has ended the kept one before", async () => {
+    const { port } = await origin((request, answer) => {
+      answer.end("here", () => request.socket.end());
+    });
+    const { secure, ask } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const secured = await secure(port);
+    for (const head of ["GET / HTTP/1.1", "POST / HTTP/1.1\r\nContent-Length: 0"]) {
+      secured.write(`${head}\r\nHost: good.example:${port}\r\n\r\n`);
+      const [bytes] = (await once(secured, "data")) as [Buffer];
+      expect(bytes.toString()).toMatch(/^HTTP\/1\.1 200/);
+      await ask(port, get(port)); // by then the proxy has seen the end of the first
+    }
+  });
+
+  test("leaves no connection to the server behind when two requests come at once", async () => {
+    const certificates = new ServerCertificates(world);
+    const connections: Socket[] = [];
+    let finishFirst = () => {};
+    let secureSecond = () => {};
+    const server = createHttpsServer(
+      {
+        SNICallback: (_, done) => {
+          const go = () => done(null, certificates.for("good.example"));
+          if (connections.length === 1) return go();
+          secureSecond = go;
+          server.emit("dialled");
+        },
+      },
+      (request, answer) => {
+        if (request.url === "/second") return void answer.end("second");
+        finishFirst = () => answer.end("first");
+        server.emit("asked");
+      },
+    );
+    server.on("connection", (socket: Socket) => connections.push(socket));
+    const [port, asked, dialled] = [await listening(server), once(server, "asked"), once(server, "dialled")];
+    const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
+    const secured = await secure(port);
+    const until = async (awaited: string) => {
+      let received = "";
+      while (!received.includes(awaited)) received += (await once(secured, "data"))[0];
+    };
+    secured.write(`GET /first HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    await asked;
+    secured.write(`GET /second HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    await dialled;
+    finishFirst();
+    await until("first");
+    secureSecond();
+    await until("second");
+    const ended = connections.map((socket) => socket.destroyed || once(socket, "close"));
+    secured.destroy();
+    await Promise.all(ended);
+    expect(ended).toHaveLength(2);
+  });
+
+  test("is not dialled again for a request that was cut, when its host is denied", async () => {
+    let looked = 0;
+    let waiting = () => {};
+    const { port } = await origin((request, answer) => {
+      if (request.url === "/short") return void answer.end("here");
+      waiting();
+    });
+    const rules = { enabled: true, allowlist: [`good.example:${port}`], deny: [], inspect: ["good.example"] };
+    const { secure, proxy } = await openProxy(rules, undefined, async () => {
+      looked++;
+      return [{ address: "127.0.0.1", isFixed: true }];
+    });
+    const secured = await secure(port);
+    secured.write(`GET /short HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    await once(secured, "data");
+    const isWaiting = new Promise<void>((settle) => {
+      waiting = settle;
+    });
+    secured.write(`GET /long HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
+    await isWaiting;
+    proxy.update({ ...rules, deny: ["good.example"] });
+    const ended = Promise.race([once(secured, "end"), once(secured, "close")]);
+    secured.on("error", () => {}).resume();
+    await ended;
+    expect(looked).toBe(1);
+  });
+
+  test("with a server that answers in another protocol is a 502, at once", async () => {
+    const { port } = await origin((request) => {
+      request.socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: own\r\n\r\n");
+    });
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`] });
+    expect(await ask(port, get(port))).toMatch(
+      /^HTTP\/1\.1 502 codecell: good\.example answered with another protocol/,
+    );
   });
 
   test("is not trusted by a client that does not know the session's authority", async () => {
@@ -494,6 +592,28 @@ describe("a secret", () => {
     expect(seen).toEqual([]);
   });
 
+  test("that is taken away while the server is reached goes nowhere", async () => {
+    const { port, seen } = await origin();
+    const rules = { enabled: true, deny: [], inspect: ["*"], ...withSecret(port), allowlist: [`good.example:${port}`] };
+    const { ask, proxy } = await openProxy(rules, held, async () => {
+      proxy.update({ ...rules, secrets: {} });
+      return [{ address: "127.0.0.1", isFixed: true }];
+    });
+    expect(await ask(port, get(port, "/", `Authorization: ${placeholder}\r\n`))).toMatch(
+      /^HTTP\/1\.1 403 codecell: the secret TOKEN does not go to/,
+    );
+    expect(seen).toEqual([]);
+  });
+
+  test("is on record where somebody tried to send it, however long the name of the field", async () => {
+    const { port } = await origin();
+    const { ask, events } = await openProxy(withSecret(port), held);
+    await ask(port, get(port, "/", `${placeholder}${"a".repeat(4000)}: x\r\n`));
+    const [event] = denials(events);
+    expect(fromProxy.safeParse({ t: "event", session: 1, event }).success).toBe(true);
+    expect(event).toMatchObject({ code: "secret" });
+  });
+
   test("is not what a placeholder of another session becomes", async () => {
     const { port, seen } = await origin();
     const { ask } = await openProxy(withSecret(port), held);
@@ -548,6 +668,25 @@ describe("an answer of a host that was sent a secret", () => {
     const { port } = await origin((_, answer) => answer.writeHead(200, { "content-encoding": "gzip" }).end("x"));
     const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
     expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 502 codecell: good\.example answered in an encoding/);
+  });
+
+  test("that is compressed for the way alone is not passed on either", async () => {
+    const { port } = await origin((request) => {
+      request.socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n");
+    });
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
+    expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 502 codecell: good\.example answered in an encoding/);
+  });
+
+  test("has no value in the name of a field, and is asked for no range under another name", async () => {
+    const plain = "Tok3n-In-A-Name";
+    const { port, seen } = await origin((_, answer) => answer.writeHead(200, { [`X-${plain}`]: "1" }).end());
+    const [secret] = held.secrets;
+    const keys = { ...held, secrets: secret ? [{ ...secret, value: plain }] : [] };
+    const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, keys);
+    const answer = await ask(port, get(port, "/", "Request-Range: bytes=0-3\r\n"));
+    expect(answer.toLowerCase()).not.toContain(plain.toLowerCase());
+    expect(seen[0]?.headers).not.toHaveProperty("request-range");
   });
 
   test("is passed on as it comes, without waiting for its end", async () => {

@@ -49,6 +49,7 @@ export class Inspector {
     });
     // It owns `client` from here on, and ends it with itself.
     const timer = setTimeout(() => secured.destroy(), limits.helloMs);
+    secured.setMaxListeners(0); // requests may come many at once, and each wants to know when it goes
     secured.on("error", () => secured.destroy());
     secured.once("close", () => clearTimeout(timer));
     secured.once("secure", () => {

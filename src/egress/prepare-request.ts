@@ -23,13 +23,15 @@ export function prepareRequest(
   return { ...placed, hider, headers: hider ? searchable(placed.headers) : placed.headers };
 }
 
-/** Whether what a server answers can be searched as it comes. */
+/** Whether what a server answers can be searched as it comes. It can be compressed for the way alone, too. */
 export function isReadable({ headers }: IncomingMessage): boolean {
-  return (headers["content-encoding"] ?? "identity").trim().toLowerCase() === "identity";
+  const is = (name: "content-encoding" | "transfer-encoding", plain: string) =>
+    (headers[name] ?? plain).trim().toLowerCase() === plain;
+  return is("content-encoding", "identity") && is("transfer-encoding", "chunked");
 }
 
 /** An answer in one piece and without compression. The attack: to ask for a value by ranges of a few bytes. */
 function searchable(headers: RequestParts["headers"]): RequestParts["headers"] {
-  const { range: _, "if-range": __, ...rest } = headers;
+  const { range: _, "if-range": __, "request-range": ___, ...rest } = headers; // the last is Apache's other name for it
   return { ...rest, "accept-encoding": "identity" };
 }

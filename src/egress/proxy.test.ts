@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { clientHello, inRecordsOf } from "../../test/support/client-hello.ts";
-import type { EgressRules } from "./decide.ts";
+import { deny, type EgressRules, malformed } from "./decide.ts";
 import type { EgressEvent } from "./events.ts";
 import type { EgressTimes } from "./limits.ts";
 import { EgressProxy } from "./proxy.ts";
@@ -390,6 +390,36 @@ describe("limits", () => {
     );
   });
 
+  test("clients beyond the limit that take no refusal are not kept by the thousand", async () => {
+    const { client } = await openProxy({ connections: 2 });
+    await Promise.all([once(client(), "connect"), once(client(), "connect")]);
+    // They keep their end open, so that whoever is told something stays for a while.
+    const hear = async (socket: Socket) => {
+      let heard = "";
+      socket.on("data", (bytes: Buffer) => {
+        heard += bytes;
+      });
+      await Promise.race([once(socket, "end"), once(socket, "close")]);
+      return heard;
+    };
+    const told = await Promise.all(Array.from({ length: 20 }, () => hear(client())));
+    expect(told.filter((answer) => answer.startsWith("HTTP/1.1 503"))).toHaveLength(2);
+    expect(told.filter((answer) => answer === "")).toHaveLength(18);
+  });
+
+  test("requests on one connection that wait for no answer do not each get a connection to the server", async () => {
+    const upstream = await sink();
+    const { client, events } = await openProxy({ allowlist: [`good.example:${upstream.port}`], connections: 2 });
+    const host = `good.example:${upstream.port}`;
+    const socket = client();
+    socket.write(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(20));
+    await waitUntil(() => events.some((event) => event.type === "denied" && event.code === "limit"));
+    await waitUntil(() => events.filter(({ type }) => type === "allowed").length === 4);
+    socket.destroy();
+    await waitUntil(() => events.filter(({ type }) => type === "closed").length === 4);
+    expect(events.filter(({ type }) => type === "allowed")).toHaveLength(4);
+  });
+
   test("requests beyond the rate are told so, and recorded once", async () => {
     const { exchange, events } = await openProxy({ requests: 1 });
     const head = "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n";
@@ -399,6 +429,19 @@ describe("limits", () => {
     );
     expect(await exchange(head)).toMatch(/^HTTP\/1\.1 429/);
     expect(events.filter((event) => event.type === "denied" && event.code === "limit")).toHaveLength(1);
+  });
+
+  test("a flood of nonsense keeps no other refusal from the record", () => {
+    const events: EgressEvent[] = [];
+    const proxy = new EgressProxy({
+      rules: { enabled: true, allowlist: [], deny: [] },
+      onEvent: (event) => events.push(event),
+    });
+    const target = { host: "evil.example", port: 443, via: "https" } as const;
+    for (let count = 0; count < 1000; count++) proxy.refuse(target, malformed("nonsense"));
+    proxy.refuse(target, deny("secret", "the secret TOKEN does not go to evil.example:443", "-"));
+    expect(events.length).toBeLessThan(600);
+    expect(events.at(-1)).toMatchObject({ type: "denied", code: "secret" });
   });
 
   test("a head counts as what it is: data that leaves, and data that comes", async () => {

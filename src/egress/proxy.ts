@@ -5,7 +5,7 @@ import { formatSize } from "../policy/units.ts";
 import { connectRequest } from "./connect.ts";
 import { type Denial, deny, type EgressRequest, type EgressRules, malformed, type Permission } from "./decide.ts";
 import { type Dialled, dial } from "./dial.ts";
-import type { OnEgressEvent } from "./events.ts";
+import { type OnEgressEvent, printable } from "./events.ts";
 import { Exchange } from "./exchange.ts";
 import { forwardRequest } from "./forward.ts";
 import { maxHeadBytes } from "./forward-head.ts";
@@ -48,8 +48,11 @@ export class EgressProxy implements ProxyContext {
   readonly #resolve: Resolve;
   readonly #rate: RequestRate;
   readonly #server: Server;
-  readonly #tellRate: RequestRate;
+  /** by kind of refusal: a flood of nonsense must not keep what matters from the record */
+  readonly #tellRates = new Map<Denial["code"], RequestRate>();
   readonly #clients = new Map<Duplex, Client>();
+  /** over the limit, and being told so */
+  readonly #leaving = new Set<Duplex>();
   readonly #exchanges = new Set<Exchange>();
   readonly #total = { sentBytes: 0, receivedBytes: 0 };
   #rules: EgressRules;
@@ -62,7 +65,6 @@ export class EgressProxy implements ProxyContext {
     this.#onEvent = options.onEvent;
     this.#resolve = options.resolve ?? resolveOnHost;
     this.#rate = new RequestRate(this.limits.requests);
-    this.#tellRate = new RequestRate(20, 500);
     this.#server = this.#makeServer();
     this.keys = options.keys ?? noKeys;
     this.trust = options.trust ?? (async () => createSecureContext());
@@ -81,8 +83,13 @@ export class EgressProxy implements ProxyContext {
   /** Serves one client. */
   accept(client: Duplex): void {
     client.on("error", () => {}); // without a listener, a client that resets would end the process
+    client.setMaxListeners(0); // requests may come many at once, and each wants to know when it goes
     const { connections } = this.limits;
     if (this.#clients.size >= connections) {
+      // The attack: clients by the thousand that do not even take the refusal, until there is no descriptor left for others.
+      if (this.#leaving.size >= connections) return void client.destroy();
+      this.#leaving.add(client);
+      client.once("close", () => this.#leaving.delete(client));
       const denial = this.#limit(
         `${connections} connections are open, all that net.connections allows`,
         "net.connections",
@@ -140,12 +147,12 @@ export class EgressProxy implements ProxyContext {
   }
 
   close(): void {
-    for (const client of this.#clients.keys()) client.destroy();
+    for (const client of [...this.#clients.keys(), ...this.#leaving]) client.destroy();
     for (const exchange of [...this.#exchanges]) exchange.cut("the session ended");
   }
 
   ask(request: EgressRequest): Permission | Denial {
-    const { requests } = this.limits;
+    const { requests, connections } = this.limits;
     if (!this.#rate.take()) {
       return this.#limit(
         `there are more requests than net.requests allows, ${requests} a second`,
@@ -155,15 +162,35 @@ export class EgressProxy implements ProxyContext {
     }
     const spent = this.#spent((used, most) => used >= most);
     if (spent) return this.#limit(spent.reason, spent.rule, request);
+    if (this.#exchanges.size >= 2 * connections) {
+      // The attack: requests by the hundred on one connection that wait for no answer, each with a connection to a server.
+      return this.#limit(
+        `${this.#exchanges.size} requests are under way, twice net.connections`,
+        "net.connections",
+        request,
+      );
+    }
     const verdict = judge(request, this.#rules);
     if (!verdict.allow) this.refuse(request, verdict);
     return verdict;
   }
 
   refuse({ host, port, via }: EgressRequest, denial: Denial, address?: string): void {
-    if (!this.#tellRate.take()) return; // a flood of nonsense is not worth a record each
-    const { code, reason, remedy } = denial;
-    this.#onEvent({ type: "denied", via, host, port, code, reason, remedy, ...(address ? { address } : {}) });
+    const rate = this.#tellRates.get(denial.code) ?? new RequestRate(20, 500);
+    this.#tellRates.set(denial.code, rate);
+    if (!rate.take()) return; // a flood is not worth a record each
+    // Cut: with a field name of many thousand characters in it, the record would be too long to be taken.
+    const [reason, remedy] = [printable(denial.reason, 400), printable(denial.remedy, 400)];
+    this.#onEvent({
+      type: "denied",
+      via,
+      host,
+      port,
+      code: denial.code,
+      reason,
+      remedy,
+      ...(address ? { address } : {}),
+    });
   }
 
   begin(request: EgressRequest): Exchange {

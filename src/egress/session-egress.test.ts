@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { PassedListener } from "../lib/passed-listener.ts";
 import type { EgressRules } from "./decide.ts";
 import { type ProxyLink, SessionEgress } from "./session-egress.ts";
 
@@ -47,4 +48,23 @@ test("a proxy that is started again gets the rules in force", async () => {
   session.lost();
   void session.ready();
   expect(sent.at(-1)).toEqual(["open", rules("bad.example")]);
+});
+
+test("a proxy that cannot be started again leaves others their turn", async () => {
+  const { link, open } = fakeLink();
+  const session = new SessionEgress(link, rules(), () => {});
+  const listening = session.listen({ handle: {} } as PassedListener);
+  open();
+  await listening;
+  let tries = 0;
+  Object.assign(link, {
+    open: async () => {
+      if (++tries > 1000) return "/socket"; // so that the test ends where nobody gets a turn
+      throw new Error("it is gone");
+    },
+  });
+  session.lost();
+  await new Promise((settle) => setImmediate(settle));
+  expect(tries).toBe(1);
+  await session[Symbol.asyncDispose]();
 });

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { BufferPool } from "../lib/buffer-pool.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import type { EgressRules } from "./decide.ts";
@@ -16,6 +17,8 @@ export interface ProxyLink {
   flush(): Promise<void>;
   close(): void;
 }
+
+const reviveMs = 100;
 
 /** One session's way out: connections go in, decisions come back. */
 export class SessionEgress implements AsyncDisposable {
@@ -102,7 +105,9 @@ export class SessionEgress implements AsyncDisposable {
   async #revive(): Promise<void> {
     if (this.#isReviving) return;
     this.#isReviving = true;
-    while (this.#listener?.handle && !this.#isClosed && !(await this.ready().catch(() => undefined)));
+    while (this.#listener?.handle && !this.#isClosed && !(await this.ready().catch(() => undefined))) {
+      await sleep(reviveMs, undefined, { ref: false }); // what fails at once would leave nobody else a turn
+    }
     this.#isReviving = false;
   }
 

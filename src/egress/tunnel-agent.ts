@@ -1,4 +1,5 @@
 import { Agent, type ClientRequestArgs } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Target } from "./target.ts";
@@ -27,12 +28,23 @@ export class TunnelAgent extends Agent {
 
   /** The connection that is kept now. Node takes it for a request that is made before anything else happens. */
   get free(): TLSSocket | undefined {
-    const kept = Object.values(this.freeSockets).flatMap((sockets) => sockets ?? []);
-    return kept.find((socket) => !socket.destroyed && socket.writable) as TLSSocket | undefined;
+    return this.#kept().find((socket) => !socket.destroyed && socket.writable && socket.readable);
+  }
+
+  /**
+   * Has the next request go over this connection. The attack: of two requests sent at once the second would take what the
+   * first has just left, and the connection that was dialled for it would stay open for good, one more each time.
+   */
+  keepOnly(socket: Socket): void {
+    for (const kept of this.#kept()) if (kept !== socket) kept.destroy();
   }
 
   /** Where none is kept, Node gets the one that was dialled for this very request. */
   override createConnection({ dialled }: DialledArgs): Duplex | null | undefined {
     return dialled;
+  }
+
+  #kept(): TLSSocket[] {
+    return Object.values(this.freeSockets).flatMap((sockets) => sockets ?? []) as TLSSocket[];
   }
 }

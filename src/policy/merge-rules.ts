@@ -2,6 +2,7 @@ import { canonicalJson } from "./hash.ts";
 import { isBelow } from "./host-path.ts";
 import { hostPatternCovers } from "./host-pattern.ts";
 import { inspectCovers } from "./inspect.ts";
+import { isModelHost } from "./model-hosts.ts";
 import { secretsNarrow } from "./net-secrets.ts";
 import { requestRulesNarrow } from "./request-rule.ts";
 import type { PolicyFieldName } from "./rules.ts";
@@ -215,7 +216,14 @@ function field<Value>(options: {
 }
 
 function isCovered(host: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => hostPatternCovers(pattern, host));
+  return patterns.some((pattern) => hostPatternCovers(pattern, host) && !opensMore(host, pattern));
+}
+
+/** What an entry opens that one which covers it does not: a model's host by its name, and any protocol on a named port. */
+function opensMore(entry: string, wide: string): boolean {
+  const [[name = "", port], [wideName, widePort]] = [entry.split(":"), wide.split(":")];
+  // On port 443 both are held to TLS. On 80 the wide one carries TLS and plain HTTP, whose Host the proxy reads.
+  return (isModelHost(name) && name !== wideName) || (port === "80" && widePort === undefined);
 }
 
 function isMountWithin(mount: Policy["fs"]["mounts"][number], limit: typeof mount, mayLieBelow: boolean): boolean {

@@ -173,6 +173,35 @@ describe("an override from a model", () => {
   });
 });
 
+describe("an entry that a wider one covers, and that opens more than it", () => {
+  const base = parsePolicy({
+    net: { enabled: true, allowlist: ["*.anthropic.com", "api.openai.com", "web.example.com"] },
+    overrides: { ceiling: { net: { allowlist: ["*.mistral.ai"] } } },
+  });
+  const ask = (entry: string, authority: "host" | "model") => refusal(base, { net: { allowlist: [entry] } }, authority);
+
+  test.each([
+    ["a model's host by its name, below a wildcard that did not open it", "api.anthropic.com"],
+    ["the same with a port", "api.anthropic.com:443"],
+    ["any protocol on port 80, where there were TLS and plain HTTP", "web.example.com:80"],
+  ])("is refused to everybody: %s", (_, entry) => {
+    expect(ask(entry, "model")).not.toBe("allowed");
+    expect(ask(entry, "host")).not.toBe("allowed");
+  });
+
+  test("is refused below a wildcard of the ceiling, too", () => {
+    expect(ask("files.mistral.ai", "host")).toBe("allowed");
+    expect(ask("api.mistral.ai", "host")).not.toBe("allowed");
+  });
+
+  test.each(["api.openai.com", "api.openai.com:443", "console.anthropic.com", "web.example.com:443"])(
+    "is another matter than %s, which opens no more",
+    (entry) => {
+      expect(ask(entry, "model")).toBe("allowed");
+    },
+  );
+});
+
 describe("an override from a host program", () => {
   const base = parsePolicy({
     fs: { mounts: [{ source: "/srv/a", target: "/a" }], deny: ["secret/**"] },

@@ -37,3 +37,11 @@ test("stays small however many hosts a program names", () => {
   expect(taken.denied).toHaveLength(100);
   expect(egressNotes(taken).at(-1)).toBe("network: 992 more refusals");
 });
+
+test("shows an attempt to send a secret elsewhere first, however many other hosts were asked for before", () => {
+  const record = new EgressRecord();
+  const refusal = { type: "denied", via: "https", reason: "no", remedy: "-" } as const;
+  for (let port = 1; port <= 1000; port++) record.add({ ...refusal, code: "not_named", host: "a.example", port });
+  record.add({ ...refusal, code: "secret", host: "evil.example", port: 443 });
+  expect(egressNotes(record.take())[0]).toBe("network: evil.example:443 was refused: no; -");
+});

@@ -40,6 +40,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 export class EgressRecord {
   #allowed = new Map<string, Mutable<ReachedHost>>();
   #denied = new Map<string, Mutable<RefusedHost>>();
+  /** attempts to send a secret elsewhere, apart: a program that asks for a hundred other hosts first must not hide them */
+  #tried = new Map<string, Mutable<RefusedHost>>();
   /** bytes that were told before, by connection: a long one is reported more than once */
   readonly #told = new Map<number, { sent: number; received: number }>();
   #more = 0;
@@ -62,7 +64,8 @@ export class EgressRecord {
       }
       case "denied": {
         const { host, port, reason, remedy } = event;
-        const known = this.#entry(this.#denied, `${host} ${port} ${reason}`, () => {
+        const list = event.code === "secret" ? this.#tried : this.#denied;
+        const known = this.#entry(list, `${host} ${port} ${reason}`, () => {
           return { host, port, requests: 0, reason, remedy };
         });
         if (known) known.requests++;
@@ -86,9 +89,11 @@ export class EgressRecord {
 
   /** What was gathered since the last time. */
   take(): RunEgress {
-    const taken = { allowed: [...this.#allowed.values()], denied: [...this.#denied.values()], more: this.#more };
+    const denied = [...this.#tried.values(), ...this.#denied.values()];
+    const taken = { allowed: [...this.#allowed.values()], denied, more: this.#more };
     this.#allowed = new Map();
     this.#denied = new Map();
+    this.#tried = new Map();
     this.#more = 0;
     return taken;
   }

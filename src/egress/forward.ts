@@ -76,7 +76,14 @@ async function reach(
   if (dialled.kind === "denied") return { status: 403, ...dialled.denial };
   if (dialled.kind === "failed") return { status: 502, reason: dialled.reason, remedy: "try again later" };
   if (!tunnel) return dialled;
-  const secured = await secureUpstream(dialled.socket, tunnel.host, await context.trust(), context.limits.connectMs);
+  const trust = await context.trust().catch(() => undefined);
+  if (!trust) {
+    const reason = "the certificate authorities of the host cannot be read";
+    dialled.socket.destroy();
+    exchange.end(reason);
+    return { status: 502, reason, remedy: "repair them on the host, and try again" };
+  }
+  const secured = await secureUpstream(dialled.socket, tunnel.host, trust, context.limits.connectMs);
   if (secured.kind === "secured") return secured;
   exchange.end(secured.reason);
   return { status: 502, reason: secured.reason, remedy: "the server has to prove its name" };

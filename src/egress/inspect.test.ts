@@ -72,11 +72,12 @@ async function openProxy(
   rules: Partial<EgressRules>,
   keys: SessionKeys = { secrets: [], authority: session },
   resolve: Resolve = withFixedAddresses(fixed, async () => []),
+  trusting = async () => trust,
 ) {
   const events: EgressEvent[] = [];
   const proxy = new EgressProxy({
     rules: { enabled: true, allowlist: [], deny: [], inspect: ["good.example", "other.example"], ...rules },
-    ...{ keys, trust: async () => trust, onEvent: (event) => events.push(event) },
+    ...{ keys, trust: trusting, onEvent: (event) => events.push(event) },
     resolve,
   });
   proxies.push(proxy);
@@ -124,6 +125,19 @@ const held: SessionKeys = {
 };
 
 describe("a tunnel to an inspected host", () => {
+  test("is told when the host's authorities cannot be read, leaves nothing open, and works once they can", async () => {
+    const { port } = await origin();
+    let isBroken = true;
+    const { ask, events } = await openProxy({ allowlist: [`good.example:${port}`] }, undefined, undefined, async () => {
+      if (isBroken) throw new Error("EACCES");
+      return trust;
+    });
+    expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 502 .*authorities of the host cannot be read/);
+    expect(events.at(-1)).toMatchObject({ type: "closed", failure: expect.stringContaining("cannot be read") });
+    isBroken = false;
+    expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 200/);
+  });
+
   test("is served as the host, by the session's authority, and goes on to the real one", async () => {
     const { port, seen } = await origin();
     const { ask, events } = await openProxy({ allowlist: [`good.example:${port}`] });

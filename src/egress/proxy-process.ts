@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { messageOf } from "../lib/errors.ts";
 import { readHostCertificates } from "../lib/host-certificates.ts";
+import { PromiseCache } from "../lib/promise-cache.ts";
 import type { EgressRules } from "./decide.ts";
 import type { ProxySettings, ToProxy } from "./process-messages.ts";
 import { EgressProxy } from "./proxy.ts";
@@ -24,7 +25,7 @@ interface Session {
 
 const sessions = new Map<number, Session>();
 let settings: ProxySettings = { directory: "", fixedAddresses: {}, times: {}, authorities: [] };
-let trust: Promise<SecureContext> | undefined;
+const trust = new PromiseCache<SecureContext>();
 
 process.on("disconnect", () => {
   // Whoever started us is gone, and cannot clean up any more.
@@ -101,8 +102,9 @@ function close(session: number): void {
 
 /** The host's authorities, read by the first who needs them: a hundred and fifty certificates take a while. */
 function upstreamTrust(): Promise<SecureContext> {
-  trust ??= readHostCertificates().then((own) => createSecureContext({ ca: [own, ...settings.authorities] }));
-  return trust;
+  return trust.get("host", async () =>
+    createSecureContext({ ca: [await readHostCertificates(), ...settings.authorities] }),
+  );
 }
 
 function tell(message: object): void {

@@ -1,3 +1,4 @@
+import { setImmediate as immediate, setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { WarmPool } from "./warm-pool.ts";
 
@@ -28,6 +29,19 @@ describe("a warm pool", () => {
     expect(made).toHaveLength(4);
     expect(pool.statistics).toMatchObject({ ready: 2, hits: 2, misses: 0 });
     await pool[Symbol.asyncDispose]();
+  });
+
+  // Node counts immediates: one that is taken for a timer, or the other way round, stops those of the whole process.
+  test("closed while a refill is due leaves the process's immediates alone", async () => {
+    for (const turns of [0, 1]) {
+      const { pool, made } = poolOf(1);
+      await pool.filled();
+      await pool.take();
+      for (let turn = 0; turn < turns; turn++) await immediate();
+      await pool[Symbol.asyncDispose]();
+      expect(made).toHaveLength(1);
+    }
+    expect(await Promise.race([immediate("ran"), setTimeout(1000, "never ran")])).toBe("ran");
   });
 
   test("makes a fresh one when it is empty, and counts the miss", async () => {

@@ -33,7 +33,8 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   #missWaitMs = 0;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
-  #refill: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  #refillSoonest: NodeJS.Immediate | undefined;
+  #refill: NodeJS.Timeout | undefined;
 
   constructor(options: WarmPoolOptions<Item>) {
     this.#options = options;
@@ -100,8 +101,8 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
-    clearImmediate(this.#refill as NodeJS.Immediate | undefined);
-    clearTimeout(this.#refill as NodeJS.Timeout | undefined);
+    clearImmediate(this.#refillSoonest);
+    clearTimeout(this.#refill);
     await Promise.all(this.#making);
     await Promise.all(this.#ready.splice(0).map((item) => item[Symbol.asyncDispose]()));
   }
@@ -109,8 +110,9 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   /** A little later, so that the next one is not made while the one just handed out answers for the first time. */
   #refillSoon(): void {
     // Setting a timer takes a quarter of a hand-out: it is set when whoever asked has what they want.
-    this.#refill ??= setImmediate(() => {
-      this.#refill = setTimeout(() => {
+    this.#refillSoonest ??= setImmediate(() => {
+      this.#refillSoonest = undefined;
+      this.#refill ??= setTimeout(() => {
         this.#refill = undefined;
         this.fill();
       }, refillPauseMs).unref();

@@ -1,0 +1,2 @@
+// The same attacks on placeholders and opened TLS, in every tier that has an engine.
+import "../escape/egress-secrets.test.ts";

@@ -12,7 +12,7 @@ export class Exchange {
   isHeldToTls = false;
   /** a connection to the server exists, and the record says so */
   isConnected = false;
-  readonly #onBytes: (exchange: Exchange) => void;
+  readonly #onBytes: (sent: number, received: number) => void;
   readonly #onEnd: (exchange: Exchange, failure: string | undefined) => void;
   #stop: (() => void) | undefined;
   #hasEnded = false;
@@ -20,7 +20,10 @@ export class Exchange {
   constructor(
     id: number,
     request: EgressRequest,
-    on: { bytes: (exchange: Exchange) => void; end: (exchange: Exchange, failure: string | undefined) => void },
+    on: {
+      bytes: (sent: number, received: number) => void;
+      end: (exchange: Exchange, failure: string | undefined) => void;
+    },
   ) {
     this.id = id;
     this.request = request;
@@ -34,12 +37,12 @@ export class Exchange {
 
   sent(bytes: number): void {
     this.sentBytes += bytes;
-    this.#onBytes(this);
+    this.#onBytes(bytes, 0);
   }
 
   received(bytes: number): void {
     this.receivedBytes += bytes;
-    this.#onBytes(this);
+    this.#onBytes(0, bytes);
   }
 
   /** How to cut it when the policy changes or a limit is reached. */

@@ -54,6 +54,7 @@ export class EgressProxy implements ProxyContext {
   /** over the limit, and being told so */
   readonly #leaving = new Set<Duplex>();
   readonly #exchanges = new Set<Exchange>();
+  /** of all exchanges, those that go on included */
   readonly #total = { sentBytes: 0, receivedBytes: 0 };
   #rules: EgressRules;
   #exchangeCount = 0;
@@ -129,7 +130,7 @@ export class EgressProxy implements ProxyContext {
     }
     const { requests, connections } = this.limits;
     this.#rate.change(requests);
-    this.#count();
+    this.#holdToQuota();
     // the youngest go first: what has been at it for long keeps its place
     const surplus = [...this.#clients.keys()].slice(connections);
     if (surplus.length > 0) this.#limit(`net.connections allows no more than ${connections} now`, "net.connections");
@@ -195,11 +196,13 @@ export class EgressProxy implements ProxyContext {
 
   begin(request: EgressRequest): Exchange {
     const exchange = new Exchange(++this.#exchangeCount, request, {
-      bytes: () => this.#count(),
+      bytes: (sent, received) => {
+        this.#total.sentBytes += sent;
+        this.#total.receivedBytes += received;
+        this.#holdToQuota();
+      },
       end: (ended, failure) => {
         this.#exchanges.delete(ended);
-        this.#total.sentBytes += ended.sentBytes;
-        this.#total.receivedBytes += ended.receivedBytes;
         if (ended.isConnected) this.#tell("closed", ended, failure);
       },
     });
@@ -284,7 +287,7 @@ export class EgressProxy implements ProxyContext {
   }
 
   /** Cuts everything once more has passed than may. */
-  #count(): void {
+  #holdToQuota(): void {
     const spent = this.#spent((used, most) => used > most);
     if (!spent) return;
     const denial = this.#limit(spent.reason, spent.rule);
@@ -292,11 +295,7 @@ export class EgressProxy implements ProxyContext {
   }
 
   #spent(isOver: (used: number, most: number) => boolean): { reason: string; rule: string } | undefined {
-    let { sentBytes, receivedBytes } = this.#total;
-    for (const exchange of this.#exchanges) {
-      sentBytes += exchange.sentBytes;
-      receivedBytes += exchange.receivedBytes;
-    }
+    const { sentBytes, receivedBytes } = this.#total;
     const { sentBytes: mostSent, receivedBytes: mostReceived } = this.#limits;
     if (isOver(sentBytes, mostSent))
       return { reason: `${formatSize(mostSent)} were sent, all that net.sent allows`, rule: "net.sent" };

@@ -33,10 +33,10 @@ test("other rules come after those that an opening under way brings, and not bef
   expect(sent).toEqual([["open", rules()]]);
   open();
   await Promise.all([ready, updating]);
-  const [first, ...later] = sent;
-  expect(first).toEqual(["open", rules()]);
-  expect(later).not.toEqual([]);
-  for (const one of later) expect(one).toEqual(["update", rules("bad.example")]);
+  expect(sent).toEqual([
+    ["open", rules()],
+    ["update", rules("bad.example")],
+  ]);
 });
 
 test("a proxy that is started again gets the rules in force", async () => {

@@ -26,6 +26,8 @@ export class SessionEgress implements AsyncDisposable {
   readonly #onEvent: OnEgressEvent;
   readonly #connections = new Set<Duplex>();
   #rules: EgressRules;
+  /** what the proxy has of them */
+  #told: EgressRules | undefined;
   #path: Promise<string> | undefined;
   #listener: PassedListener | undefined;
   #isClosed = false;
@@ -75,7 +77,7 @@ export class SessionEgress implements AsyncDisposable {
   async update(rules: EgressRules): Promise<void> {
     this.#rules = rules;
     await this.#path?.catch(() => {}); // an opening under way, with the rules before these, must not come after them
-    await this.#link.update(rules);
+    await this.#tellRules();
   }
 
   /** Returns when every decision that was made before has been told. */
@@ -90,6 +92,7 @@ export class SessionEgress implements AsyncDisposable {
   /** The process behind it is gone: what it carried is, too. */
   lost(): void {
     this.#path = undefined;
+    this.#told = undefined;
     for (const connection of this.#connections) connection.destroy();
     void this.#revive();
   }
@@ -111,10 +114,18 @@ export class SessionEgress implements AsyncDisposable {
     this.#isReviving = false;
   }
 
+  async #tellRules(): Promise<void> {
+    const rules = this.#rules;
+    if (rules === this.#told) return;
+    await this.#link.update(rules);
+    this.#told = rules;
+  }
+
   async #open(): Promise<string> {
     const rules = this.#rules;
     const path = await this.#link.open(rules);
-    if (rules !== this.#rules) await this.#link.update(this.#rules); // they changed while it started
+    this.#told = rules;
+    await this.#tellRules(); // they may have changed while it started, and no connection comes before they hold
     if (this.#listener) await this.#link.listen(this.#listener);
     return path;
   }

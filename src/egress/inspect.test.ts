@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { connect as connectTls, createSecureContext, type TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { LoopbackServers } from "../../test/support/loopback-servers.ts";
 import type { NetSecret } from "../policy/net-secrets.ts";
 import type { EgressRules } from "./decide.ts";
 import type { EgressEvent } from "./events.ts";
@@ -21,25 +22,11 @@ const session = makeSessionAuthority(["good.example", "other.example"], dayMs);
 const value = 'v4lue/of+the "secret" 0123456789';
 const placeholder = "cc_secret_0123456789abcdef0123456789abcdef";
 
-let servers: Server[] = [];
-let sockets: Socket[] = [];
-let proxies: EgressProxy[] = [];
+let loopback: LoopbackServers;
 beforeEach(() => {
-  [servers, sockets, proxies] = [[], [], []];
+  loopback = new LoopbackServers();
 });
-afterEach(async () => {
-  for (const proxy of proxies) proxy.close();
-  for (const socket of sockets) socket.destroy();
-  await Promise.all(servers.map((server) => new Promise((closed) => server.close(closed))));
-});
-
-async function listening(server: Server): Promise<number> {
-  servers.push(server);
-  server.on("connection", (socket: Socket) => sockets.push(socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
+afterEach(() => loopback[Symbol.asyncDispose]());
 
 interface Seen {
   readonly method: string | undefined;
@@ -61,7 +48,7 @@ async function origin(answerWith?: RequestListener, certified = "good.example", 
     SNICallback: (_: string, done: (error: null, context: ReturnType<typeof createSecureContext>) => void) =>
       done(null, certificates.for(certified)),
   };
-  const port = await listening(plain ? createHttpServer(listener) : createHttpsServer(tls, listener));
+  const port = await loopback.listen(plain ? createHttpServer(listener) : createHttpsServer(tls, listener));
   return { port, seen };
 }
 
@@ -80,12 +67,12 @@ async function openProxy(
     ...{ keys, trust: trusting, onEvent: (event) => events.push(event) },
     resolve,
   });
-  proxies.push(proxy);
-  const proxyPort = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
+  loopback.proxies.push(proxy);
+  const proxyPort = await loopback.listen(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
   const client = (): Socket => {
     const socket = connect({ port: proxyPort, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => {});
-    sockets.push(socket);
+    loopback.sockets.push(socket);
     return socket;
   };
   /** The client's side of a tunnel, after the proxy said yes and TLS stands; fails as TLS does. */
@@ -99,7 +86,7 @@ async function openProxy(
     const [first] = (await once(socket, "data")) as [Buffer];
     if (!first.toString().startsWith("HTTP/1.1 200")) throw new Error(first.toString());
     const secured = connectTls({ socket, servername, ca, ...(alpn ? { ALPNProtocols: alpn } : {}) });
-    sockets = [...sockets.filter((one) => one !== socket), secured]; // Node 20 crashes when both are destroyed at once
+    loopback.sockets = [...loopback.sockets.filter((one) => one !== socket), secured]; // Node 20 crashes when both are destroyed at once
     await once(secured, "secureConnect");
     return secured;
   };
@@ -245,7 +232,7 @@ describe("a tunnel to an inspected host", () => {
       },
     );
     server.on("connection", (socket: Socket) => connections.push(socket));
-    const [port, asked, dialled] = [await listening(server), once(server, "asked"), once(server, "dialled")];
+    const [port, asked, dialled] = [await loopback.listen(server), once(server, "asked"), once(server, "dialled")];
     const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
     const secured = await secure(port);
     const until = async (awaited: string) => {
@@ -426,8 +413,8 @@ describe("a tunnel to an inspected host", () => {
       ...{ keys: held, trust: async () => stranger, onEvent: () => {} },
       resolve: withFixedAddresses(fixed, async () => []),
     });
-    proxies.push(proxy);
-    const proxyPort = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
+    loopback.proxies.push(proxy);
+    const proxyPort = await loopback.listen(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
     const socket = connect({ port: proxyPort, host: "127.0.0.1" });
     socket.write(`CONNECT good.example:${port} HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
     await once(socket, "data");

@@ -1,38 +1,21 @@
 import { EventEmitter, once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { clientHello, inRecordsOf } from "../../test/support/client-hello.ts";
+import { LoopbackServers } from "../../test/support/loopback-servers.ts";
 import { deny, type EgressRules, malformed } from "./decide.ts";
 import type { EgressEvent } from "./events.ts";
 import type { EgressTimes } from "./limits.ts";
 import { EgressProxy } from "./proxy.ts";
 import { type Resolve, withFixedAddresses } from "./resolver.ts";
 
-/** Servers of a test, all on loopback. */
-let servers: Server[] = [];
-let sockets: Socket[] = [];
-let proxies: EgressProxy[] = [];
-
+let loopback: LoopbackServers;
 beforeEach(() => {
-  servers = [];
-  sockets = [];
-  proxies = [];
+  loopback = new LoopbackServers();
 });
-afterEach(async () => {
-  for (const proxy of proxies) proxy.close();
-  for (const socket of sockets) socket.destroy();
-  await Promise.all(servers.map((server) => new Promise((closed) => server.close(closed))));
-});
-
-async function listening(server: Server): Promise<number> {
-  servers.push(server);
-  server.on("connection", (socket: Socket) => sockets.push(socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
+afterEach(() => loopback[Symbol.asyncDispose]());
 
 const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1", "xn--bcher-kva.example": "127.0.0.1" };
 
@@ -45,12 +28,12 @@ async function openProxy(rules: Partial<EgressRules>, more: { times?: Partial<Eg
     resolve: more.resolve ?? withFixedAddresses(fixed, nobody),
     ...(more.times ? { times: more.times } : {}),
   });
-  proxies.push(proxy);
-  const port = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
+  loopback.proxies.push(proxy);
+  const port = await loopback.listen(createServer({ allowHalfOpen: true }, (socket) => proxy.accept(socket)));
   const client = (): Socket => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => {});
-    sockets.push(socket);
+    loopback.sockets.push(socket);
     return socket;
   };
   /** Sends bytes as they are and reads until the proxy hangs up. */
@@ -70,7 +53,7 @@ async function mirror(): Promise<{ port: number; seen: IncomingMessage[] }> {
     const body = await text(request);
     answer.end(`${request.method} ${request.headers.host}${request.url} ${body}`);
   });
-  return { port: await listening(server), seen };
+  return { port: await loopback.listen(server), seen };
 }
 
 /** A server that keeps what it is sent. */
@@ -85,7 +68,7 @@ async function sink(): Promise<{ port: number; received: () => Buffer; waitFor: 
   });
   const received = () => Buffer.concat(chunks);
   return {
-    port: await listening(server),
+    port: await loopback.listen(server),
     received,
     async waitFor(bytes) {
       while (received().length < bytes) await once(server, "grown");
@@ -149,7 +132,7 @@ describe("plain HTTP", () => {
   });
 
   test("to a server that answers nonsense is a 502", async () => {
-    const port = await listening(createServer((socket) => socket.on("error", () => {}).end("nonsense\r\n\r\n")));
+    const port = await loopback.listen(createServer((socket) => socket.on("error", () => {}).end("nonsense\r\n\r\n")));
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     const answer = await exchange(`GET http://good.example:${port}/ HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 502 codecell: good\.example did not answer as HTTP/);
@@ -157,7 +140,7 @@ describe("plain HTTP", () => {
 
   test("that redirects is passed on and not followed", async () => {
     const server = createHttpServer((_, answer) => answer.writeHead(302, { location: "http://evil.example/" }).end());
-    const port = await listening(server);
+    const port = await loopback.listen(server);
     const { exchange, events } = await openProxy({ allowlist: [`good.example:${port}`] });
     const head = `GET http://good.example:${port}/ HTTP/1.1\r\nHost: good.example:${port}\r\nConnection: close\r\n\r\n`;
     expect(await exchange(head)).toMatch(/^HTTP\/1\.1 302 Found\r\nlocation: http:\/\/evil\.example\//);
@@ -235,7 +218,7 @@ describe("CONNECT", () => {
   });
 
   test("a server may be the first to speak on a port that the policy names", async () => {
-    const port = await listening(createServer((socket) => socket.end("hello from the server")));
+    const port = await loopback.listen(createServer((socket) => socket.end("hello from the server")));
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     expect(await exchange(connectTo(port))).toBe(`${established}hello from the server`);
   });
@@ -329,7 +312,7 @@ describe("CONNECT", () => {
     ["sent", { sentBytes: 1024 }, "1KiB were sent, all that net.sent allows"],
     ["received", { receivedBytes: 1024 }, "1KiB were received, all that net.received allows"],
   ])("a session that has %s what it may is cut, and asks in vain", async (_, quota, reason) => {
-    const port = await listening(createServer((socket) => socket.on("error", () => {}).pipe(socket)));
+    const port = await loopback.listen(createServer((socket) => socket.on("error", () => {}).pipe(socket)));
     const { client, exchange, events } = await openProxy({ allowlist: [`good.example:${port}`], ...quota });
     const socket = client();
     socket.write(connectTo(port));
@@ -353,7 +336,7 @@ describe("SOCKS", () => {
   const replies = (answer: string) => [...Buffer.from(answer, "latin1")].slice(0, 4);
 
   test("reaches a port that the policy names, byte by byte if need be", async () => {
-    const port = await listening(createServer((socket) => socket.end("hello")));
+    const port = await loopback.listen(createServer((socket) => socket.end("hello")));
     const { client } = await openProxy({ allowlist: [`good.example:${port}`] });
     const socket = client();
     socket.setNoDelay(true);
@@ -364,7 +347,7 @@ describe("SOCKS", () => {
   });
 
   test("reaches an international name, which is its punycode everywhere behind the door", async () => {
-    const port = await listening(createServer((socket) => socket.end("hello")));
+    const port = await loopback.listen(createServer((socket) => socket.end("hello")));
     const { exchange, events } = await openProxy({ allowlist: [`xn--bcher-kva.example:${port}`] });
     expect(await exchange(socksTo("bücher.example", port))).toMatch(/hello$/);
     expect(events[0]).toMatchObject({ type: "allowed", host: "xn--bcher-kva.example" });

@@ -13,6 +13,7 @@ import { processRunner } from "../../src/runners/process/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { RunResult } from "../../src/sessions/run.ts";
 import type { Session } from "../../src/sessions/session.ts";
+import { makeRepository } from "../support/git-repository.ts";
 import { npmPackage } from "../support/npm-package.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 import { makeAuthority } from "../support/test-authority.ts";
@@ -201,17 +202,7 @@ with zipfile.ZipFile(sys.argv[1], "w") as archive:
     archive.writestr(info + "RECORD", "")
 `;
     await exec("python3", ["-c", makeWheel, join(site, wheel)]);
-    if (!hasGit) return;
-    const work = join(root, "work");
-    const git = (...args: string[]) =>
-      exec("git", ["-c", "user.name=test", "-c", "user.email=test@a.example", ...args], { cwd: work });
-    await mkdir(work);
-    await git("init", "-q");
-    await writeFile(join(work, "README"), "read me\n");
-    await git("add", "README");
-    await git("commit", "-q", "-m", "Begin");
-    await git("clone", "-q", "--bare", ".", join(site, "repo.git"));
-    await exec("git", ["update-server-info"], { cwd: join(site, "repo.git") });
+    if (hasGit) await makeRepository(site, join(root, "work"));
   }
 
   function serve(site: string): RequestListener {

@@ -9,6 +9,7 @@ import { processRunner } from "../../src/runners/process/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { RunResult } from "../../src/sessions/run.ts";
 import type { Session } from "../../src/sessions/session.ts";
+import { makeRepository } from "../support/git-repository.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 import { openSecretOrigin, type SecretOrigin } from "../support/secret-origin.ts";
 import { makeAuthority } from "../support/test-authority.ts";
@@ -37,7 +38,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
     root = await mkdtemp(join(tmpdir(), "secret-clients-"));
     await chmod(root, 0o755);
     const authority = await makeAuthority(root, ["good.example", "other.example"]);
-    await makeRepository(join(root, "site"));
+    await makeSite(join(root, "site"));
     origin = await openSecretOrigin(authority, {
       password: value,
       site: join(root, "site"),
@@ -111,19 +112,9 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
     expect(result.stdout).not.toContain(value);
   });
 
-  async function makeRepository(site: string): Promise<void> {
+  async function makeSite(site: string): Promise<void> {
     await mkdir(site);
     await writeFile(join(site, "hello.txt"), "hello\n");
-    if (!hasGit) return;
-    const work = join(root, "work");
-    const git = (...args: string[]) =>
-      exec("git", ["-c", "user.name=test", "-c", "user.email=test@a.example", ...args], { cwd: work });
-    await mkdir(work);
-    await git("init", "-q");
-    await writeFile(join(work, "README"), "read me\n");
-    await git("add", "README");
-    await git("commit", "-q", "-m", "Begin");
-    await git("clone", "-q", "--bare", ".", join(site, "repo.git"));
-    await exec("git", ["update-server-info"], { cwd: join(site, "repo.git") });
+    if (hasGit) await makeRepository(site, join(root, "work"));
   }
 });

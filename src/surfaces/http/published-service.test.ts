@@ -18,8 +18,7 @@ test("a service is found as long as it lives, and of several the one that starte
   expect(await findService(place().stateDir)).toBeUndefined();
   await using first = await publishService({ ...place(), url: "http://127.0.0.1:1" });
   expect(await findService(place().stateDir)).toBe("http://127.0.0.1:1");
-  await new Promise((resolve) => setTimeout(resolve, 2)); // times are in milliseconds
-  const second = await publishService({ ...place(), url: "http://127.0.0.1:2" });
+  const second = await publishService({ ...place(), url: "http://127.0.0.1:2", now: () => Date.now() + 1 });
   expect(await findService(place().stateDir)).toBe("http://127.0.0.1:2");
   await second[Symbol.asyncDispose]();
   expect(await findService(place().stateDir)).toBe("http://127.0.0.1:1");

@@ -25,6 +25,8 @@ export async function publishService(options: {
   readonly stateDir: string;
   readonly runtimeDir?: string | undefined;
   readonly url: string;
+  /** wall-clock milliseconds; default Date.now */
+  readonly now?: () => number;
 }): Promise<AsyncDisposable> {
   const tag = randomBytes(6).toString("hex");
   await using cleanup = new Cleanup();
@@ -35,7 +37,7 @@ export async function publishService(options: {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await removeDead(directory);
   const path = join(directory, `${tag}.json`);
-  const note: Note = { version: 1, url: options.url, lock: lock.path, startedMs: Date.now() };
+  const note: Note = { version: 1, url: options.url, lock: lock.path, startedMs: (options.now ?? Date.now)() };
   await writeFileAtomically(path, `${JSON.stringify(note)}\n`);
   cleanup.defer(() => rm(path, { force: true }));
   return cleanup.move();

@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
-import { guestError } from "../../lib/guest-error.ts";
 import { readableText } from "../../sessions/readable-text.ts";
+import { guestError } from "../guest-error.ts";
 
 /** Clients cut the text of an error at 10,000 characters. */
 const maxCharacters = 8_000;

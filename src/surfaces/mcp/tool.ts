@@ -1,8 +1,8 @@
 import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod";
-import { isWithheld } from "../../lib/guest-error.ts";
 import { loadOnce } from "../../lib/load-once.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { isWithheld } from "../guest-error.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CodecellError } from "./errors.ts";
+import { CodecellError } from "../lib/errors.ts";
 import { guestError } from "./guest-error.ts";
 
 const secret = "/srv/state/sessions/ns-0123456789ab.work";

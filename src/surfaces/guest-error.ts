@@ -1,4 +1,4 @@
-import { CodecellError } from "./errors.ts";
+import { CodecellError } from "../lib/errors.ts";
 
 /**
  * A failure as somebody hears of it who does not run this service. What codecell did not foresee, where it writes its audit, and

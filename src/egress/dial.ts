@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { messageOf } from "../lib/errors.ts";
 import { closedAddress, isSameAddress } from "./address.ts";
 import { type Denial, deny } from "./decide.ts";
-import type { Resolve } from "./resolver.ts";
+import type { LookupTurns } from "./lookup-turns.ts";
 import type { Target } from "./target.ts";
 
 export type Dialled =
@@ -17,10 +17,10 @@ const maxAddresses = 4;
  * Looks a name up once, judges every answer, and connects to one of those very addresses. A name server that answers
  * differently the second time is never asked a second time.
  */
-export async function dial(target: Target, resolve: Resolve, timeoutMs: number): Promise<Dialled> {
+export async function dial(target: Target, lookups: LookupTurns, timeoutMs: number): Promise<Dialled> {
   const { host, port } = target;
   const end = performance.now() + timeoutMs;
-  const found = await within(timeoutMs, resolve(host)).catch(() => []);
+  const found = await within(timeoutMs, (signal) => lookups.resolve(host, signal)).catch(() => []);
   if (found.length === 0) return { kind: "failed", reason: `${host} could not be resolved` };
   for (const { address, isFixed } of found) {
     const what = isFixed ? undefined : (closedAddress(address) ?? ownAddress(address));
@@ -67,10 +67,11 @@ function connectTo(address: string, port: number, timeoutMs: number): Promise<So
   });
 }
 
-async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("it took too long")), timeoutMs);
+async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const passed = new Promise<never>((_, reject) => {
+    late.signal.addEventListener("abort", () => reject(late.signal.reason), { once: true });
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  const timer = setTimeout(() => late.abort(new Error("it took too long")), timeoutMs);
+  return Promise.race([work(late.signal), passed]).finally(() => clearTimeout(timer));
 }

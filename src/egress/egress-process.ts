@@ -175,8 +175,8 @@ export class EgressProcess implements AsyncDisposable {
     await mkdir(directory, { mode: 0o700 });
     const child = spawn(process.execPath, [...flags, entry], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
-      // No key of the host is in reach of what reads a cell's bytes. Lookups take threads: a slow one must not stop all.
-      env: { UV_THREADPOOL_SIZE: "16" },
+      // No key of the host is in reach of what reads a cell's bytes. Lookups take threads, four to a session at most.
+      env: { UV_THREADPOOL_SIZE: "64" },
       cwd: "/",
     });
     child.on("message", (message) => this.#receive(message));

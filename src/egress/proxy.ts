@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
-import { formatSize } from "../policy/units.ts";
+import { ByteQuota } from "./byte-quota.ts";
+import { Clients } from "./clients.ts";
 import { connectRequest } from "./connect.ts";
 import { type Denial, deny, type EgressRequest, type EgressRules, malformed, type Permission } from "./decide.ts";
 import { type Dialled, dial } from "./dial.ts";
@@ -12,6 +13,7 @@ import { maxHeadBytes } from "./forward-head.ts";
 import { Inspector } from "./inspector.ts";
 import { judge, judgeOngoing } from "./judge-tunnel.ts";
 import { defaultTimes, type EgressLimits, type EgressTimes, quotaOf } from "./limits.ts";
+import { LookupTurns } from "./lookup-turns.ts";
 import type { OpenTls, ProxyContext } from "./proxy-context.ts";
 import { rawRefusal } from "./refusal-text.ts";
 import { RequestRate } from "./request-rate.ts";
@@ -31,13 +33,6 @@ export interface EgressProxyOptions {
   readonly trust?: () => Promise<SecureContext>;
 }
 
-interface Client {
-  /** being answered */
-  requests: number;
-  /** runs while none is */
-  timer: NodeJS.Timeout | undefined;
-}
-
 /** The proxy of one session: takes connections, wherever they come from, and lets out what the rules allow. */
 export class EgressProxy implements ProxyContext {
   readonly keys: SessionKeys;
@@ -45,17 +40,14 @@ export class EgressProxy implements ProxyContext {
   readonly trust: () => Promise<SecureContext>;
   #limits: EgressLimits;
   readonly #onEvent: OnEgressEvent;
-  readonly #resolve: Resolve;
+  readonly #lookups: LookupTurns;
   readonly #rate: RequestRate;
   readonly #server: Server;
   /** by kind of refusal: a flood of nonsense must not keep what matters from the record */
   readonly #tellRates = new Map<Denial["code"], RequestRate>();
-  readonly #clients = new Map<Duplex, Client>();
-  /** over the limit, and being told so */
-  readonly #leaving = new Set<Duplex>();
+  readonly #clients = new Clients(() => this.#limits);
   readonly #exchanges = new Set<Exchange>();
-  /** of all exchanges, those that go on included */
-  readonly #total = { sentBytes: 0, receivedBytes: 0 };
+  readonly #bytes = new ByteQuota();
   #rules: EgressRules;
   #exchangeCount = 0;
   #limitToldAt = Number.NEGATIVE_INFINITY;
@@ -64,7 +56,7 @@ export class EgressProxy implements ProxyContext {
     this.#limits = { ...defaultTimes, ...options.times, ...quotaOf(options.rules) };
     this.#rules = options.rules;
     this.#onEvent = options.onEvent;
-    this.#resolve = options.resolve ?? resolveOnHost;
+    this.#lookups = new LookupTurns(options.resolve ?? resolveOnHost);
     this.#rate = new RequestRate(this.limits.requests);
     this.#server = this.#makeServer();
     this.keys = options.keys ?? noKeys;
@@ -85,12 +77,10 @@ export class EgressProxy implements ProxyContext {
   accept(client: Duplex): void {
     client.on("error", () => {}); // without a listener, a client that resets would end the process
     client.setMaxListeners(0); // requests may come many at once, and each wants to know when it goes
-    const { connections } = this.limits;
-    if (this.#clients.size >= connections) {
-      // The attack: clients by the thousand that do not even take the refusal, until there is no descriptor left for others.
-      if (this.#leaving.size >= connections) return void client.destroy();
-      this.#leaving.add(client);
-      client.once("close", () => this.#leaving.delete(client));
+    const admission = this.#clients.admit(client);
+    if (admission === "dropped") return void client.destroy();
+    if (admission === "leaving") {
+      const { connections } = this.limits;
       const denial = this.#limit(
         `${connections} connections are open, all that net.connections allows`,
         "net.connections",
@@ -98,19 +88,13 @@ export class EgressProxy implements ProxyContext {
       sayGoodbye(client, rawRefusal(503, denial));
       return;
     }
-    this.#clients.set(client, { requests: 1, timer: undefined });
-    client.once("close", () => {
-      clearTimeout(this.#clients.get(client)?.timer);
-      this.#clients.delete(client);
-    });
-    this.#requestWent(client);
     client.once("readable", () => {
       const first: Buffer | null = client.read();
       if (first === null) return void client.destroy();
       if (first[0] === socksVersion) {
         void socksConnection(client, first, this)
           .catch(() => client.destroy())
-          .finally(() => this.#requestCame(client));
+          .finally(() => this.#clients.requestCame(client));
         return;
       }
       client.unshift(first);
@@ -131,8 +115,7 @@ export class EgressProxy implements ProxyContext {
     const { requests, connections } = this.limits;
     this.#rate.change(requests);
     this.#holdToQuota();
-    // the youngest go first: what has been at it for long keeps its place
-    const surplus = [...this.#clients.keys()].slice(connections);
+    const surplus = this.#clients.surplus();
     if (surplus.length > 0) this.#limit(`net.connections allows no more than ${connections} now`, "net.connections");
     for (const client of surplus) client.destroy();
   }
@@ -148,7 +131,7 @@ export class EgressProxy implements ProxyContext {
   }
 
   close(): void {
-    for (const client of [...this.#clients.keys(), ...this.#leaving]) client.destroy();
+    this.#clients.close();
     for (const exchange of [...this.#exchanges]) exchange.cut("the session ended");
   }
 
@@ -161,7 +144,7 @@ export class EgressProxy implements ProxyContext {
         request,
       );
     }
-    const spent = this.#spent((used, most) => used >= most);
+    const spent = this.#bytes.used(this.#limits);
     if (spent) return this.#limit(spent.reason, spent.rule, request);
     if (this.#exchanges.size >= 2 * connections) {
       // The attack: requests by the hundred on one connection that wait for no answer, each with a connection to a server.
@@ -197,8 +180,7 @@ export class EgressProxy implements ProxyContext {
   begin(request: EgressRequest): Exchange {
     const exchange = new Exchange(++this.#exchangeCount, request, {
       bytes: (sent, received) => {
-        this.#total.sentBytes += sent;
-        this.#total.receivedBytes += received;
+        this.#bytes.add(sent, received);
         this.#holdToQuota();
       },
       end: (ended, failure) => {
@@ -220,7 +202,7 @@ export class EgressProxy implements ProxyContext {
   async dial(exchange: Exchange, permission: Permission): Promise<Dialled> {
     const { host, port, via } = exchange.request;
     exchange.isHeldToTls = permission.needsTls;
-    const dialled = await dial(exchange.request, this.#resolve, this.limits.connectMs);
+    const dialled = await dial(exchange.request, this.#lookups, this.limits.connectMs);
     if (exchange.hasEnded) {
       if (dialled.kind === "connected") dialled.socket.destroy();
       const denial = this.#denialNow(exchange);
@@ -247,16 +229,16 @@ export class EgressProxy implements ProxyContext {
 
   #makeServer(): Server {
     const server = createServer({ maxHeaderSize: maxHeadBytes, insecureHTTPParser: false });
-    // Node's own timers watch servers that listen; this one is handed its connections, and `#requestWent` watches.
+    // Node's own timers watch servers that listen; this one is handed its connections, and `Clients` watches.
     Object.assign(server, { timeout: 0, keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 });
     server.maxHeadersCount = 0; // Node would drop the rest without a word; `readForwardHead` counts
     server.on("request", (request, answer) => {
-      this.#requestCame(request.socket);
-      answer.once("close", () => this.#requestWent(request.socket));
+      this.#clients.requestCame(request.socket);
+      answer.once("close", () => this.#clients.requestWent(request.socket));
       void forwardRequest(request, answer, this).catch(() => request.socket.destroy());
     });
     server.on("connect", (request, client: Duplex, early: Buffer) => {
-      this.#requestCame(client);
+      this.#clients.requestCame(client);
       void connectRequest(request.url ?? "", client, early, this).catch(() => client.destroy());
     });
     server.on("clientError", (error: NodeJS.ErrnoException, client: Duplex) => {
@@ -272,35 +254,12 @@ export class EgressProxy implements ProxyContext {
     return server;
   }
 
-  #requestCame(client: Duplex): void {
-    const known = this.#clients.get(client);
-    if (!known) return;
-    known.requests++;
-    clearTimeout(known.timer);
-  }
-
-  /** Stops clients that hold a place with a request that never comes. */
-  #requestWent(client: Duplex): void {
-    const known = this.#clients.get(client);
-    if (!known || --known.requests > 0) return;
-    known.timer = setTimeout(() => client.destroy(), this.limits.headMs);
-  }
-
   /** Cuts everything once more has passed than may. */
   #holdToQuota(): void {
-    const spent = this.#spent((used, most) => used > most);
+    const spent = this.#bytes.exceeded(this.#limits);
     if (!spent) return;
     const denial = this.#limit(spent.reason, spent.rule);
     for (const exchange of [...this.#exchanges]) exchange.cut(denial.reason);
-  }
-
-  #spent(isOver: (used: number, most: number) => boolean): { reason: string; rule: string } | undefined {
-    const { sentBytes, receivedBytes } = this.#total;
-    const { sentBytes: mostSent, receivedBytes: mostReceived } = this.#limits;
-    if (isOver(sentBytes, mostSent))
-      return { reason: `${formatSize(mostSent)} were sent, all that net.sent allows`, rule: "net.sent" };
-    if (!isOver(receivedBytes, mostReceived)) return undefined;
-    return { reason: `${formatSize(mostReceived)} were received, all that net.received allows`, rule: "net.received" };
   }
 
   /** A flood of refusals is recorded once a second. */

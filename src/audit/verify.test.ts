@@ -303,3 +303,17 @@ describe("a removal by the policy that somebody made up", () => {
     expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
   });
 });
+
+test("files that the policy removes while they are read are no problem", async () => {
+  const names = Array.from({ length: 400 }, (_, i) => `${i}`);
+  await writeEvents(dir, names, { fileBytes: 700 });
+  const chain = await onlyChain(dir);
+  const before = await listFiles(dir, chain);
+  let isWriting = true;
+  const writing = writeEvents(dir, ["a", "b", "c", "d", "e"], { fileBytes: 700, keepBytes: 3_000 }).finally(() => {
+    isWriting = false;
+  });
+  while (isWriting) expect(await messages()).toBe("");
+  await writing;
+  expect((await listFiles(dir, chain)).length).toBeLessThan(before.length / 10);
+});

@@ -12,6 +12,9 @@ export interface AuditReport {
   readonly problems: readonly AuditProblem[];
 }
 
+/** How often a reading begins anew because files went meanwhile. They go oldest first, so one in vain is short. */
+const maxReadings = 200;
+
 /**
  * Finds every edited, removed, reordered or repeated line, offline. The last lines of a chain, or a whole chain, can only
  * be missed by somebody who remembers them: its head file, other chains, or the heads given here.
@@ -20,7 +23,30 @@ export async function verifyAudit(
   dir: string,
   options: { readonly heads?: readonly ChainHead[] } = {},
 ): Promise<AuditReport> {
-  const heads = options.heads ?? [];
+  for (let reading = 1; ; reading++) {
+    const before = await allFiles(dir);
+    const found = await verifyOnce(dir, options.heads ?? []).then(
+      (report) => ({ report }),
+      (error: unknown) => ({ error }),
+    );
+    // A writer may remove what its policy keeps no longer while we read, and then what we found is of two moments.
+    const after = new Set(await allFiles(dir));
+    const isTorn = before.some((path) => !after.has(path));
+    if (isTorn && reading < maxReadings) continue;
+    if ("error" in found) throw found.error;
+    return found.report;
+  }
+}
+
+async function allFiles(dir: string): Promise<string[]> {
+  const chains = await listChains(dir);
+  const files = await Promise.all(
+    chains.map(async (chain) => (await listFiles(dir, chain)).map((number) => filePath(dir, chain, number))),
+  );
+  return files.flat();
+}
+
+async function verifyOnce(dir: string, heads: readonly ChainHead[]): Promise<AuditReport> {
   const chains: ChainReport[] = [];
   const names = await listChains(dir);
   for (const chain of names) {

@@ -8,10 +8,12 @@ test.each([
   new Error(`ENOENT: no such file or directory, open '${secret}'`),
   new CodecellError("internal", `${secret} is damaged`),
   new CodecellError("audit_failed", `the audit in ${secret} cannot be written`, { cause: new Error(secret) }),
-  new CodecellError("cell_start_failed", "no cell started", { cause: new Error(secret) }),
+  new CodecellError("cell_start_failed", `no cell started: ${secret}`, { cause: new Error(secret) }),
+  new CodecellError("runner_unavailable", `the engine says: ${secret} is full`, { hint: `look at ${secret}` }),
+  new CodecellError("image_failed", `${secret}/Dockerfile:3`, { details: { log: secret } }),
 ])("names no file of the host to a tenant: %s", (error) => {
-  const { message, hint, cause } = guestError(error);
-  expect(JSON.stringify([message, hint, String(cause)])).not.toContain("/srv");
+  const { message, hint, cause, details } = guestError(error);
+  expect(JSON.stringify([message, hint, details, String(cause)])).not.toContain("/srv");
 });
 
 test("leaves what was meant for whoever asked", () => {

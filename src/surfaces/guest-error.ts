@@ -1,4 +1,13 @@
-import { CodecellError } from "../lib/errors.ts";
+import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
+
+/** What is told of failures whose own words are those of the system, of an engine or of a program on the host. */
+const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
+  audit_failed: "the audit cannot be written, and nothing runs here that is not written down",
+  runner_unavailable: "the isolation that this service's policy asks for is not available now",
+  image_failed: "the image of the cells could not be made",
+  cell_start_failed: "the cell did not start",
+};
+const laterHint = "try again later; the log of the service says why";
 
 /**
  * A failure as somebody hears of it who does not run this service. What codecell did not foresee, where it writes its audit, and
@@ -9,15 +18,12 @@ export function guestError(error: unknown): CodecellError {
     return new CodecellError("internal", "a fault of codecell", { hint: "the log of the service says more" });
   }
   const { code, message, hint, details } = error;
-  if (code === "audit_failed") {
-    return new CodecellError(code, "the audit cannot be written, and nothing runs here that is not written down", {
-      hint: "try again later; the log of the service says why",
-    });
-  }
+  const withheld = withheldTexts[code];
+  if (withheld !== undefined) return new CodecellError(code, withheld, { hint: laterHint });
   return new CodecellError(code, message, { details, ...(hint === undefined ? {} : { hint }) });
 }
 
 /** Whether a guest hears less of it than there is to say: then a log has to have it. */
 export function isWithheld(error: unknown): boolean {
-  return !(error instanceof CodecellError) || error.code === "internal" || error.code === "audit_failed";
+  return !(error instanceof CodecellError) || error.code === "internal" || withheldTexts[error.code] !== undefined;
 }

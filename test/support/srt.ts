@@ -7,5 +7,6 @@ const withClients = join(import.meta.dirname, "../clients/node_modules/@anthropi
 
 /** The runner with the package that the client tests install, where it is not a dependency. */
 export function testedSrtRunner(): SandboxRunner {
-  return srtRunner(existsSync(withClients) ? { packagePath: withClients } : {});
+  const trialMs = 30_000; // on a machine that runs other tests too
+  return srtRunner(existsSync(withClients) ? { packagePath: withClients, trialMs } : { trialMs });
 }

@@ -4,12 +4,13 @@ import type { SrtHost } from "./host.ts";
 import { srtSettings } from "./settings.ts";
 import { spawnWrapped } from "./spawn-wrapped.ts";
 
-const trialMs = 1_900;
+/** Somebody may wait for `auto` to choose: what does not answer soon is passed over, unless it is the one that was asked for. */
+export const trialMs = { inPassing: 1_900, wanted: 15_000 };
 const fix = "run `codecell doctor`: what the process runner needs, srt needs too; or use the wasm runner";
 
 /** Runs a command that does nothing in srt's sandbox: whether namespaces can be made here is known only by making them. */
-export async function trySrt(host: SrtHost): Promise<void> {
-  using limit = deadline(trialMs);
+export async function trySrt(host: SrtHost, timeoutMs: number): Promise<void> {
+  using limit = deadline(timeoutMs);
   const passed = new Promise<never>((_, reject) => {
     limit.signal.addEventListener("abort", () => reject(new Error(messageOf(limit.signal.reason))), { once: true });
   });

@@ -16,18 +16,20 @@ import { pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
-import type { Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
 import { cellCommand, hostPaths, pythonOnHost } from "./cell-command.ts";
 import { srtCellConfig, srtKernelSetup } from "./cell-setup.ts";
 import { openSrtHost, type SrtHost, type SrtHostOptions } from "./host.ts";
 import { srtVersion } from "./package.ts";
 import { planSrt } from "./plan.ts";
-import { trySrt } from "./probe.ts";
+import { trialMs, trySrt } from "./probe.ts";
 import { srtSettings } from "./settings.ts";
 import { spawnWrapped } from "./spawn-wrapped.ts";
 
 export interface SrtRunnerOptions extends SrtHostOptions {
   readonly logger?: Logger;
+  /** how long a probe tries to run something, where there is no other runner to be chosen instead */
+  readonly trialMs?: number;
 }
 
 const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
@@ -53,7 +55,7 @@ class SrtRunner implements SandboxRunner {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  async probe(): Promise<Probe> {
+  async probe({ isWanted = false }: ProbeOptions = {}): Promise<Probe> {
     if (process.platform !== "linux") {
       const reason = "the kernel inside the cell needs Linux: /proc, inotify and packets between processes";
       return { available: false, reason, hint: "use the wasm runner" };
@@ -63,7 +65,8 @@ class SrtRunner implements SandboxRunner {
     try {
       const host = await this.#openHost();
       await this.#python(undefined);
-      this.#trial ??= trySrt(host);
+      const timeoutMs = this.#options.trialMs ?? (isWanted ? trialMs.wanted : trialMs.inPassing);
+      this.#trial ??= trySrt(host, timeoutMs);
       await this.#trial;
     } catch (error) {
       this.#trial = undefined;

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { basename, relative } from "node:path";
 
 const MESSAGE_LINES = 12;
+const SHOWN_TITLES = 3;
 const counts = [];
 const skipped = new Map();
 const failed = [];
@@ -30,7 +31,9 @@ for (const path of process.argv.slice(2)) {
 
 console.log(counts.join("\n"));
 for (const [name, titles] of skipped) {
-  console.log(`not run in ${name}:\n${titles.map((title) => `  ${title}`).join("\n")}`);
+  const shown = titles.slice(0, SHOWN_TITLES);
+  if (titles.length > shown.length) shown.push(`… and ${titles.length - shown.length} more`);
+  console.log(`not run in ${name}, ${titles.length}:\n${shown.map((title) => `  ${title}`).join("\n")}`);
 }
 for (const failure of failed) console.log(`\nFAILED ${failure}`);
 process.exitCode = failed.length > 0 ? 1 : 0;

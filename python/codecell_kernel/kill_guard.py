@@ -11,10 +11,11 @@ from _struct import Struct
 import _ctypes
 
 from .processes import pids
-from .system import LIBC
+from .system import LIBC, address_of
 
 NOTIFICATION = Struct("<QIIiIQQQQ")
 RESPONSE = Struct("<QqiI")
+FILTER_HEADER = Struct("HxxxxxxQ")
 RECEIVE, SEND = 0xC0502100, 0xC0182101
 CONTINUE = 1
 ESRCH, ENOSYS = 3, 38
@@ -38,14 +39,8 @@ def install(program):
 
 
 def filter_pointer(program):
-    """struct sock_fprog over the program's bytes; both stay referenced by the returned object."""
-    from ctypes import addressof, create_string_buffer
-    from _struct import pack
-
-    code = create_string_buffer(program, len(program))
-    header = create_string_buffer(pack("HxxxxxxQ", len(program) // 8, addressof(code)), 16)
-    header.code = code
-    return header
+    """struct sock_fprog over the program's bytes, which the caller keeps."""
+    return FILTER_HEADER.pack(len(program) // 8, address_of(program))
 
 
 class KillGuard:

@@ -15,15 +15,13 @@ OPENING = EXECUTE | READ_FILE | READ_DIRECTORY
 
 def open_below(directories):
     """From here on nothing can be opened or listed but what lies below these. False where the kernel cannot do it."""
-    from ctypes import create_string_buffer
-
     call = symbol("syscall")
-    ruleset = _ctypes.call_function(call, (CREATE_RULESET, create_string_buffer(pack("<Q", OPENING), 8), 8, 0))
+    ruleset = _ctypes.call_function(call, (CREATE_RULESET, pack("<Q", OPENING), 8, 0))
     if ruleset < 0:
         return False
     for path in directories:
         directory = posix.open(path, posix.O_PATH | posix.O_CLOEXEC)
-        rule = create_string_buffer(pack("<Qi", OPENING, directory), 12)
+        rule = pack("<Qi", OPENING, directory)
         if _ctypes.call_function(call, (ADD_RULE, ruleset, PATH_BENEATH, rule, 0)) < 0:
             raise OSError("a rule for %s was refused" % path)
         posix.close(directory)

@@ -13,6 +13,12 @@ def symbol(name):
 
 
 PRCTL = symbol("prctl")
+CONTENT_OFFSET = bytes.__basicsize__ - 1  # in CPython the content stands behind the object's head, and a zero behind it
+
+
+def address_of(data):
+    """Where the content of a bytes object lies, for structures that hold a pointer; it has to outlive them."""
+    return id(data) + CONTENT_OFFSET
 
 
 def prctl(option, value=0, third=0):

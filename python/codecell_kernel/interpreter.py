@@ -5,6 +5,7 @@ import sys
 
 from . import snapshot, variables
 from .displays import MAX_TEXT, Displays, rich_parts, text_of
+from .environment import set_environment
 from .errors import KernelError
 from .tracebacks import Sources, describe
 
@@ -39,11 +40,7 @@ class Interpreter:
 
     def begin(self, config):
         """Environment, import path and preloaded modules, as the host's `start` message says."""
-        import os
-
-        os.environ.clear()
-        os.environ.update(config.get("env", {}))
-        os.environ["MPLBACKEND"] = "module://codecell_kernel.figures"
+        set_environment({**config.get("env", {}), "MPLBACKEND": "module://codecell_kernel.figures"})
         for entry in config.get("path", ()):
             if entry not in sys.path:
                 sys.path.append(entry)

@@ -338,12 +338,14 @@ def main(requests, replies, out, err, token, config, notify_filter):
         close_all_but((0, 1, 2, requests, replies))
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
         sys.argv[:] = [""]
-        sys.path.insert(0, "")
         worker = Worker(requests, replies, token)
         worker.prepare()
         worker.interpreter.begin(config)
         set_name(b"python3")
         worker.send({"t": "ready"})
+        import os  # noqa: F401  nearly every program wants it: loaded while the host hears that we are ready
+
+        sys.path.insert(0, "")  # after it: a file os.py in the workspace is not meant
     except BaseException as error:
         text = "%s: %s" % (type(error).__name__, error)
         packet = dumps({"t": "failed", "reason": text[:2000]}).encode()

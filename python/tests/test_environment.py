@@ -1,0 +1,35 @@
+import subprocess
+import sys
+import unittest
+
+PROGRAM = """
+import sys
+sys.path.insert(0, "python")
+{before}
+from codecell_kernel.environment import set_environment
+set_environment({{"NAME": "w\u00e4rt", "PATH": "/bin"}})
+assert ("os" in sys.modules) == {is_loaded}, "os"
+import os
+print(sorted(os.environ.items()))
+print(os.popen("echo $NAME $OTHER").read())
+"""
+
+
+def answer(before):
+    program = PROGRAM.format(before=before, is_loaded=bool(before))
+    command = [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", program]
+    return subprocess.run(command, env={"OTHER": "1"}, capture_output=True, text=True, encoding="utf-8")
+
+
+class Environment(unittest.TestCase):
+    def check(self, before):
+        ended = answer(before)
+        self.assertEqual(ended.stderr, "")
+        self.assertIn("[('NAME', 'w\u00e4rt'), ('PATH', '/bin')]", ended.stdout)
+        self.assertIn("\nw\u00e4rt\n", ended.stdout)
+
+    def test_is_the_same_for_a_program_that_loads_os_later(self):
+        self.check("")
+
+    def test_replaces_everything_when_os_is_there(self):
+        self.check("import os")

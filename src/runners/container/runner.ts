@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
@@ -29,6 +30,9 @@ import { Removals } from "./removals.ts";
 import { openRunnerHome, type RunnerHome } from "./runner-home.ts";
 import { chooseRuntime, type RuntimeKind, runtimeKinds } from "./runtime-kind.ts";
 import { startFailure } from "./start-failure.ts";
+
+/** An engine that has not made a container in this time may be stuck. */
+const stuckMs = 300;
 
 export interface ContainerRunnerOptions extends EngineFinderOptions {
   /** default: the image that `codecell image build` makes */
@@ -112,32 +116,39 @@ class ContainerRunner implements SandboxRunner {
     }
   }
 
-  /** The engine is asked what the image's name means while a cell starts in what it meant last: mostly it still does. */
   async #startInImage(engine: Engine, spec: CellSpec, options: StartOptions): Promise<Cell> {
     const image = this.#image(spec.policy);
-    const asking = imageId(engine.client, image);
     const known = this.#imageIds.get(image);
-    if (known !== undefined) {
-      const wrong = new AbortController();
-      asking.then(
-        (id) => id !== known && wrong.abort(),
-        () => wrong.abort(), // an engine that does not even answer this
-      );
-      const signal = options.signal ? AbortSignal.any([options.signal, wrong.signal]) : wrong.signal;
-      const starting = this.#startIn(engine, spec, { ...options, signal }, known);
-      const [started, meant] = await Promise.allSettled([starting, asking]);
-      if (meant.status === "fulfilled" && meant.value === known) {
-        if (started.status === "rejected") throw started.reason;
-        return started.value;
-      }
-      if (started.status === "fulfilled") await started.value[Symbol.asyncDispose]();
-      if (meant.status === "rejected") throw meant.reason;
-      this.#imageIds.delete(image);
-    }
-    const id = await asking;
-    const cell = await this.#startIn(engine, spec, options, id);
+    const cell = known === undefined ? undefined : await this.#startInKnown(engine, spec, options, known);
+    if (cell) return cell;
+    this.#imageIds.delete(image);
+    const id = await imageId(engine.client, image);
+    const started = await this.#startIn(engine, spec, options, id);
     if (id !== undefined) this.#imageIds.set(image, id);
-    return cell;
+    return started;
+  }
+
+  /**
+   * In what the image's name meant last; undefined: it means another one by now. The engine is asked while the container is on
+   * its way up: mostly it still does, and before that the question would be in the way of an engine that is not stuck.
+   */
+  async #startInKnown(engine: Engine, spec: CellSpec, options: StartOptions, known: string): Promise<Cell | undefined> {
+    const wrong = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, wrong.signal]) : wrong.signal;
+    const starting = this.#startIn(engine, spec, { ...options, signal }, known);
+    const asking = settledOrLate(starting, stuckMs).then(() => imageId(engine.client, this.#image(spec.policy)));
+    asking.then(
+      (id) => id !== known && wrong.abort(),
+      () => wrong.abort(), // an engine that does not even answer this
+    );
+    const [started, meant] = await Promise.allSettled([starting, asking]);
+    if (meant.status === "fulfilled" && meant.value === known) {
+      if (started.status === "rejected") throw started.reason;
+      return started.value;
+    }
+    if (started.status === "fulfilled") await started.value[Symbol.asyncDispose]();
+    if (meant.status === "rejected") throw meant.reason;
+    return undefined;
   }
 
   async #startIn(engine: Engine, spec: CellSpec, options: StartOptions, id: string | undefined): Promise<Cell> {
@@ -246,4 +257,10 @@ class ContainerRunner implements SandboxRunner {
       return home;
     });
   }
+}
+
+async function settledOrLate(promise: Promise<unknown>, lateMs: number): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([promise, pause(lateMs, undefined, { signal: late.signal })]).catch(() => {});
+  late.abort();
 }

@@ -25,6 +25,7 @@ export interface ChangedFile {
   readonly modifiedMs: number;
 }
 
+/** Why a changed file is no artifact. */
 export type LeftOutReason =
   | "bad_name"
   | "missing"
@@ -34,6 +35,7 @@ export type LeftOutReason =
   | "changing"
   | "count_limit";
 
+/** A changed file that is no artifact. */
 export interface LeftOut {
   /** safe to print: control characters are replaced */
   readonly name: string;
@@ -50,13 +52,15 @@ export interface ArtifactLimits {
   readonly maxTotalBytes?: number;
 }
 
+/** How files are described. */
 export interface DescribeOptions {
   readonly run?: number;
-  /** keeps digests between calls */
+  /** @internal keeps digests between calls */
   readonly cache?: HashCache;
   readonly signal?: AbortSignal;
 }
 
+/** What is really there of the files that were asked for. */
 export interface DescribedArtifacts {
   readonly artifacts: readonly Artifact[];
   /** what is no artifact and why; at most 100, of `leftOutCount` */

@@ -13,6 +13,7 @@ export interface FileFacts {
   readonly modifiedMs: number;
 }
 
+/** Which files are listed, and how many at a time. */
 export interface ListOptions {
   /** only paths that start with this text */
   readonly prefix?: string;
@@ -22,6 +23,7 @@ export interface ListOptions {
   readonly limit?: number;
 }
 
+/** One page of a listing. */
 export interface FileList {
   /** in the order of their paths */
   readonly files: readonly FileFacts[];

@@ -6,8 +6,10 @@ import { printable } from "../policy/problem.ts";
 import { type Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
 
+/** The content of a file: at once, or piece by piece. */
 export type FileSource = Uint8Array | AsyncIterable<Uint8Array>;
 
+/** How a file is written. */
 export interface WriteOptions {
   readonly maxBytes: number;
   /** permission bits; default 0644 */

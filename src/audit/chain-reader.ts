@@ -13,6 +13,7 @@ export interface AuditProblem {
   readonly message: string;
 }
 
+/** What was read of one chain. */
 export interface ChainReport {
   readonly chain: string;
   readonly files: number;

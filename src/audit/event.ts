@@ -9,6 +9,7 @@ const inRun = { ...session, run: count };
 
 /** The last line of a chain, as somebody saw it: enough to find out later whether lines before it are missing. */
 export const chainHeadSchema = z.strictObject({ chain: text, seq: count, hash: digest });
+/** The last line of a chain: whoever keeps it elsewhere can tell later that nothing before it was taken away. */
 export type ChainHead = Readonly<z.output<typeof chainHeadSchema>>;
 
 const traffic = z.strictObject({ host: text, bytesIn: count, bytesOut: count });
@@ -110,6 +111,7 @@ export const auditEventSchema = z.discriminatedUnion("type", [
   }),
 ]);
 
+/** One thing that happened, of the kind that `type` names; docs/audit.md has every kind. */
 export type AuditEvent = Readonly<z.output<typeof auditEventSchema>>;
 export type AuditEventType = AuditEvent["type"];
 export const auditEventTypes: readonly AuditEventType[] = auditEventSchema.options.map(

@@ -10,6 +10,7 @@ export interface AuditEntry {
   readonly event: Readonly<Record<string, unknown>> & { readonly type: string };
 }
 
+/** Which entries are wanted; what is absent is not asked for. */
 export interface AuditFilter {
   readonly session?: string | undefined;
   /** only events of sessions whose ids begin so; what belongs to no session does not fit */

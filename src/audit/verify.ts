@@ -6,6 +6,7 @@ import type { ChainHead } from "./event.ts";
 import { readLines } from "./read-lines.ts";
 import { verifyChain } from "./verify-chain.ts";
 
+/** What an audit directory holds and everything that is wrong with it. */
 export interface AuditReport {
   readonly isSound: boolean;
   readonly chains: readonly ChainReport[];

@@ -16,6 +16,7 @@ import { proxyEntry } from "./proxy-entry.ts";
 import { SessionEgress } from "./session-egress.ts";
 import { noKeys, type SessionKeys } from "./session-keys.ts";
 
+/** How the proxy of a program's sessions is set up, beyond their policy. */
 export interface EgressOptions {
   readonly logger?: Logger;
   readonly runtimeDir?: string;

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 export const protocolVersion = 1;
 
+/** What code can be written in; `Session.languages` says which of these a cell has. */
 export type Language = "python" | "bash";
 
 /** How a run ended. */
@@ -99,9 +100,11 @@ const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const text = z.string();
 
 const variable = z.object({ name: text, type: text, size: count.optional().catch(undefined), summary: text });
+/** A variable of a session, without its value. */
 export type Variable = z.output<typeof variable>;
 
 const runError = z.object({ name: text, message: text, traceback: text });
+/** The exception that ended a program. */
 export type RunError = z.output<typeof runError>;
 
 /** A file that a run created or changed, as the cell tells it: a hint, not a fact. */

@@ -51,6 +51,7 @@ export type CodecellErrorCode =
   | "aborted"
   | "internal";
 
+/** What an error says beyond its code and message. */
 export interface CodecellErrorOptions {
   /** what to do about it, in one sentence */
   readonly hint?: string;

@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join, normalize, resolve } from "node:path";
 
+/** What paths in a policy are relative to. */
 export interface PathContext {
   /** directory that relative paths start from; absent: paths must be absolute */
   readonly baseDir?: string | undefined;

@@ -12,6 +12,7 @@ import type { Policy } from "./schema.ts";
 
 export const policyFileName = "sandbox.policy.yaml";
 
+/** What paths in a policy file may refer to. */
 export interface LoadPolicyOptions {
   readonly homeDir?: string | undefined;
 }

@@ -8,6 +8,7 @@ import { duration, size } from "./units.ts";
 
 /** Isolation kinds, weakest first; `auto` walks this list from its end. */
 export const runnerNames = ["wasm", "srt", "process", "container", "kata", "gvisor", "microvm"] as const;
+/** A kind of isolation, as a policy names it. */
 export type RunnerName = (typeof runnerNames)[number];
 
 /** setTimeout fires at once beyond 2^31 ms, which would turn a huge limit into none or into zero. */

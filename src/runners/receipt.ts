@@ -50,6 +50,7 @@ export interface EnforcementReceipt {
   readonly network?: NetworkCarrier;
 }
 
+/** How connections of a cell's programs reach the proxy. */
 export interface NetworkCarrier {
   /** `listener`: the proxy accepts them on the cell's own socket; `streams`: they share the cell's channel */
   readonly carrier: "listener" | "streams";

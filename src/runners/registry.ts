@@ -10,6 +10,7 @@ export interface PassedOver {
   readonly hint: string;
 }
 
+/** The runner that was taken for a policy, and why no stronger one. */
 export interface Choice {
   readonly runner: SandboxRunner;
   readonly probe: Extract<Probe, { available: true }>;

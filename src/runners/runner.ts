@@ -19,10 +19,12 @@ export type Guarantee =
   | "no-native-code"
   | "own-kernel";
 
+/** Whether a runner works on this machine: what it guarantees, or why not and what would help. */
 export type Probe =
   | { readonly available: true; readonly version: string; readonly guarantees: readonly Guarantee[] }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
+/** What a cell is to be. */
 export interface CellSpec {
   /** unique among the living cells of this host process */
   readonly id: string;
@@ -32,6 +34,7 @@ export interface CellSpec {
   readonly workspace?: SessionWorkspace;
 }
 
+/** A directory of the host that becomes `/workspace`. */
 export interface SessionWorkspace {
   /** directory in which all such workspaces lie */
   readonly root: string;
@@ -39,6 +42,7 @@ export interface SessionWorkspace {
   readonly name: string;
 }
 
+/** How a cell ended. */
 export interface CellExit {
   readonly code: number | null;
   readonly signal: string | null;
@@ -48,6 +52,7 @@ export interface CellExit {
   readonly reason?: CodecellError;
 }
 
+/** What a cell takes, as far as its runner can tell. */
 export interface CellUsage {
   readonly memoryBytes: number | undefined;
   readonly peakMemoryBytes: number | undefined;
@@ -90,11 +95,13 @@ export interface Cell extends AsyncDisposable {
   usage(): Promise<CellUsage>;
 }
 
+/** What a probe may take into account. */
 export interface ProbeOptions {
   /** the policy names this runner: what it needs may be started, which takes longer than a look */
   readonly isWanted?: boolean;
 }
 
+/** How a cell is started. */
 export interface StartOptions {
   readonly signal?: AbortSignal;
 }

@@ -21,6 +21,7 @@ import { SessionAudit } from "./session-audit.ts";
 import { newSessionId } from "./session-id.ts";
 import { SharedCell } from "./shared-cell.ts";
 
+/** What a `Codecell` is made of. */
 export interface CodecellOptions {
   readonly policy: Policy;
   /** the runners to choose from, owned by this Codecell: disposing it disposes them */
@@ -31,14 +32,16 @@ export interface CodecellOptions {
   readonly egress?: EgressOptions;
 }
 
+/** How one session is opened. */
 export interface OpenSessionOptions {
+  /** unguessable unless told */
   readonly id?: string;
   /** a host directory for this session alone; ignored by runners that cannot take one */
   readonly workspace?: SessionWorkspace;
   readonly signal?: AbortSignal;
-  /** the caller writes down itself that the session opened and closed */
+  /** @internal the caller writes down itself that the session opened and closed */
   readonly isManaged?: boolean;
-  /** what was asked of this session's policy while it lived in another cell */
+  /** @internal what was asked of this session's policy while it lived in another cell */
   readonly asked?: AskedRules | undefined;
 }
 
@@ -66,7 +69,7 @@ export class Codecell implements AsyncDisposable {
   #choice: Choice;
   readonly #runners: readonly SandboxRunner[];
   readonly #sessions = new Set<Session>();
-  /** what sessions write down; absent where nobody reads it */
+  /** @internal what sessions write down; absent where nobody reads it */
   readonly audit: SessionAudit | undefined;
   readonly #egress: EgressProcess;
   #closing: Promise<void> | undefined;

@@ -1,5 +1,6 @@
 import { CodecellError } from "../lib/errors.ts";
 
+/** Which lines are looked for. */
 export interface LinePattern {
   /** text that a line contains; `*` is a star unless `wildcards` is set */
   readonly pattern: string;

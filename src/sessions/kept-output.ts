@@ -8,6 +8,7 @@ import { shareBudget } from "./share-budget.ts";
 import { type PageRequest, type TextPage, textPage } from "./text-page.ts";
 import { type SearchAnswer, type SearchRequest, searchText } from "./text-search.ts";
 
+/** How much text is kept. */
 export interface KeptOutputLimits {
   /** what all runs together may take in memory; the oldest are dropped first */
   readonly totalBytes?: number;
@@ -31,7 +32,9 @@ export interface StreamSize {
   readonly isPartial: boolean;
 }
 
+/** A part of a kept stream. */
 export type KeptPage = TextPage & StreamSize & { readonly stream: KeptStream };
+/** What a search found in a kept stream. */
 export type KeptMatches = SearchAnswer & StreamSize & { readonly stream: KeptStream };
 
 interface KeptText extends StreamSize {

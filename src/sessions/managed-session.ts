@@ -23,7 +23,7 @@ import type { Run, RunOptions, RunResult } from "./run.ts";
 import type { ReadOptions, Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { shownId } from "./session-id.ts";
-import { type RestoreReport, type SavedSession, SessionSaves } from "./session-saves.ts";
+import { type RestoreReport, SessionSaves } from "./session-saves.ts";
 import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
 const maxLoadBytes = 256 * 1024 * 1024;
@@ -33,6 +33,7 @@ const maxParsedBytes = 32 * 1024 * 1024;
 /** Where a session is: in a cell, on disk, or over. */
 export type SessionState = "live" | "saved" | "closed";
 
+/** What is known of a session without waking it. */
 export interface SessionInfo {
   readonly id: string;
   readonly state: SessionState;
@@ -48,11 +49,13 @@ export interface SessionInfo {
   readonly sharers: number;
 }
 
+/** How one run of a session by id goes. */
 export interface ManagedRunOptions extends RunOptions {
   /** what to do while another run goes on; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
 }
 
+/** @internal */
 export interface ManagedSessionParts {
   readonly record: SessionRecord;
   /** the operator's, as it is now */
@@ -68,7 +71,7 @@ export interface ManagedSessionParts {
 }
 
 /** A session with an id, a life on disk and a cell that comes when it is needed. */
-export class ManagedSession implements SavedSession {
+export class ManagedSession {
   readonly #operator: () => Policy;
   readonly #store: SessionStore;
   readonly #now: () => number;
@@ -86,6 +89,7 @@ export class ManagedSession implements SavedSession {
   #writing: Promise<unknown> = Promise.resolve();
   #closedBy: CodecellError | undefined;
 
+  /** @internal */
   constructor(parts: ManagedSessionParts, live?: Session) {
     this.#record = parts.record;
     this.#operator = parts.policy;
@@ -109,7 +113,7 @@ export class ManagedSession implements SavedSession {
     return (await this.#session()).updatePolicy(change, authority);
   }
 
-  /** For the manager: one that waited in a pool begins its life, under this id. */
+  /** @internal For the manager: one that waited in a pool begins its life, under this id. */
   begin(id: string): void {
     const nowMs = this.#now();
     this.#record = { ...this.#record, id, createdMs: nowMs, usedMs: nowMs };
@@ -120,20 +124,22 @@ export class ManagedSession implements SavedSession {
     return shownId(this.#record.id);
   }
 
-  /** What the manager and the disk know it by. */
+  /** @internal What the manager and the disk know it by. */
   get key(): string {
     return this.#record.id;
   }
 
+  /** @internal */
   get record(): SessionRecord {
     return this.#record;
   }
 
+  /** @internal */
   set record(record: SessionRecord) {
     this.#record = record;
   }
 
-  /** The session in its cell, if it is there. */
+  /** @internal The session in its cell, if it is there. */
   get live(): Session | undefined {
     return this.#live;
   }
@@ -188,7 +194,7 @@ export class ManagedSession implements SavedSession {
     const marking = this.#saves.changing();
     if (marking) await marking;
     const number = this.#record.runs + 1;
-    const run = session.run(code, options, number);
+    const run = session.runNumbered(number, code, options);
     // Counted now: a session that ends under its run has had it all the same.
     this.#record = { ...this.#record, runs: number };
     void run.result.then(
@@ -297,13 +303,13 @@ export class ManagedSession implements SavedSession {
     await (await this.#session()).forgetCheckpoint(name);
   }
 
-  /** For the manager: a fork has variables from its first moment on, and none of them is saved. */
+  /** @internal For the manager: a fork has variables from its first moment on, and none of them is saved. */
   async begunFromAnother(): Promise<void> {
     await this.#saves.changing();
     this.#saves.changed();
   }
 
-  /** For the manager: the cell's session itself. */
+  /** @internal For the manager: the cell's session itself. */
   wake(): Promise<Session> {
     return this.#session();
   }
@@ -318,7 +324,7 @@ export class ManagedSession implements SavedSession {
     return this.#saves.save(await this.#session());
   }
 
-  /** Saves what changed and gives the cell up; the next call brings it back. */
+  /** @internal Saves what changed and gives the cell up; the next call brings it back. */
   async suspend(): Promise<void> {
     this.#saves.stop();
     const live = this.#live;
@@ -331,7 +337,7 @@ export class ManagedSession implements SavedSession {
     await live.close();
   }
 
-  /** Ends the cell; whoever calls later is told why, where it was not their doing. */
+  /** @internal Ends the cell; whoever calls later is told why, where it was not their doing. */
   async end(why?: string): Promise<void> {
     this.#closedBy ??= why === undefined ? closed(this.id) : culled(this.id, why, this.policy.session.persist);
     this.#saves.stop();
@@ -340,7 +346,7 @@ export class ManagedSession implements SavedSession {
     await Promise.all([this.#writing, this.#saves.marked]);
   }
 
-  /** Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
+  /** @internal Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
   async restoreInto(session: Session): Promise<void> {
     const report = await this.#saves.restoreInto(session);
     if (!report) return;

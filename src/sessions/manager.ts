@@ -22,6 +22,7 @@ import { type SessionRecord, SessionStore } from "./store.ts";
 import { Tombstones } from "./tombstones.ts";
 import { type PoolStatistics, WarmPool } from "./warm-pool.ts";
 
+/** What a `SessionManager` is made of. */
 export interface ManagerOptions {
   readonly policy: Policy;
   readonly runners: readonly SandboxRunner[];

@@ -8,6 +8,7 @@ import { srtRunner } from "../runners/srt/runner.ts";
 import { wasmRunner } from "../runners/wasm/runner.ts";
 import { Codecell } from "./codecell.ts";
 
+/** What `openCodecell` is told. */
 export interface OpenOptions {
   /** what people write in sandbox.policy.yaml, as an object; absent: the tightest policy */
   readonly policy?: PolicyInput;

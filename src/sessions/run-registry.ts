@@ -16,8 +16,9 @@ export interface RunStarter {
 }
 
 /** A run ends by `cancel` and by its limits, not by the signal of the caller that started it. */
-export type StartOptions = Omit<RunOptions, "signal">;
+export type RunStartOptions = Omit<RunOptions, "signal">;
 
+/** A run by its id, and how far it is. */
 export interface RunHandle {
   readonly runId: string;
   readonly sessionId: string;
@@ -31,6 +32,7 @@ export interface RunHandle {
   readonly nextOffset: number;
 }
 
+/** What `wait` answers when the time is up before the run is over. */
 export interface StillRunning {
   readonly status: "running";
   readonly runId: string;
@@ -40,6 +42,7 @@ export interface StillRunning {
   readonly nextOffset: number;
 }
 
+/** How long to wait for a run. */
 export interface WaitOptions {
   /** how long to wait; absent: to the end. 0 asks and does not wait. */
   readonly timeoutMs?: number;
@@ -49,7 +52,9 @@ export interface WaitOptions {
   readonly budget?: ShapeBudget;
 }
 
+/** What a registry remembers, and how many runs it takes. */
 export interface RunRegistryOptions {
+  /** @internal */
   readonly clock?: Clock;
   /** how long an ended run is remembered */
   readonly keepMs?: number;
@@ -102,7 +107,7 @@ export class RunRegistry {
   }
 
   /** Starts a run and answers at once; what the session refuses is thrown here. */
-  start(session: RunStarter, code: string, options: StartOptions = {}): RunHandle {
+  start(session: RunStarter, code: string, options: RunStartOptions = {}): RunHandle {
     const cancelling = new AbortController();
     return this.follow(session.id, session.run(code, { ...options, signal: cancelling.signal }), cancelling);
   }

@@ -9,6 +9,7 @@ export type RunEvent =
   /** one form of a displayed value; forms of the same value share `display` */
   | { readonly type: "display"; readonly display: number; readonly mime: string; readonly data: Uint8Array };
 
+/** One form of a displayed value: an image, a table, HTML. */
 export type DisplayEvent = Extract<RunEvent, { type: "display" }>;
 
 /** How a run ended, and everything it produced. */
@@ -44,6 +45,7 @@ export interface RunResult {
   readonly receipt: EnforcementReceipt;
 }
 
+/** How one run goes. */
 export interface RunOptions {
   readonly language?: Language;
   /** at most the policy's `proc.timeout` */
@@ -74,6 +76,7 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
   #ended = false;
   #wake: (() => void)[] = [];
 
+  /** @internal */
   constructor(id: number, outputBytes: number, interrupt: () => void, end: (run: Run) => Promise<RunResult>) {
     this.id = id;
     this.#outputBytes = outputBytes;
@@ -116,7 +119,7 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
     }
   }
 
-  /** Called by the session with bytes from the cell; the cell's own limits are not believed. */
+  /** @internal Called by the session with bytes from the cell; the cell's own limits are not believed. */
   receiveOutput(stream: "stdout" | "stderr", bytes: Uint8Array): void {
     const room = this.#outputBytes - this.#received.stdout - this.#received.stderr;
     const kept = bytes.subarray(0, Math.max(0, room));
@@ -125,6 +128,7 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
     this.#push(stream, this.#decoders[stream].decode(kept, { stream: true }));
   }
 
+  /** @internal */
   receiveDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void {
     this.#displayBytes += bytes.byteLength + displayPieceBytes;
     if (this.#displayBytes > maxDisplayBytes) return;
@@ -136,7 +140,7 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
     this.#notify();
   }
 
-  /** Everything received so far, as the fields of a result. */
+  /** @internal Everything received so far, as the fields of a result. */
   gathered(): { stdout: string; stderr: string; displays: DisplayEvent[] } {
     for (const stream of ["stdout", "stderr"] as const) this.#push(stream, this.#decoders[stream]?.decode() ?? "");
     if (this.#events.length === 0) return { stdout: "", stderr: "", displays: [] };
@@ -146,6 +150,7 @@ export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
     return { stdout: text("stdout"), stderr: text("stderr"), displays };
   }
 
+  /** @internal */
   wasTruncated(done: Pick<DoneMessage, "stdoutBytes" | "stderrBytes">): boolean {
     const lostOutput = this.#received.stdout < done.stdoutBytes || this.#received.stderr < done.stderrBytes;
     return lostOutput || this.#displayBytes > maxDisplayBytes;

@@ -9,6 +9,7 @@ import type { LiveChange } from "../policy/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/merge.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { CellUsage } from "../runners/runner.ts";
 import type { CellPolicy } from "./cell-policy.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import { Run, type RunOptions, type RunResult } from "./run.ts";
@@ -27,6 +28,7 @@ const defaultPreviewBytes = 64 * 1024;
 type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
 const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
+/** @internal */
 export interface SessionParts {
   readonly id: string;
   readonly cell: SharedCell;
@@ -44,6 +46,7 @@ export interface SessionParts {
   readonly audit?: SessionAudit;
 }
 
+/** How long reading a value may take, and how much of it may leave the cell. */
 export interface ReadOptions {
   /** the policy's `proc.timeout` unless told */
   readonly timeoutMs?: number;
@@ -73,6 +76,7 @@ export class Session implements AsyncDisposable {
   /** until variables that were lost between two runs are back */
   #recovering: Promise<void> | undefined;
 
+  /** @internal */
   constructor(parts: SessionParts) {
     this.#id = parts.id;
     this.files = parts.files;
@@ -95,12 +99,12 @@ export class Session implements AsyncDisposable {
     return this.#id;
   }
 
-  /** Gives a session that waited in a pool the id it is asked for. */
+  /** @internal Gives a session that waited in a pool the id it is asked for. */
   rename(id: string): void {
     this.#id = id;
   }
 
-  /** Makes the first run as quick as the later ones; for a session that waits in a pool. */
+  /** @internal Makes the first run as quick as the later ones; for a session that waits in a pool. */
   rehearse(): Promise<void> {
     return this.#kernel.rehearse();
   }
@@ -110,7 +114,7 @@ export class Session implements AsyncDisposable {
     return this.#cell.rules.policy;
   }
 
-  /** The same with how it changes. Forks share it, as they share the cell. */
+  /** @internal The policy with how it changes. Forks share it, as they share the cell. */
   get rules(): CellPolicy {
     return this.#cell.rules;
   }
@@ -126,10 +130,12 @@ export class Session implements AsyncDisposable {
     );
   }
 
+  /** What is enforced on it, rule by rule, and by what. */
   get receipt(): EnforcementReceipt {
     return this.#cell.receipt;
   }
 
+  /** What `run` takes as `language`. */
   get languages(): readonly string[] {
     return this.#kernel.info.languages;
   }
@@ -149,6 +155,7 @@ export class Session implements AsyncDisposable {
     return this.#kernel.nextRunId - 1;
   }
 
+  /** What the kernel in the cell can do beyond running code, such as `checkpoints`, `fork` and `snapshot`. */
   get features(): readonly string[] {
     return this.#kernel.info.features;
   }
@@ -157,11 +164,13 @@ export class Session implements AsyncDisposable {
     return this.#kernel.info.python;
   }
 
-  /**
-   * Starts a run. One at a time: a second one while the first goes on is refused with `session_busy`. `number` is what the
-   * audit calls it: a session that comes back goes on counting, and its cell begins at 1.
-   */
-  run(code: string, options: RunOptions = {}, number = this.#kernel.nextRunId): Run {
+  /** Starts a run. One at a time: a second one while the first goes on is refused with `session_busy`. */
+  run(code: string, options: RunOptions = {}): Run {
+    return this.runNumbered(this.#kernel.nextRunId, code, options);
+  }
+
+  /** @internal The same; the audit calls it `number`: a session that comes back goes on counting, and its cell begins at 1. */
+  runNumbered(number: number, code: string, options: RunOptions): Run {
     const language = options.language ?? "python";
     this.#assertReady(code, language);
     const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
@@ -244,7 +253,7 @@ export class Session implements AsyncDisposable {
     return this.setEncoded(name, "json", Buffer.from(json));
   }
 
-  /** Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
+  /** @internal Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
   async setEncoded(name: string, format: "json" | "bytes" | "text", body: Uint8Array): Promise<void> {
     this.#assertOpen();
     await this.#kernel.set(name, format, body);
@@ -266,6 +275,7 @@ export class Session implements AsyncDisposable {
     return this.#checkpoints.keep(name, () => this.runs);
   }
 
+  /** The checkpoints that `rollback` can go back to. */
   get checkpoints(): Checkpoint[] {
     return this.#checkpoints.list;
   }
@@ -278,6 +288,7 @@ export class Session implements AsyncDisposable {
     return checkpoint;
   }
 
+  /** Ends a checkpoint and gives back what it holds. */
   async forgetCheckpoint(name: string): Promise<void> {
     this.#assertIdle("checkpoints");
     await this.#checkpoints.forget(this.id, name);
@@ -337,14 +348,14 @@ export class Session implements AsyncDisposable {
     if (this.#lostNotes.length > 0) this.#lostNotes.push(note);
   }
 
-  /** The interpreter died between two runs and nothing of it was kept in the cell. */
+  /** @internal The interpreter died between two runs and nothing of it was kept in the cell. */
   interpreterLost(): void {
     this.#recovering = this.#recovery?.recover("between runs").then(({ notes }) => {
       this.#lostNotes.push(...notes);
     });
   }
 
-  /** A checkpoint has ended without anybody's doing here: whoever counts on it hears of it with the next result. */
+  /** @internal A checkpoint has ended without anybody's doing here: who counts on it hears of it with the next result. */
   checkpointGone(name: string): void {
     this.#checkpoints.ended(name);
   }
@@ -354,22 +365,23 @@ export class Session implements AsyncDisposable {
     return [...this.#lostNotes.splice(0), ...this.#checkpoints.takeGone()];
   }
 
-  /** The host put this file into the workspace itself: as it is, no run made it. */
+  /** @internal The host put this file into the workspace itself: as it is, no run made it. */
   given({ path, size, modifiedMs }: { path: string; size: number; modifiedMs: number }): void {
     this.#cell.given.set(path, `${size} ${modifiedMs}`);
   }
 
-  /** Stops the run that goes on, if one does, and waits for its end; what ignores an interrupt is ended. */
+  /** @internal Stops the run that goes on, if one does, and waits for its end; what ignores an interrupt is ended. */
   async settle(): Promise<void> {
     await this.#active?.[Symbol.asyncDispose]();
   }
 
-  /** Adds a sentence to the notes of the next result. */
+  /** @internal Adds a sentence to the notes of the next result. */
   addNote(note: string): void {
     this.#lostNotes.push(note);
   }
 
-  usage() {
+  /** What the whole cell takes now, as far as the runner can tell. */
+  usage(): Promise<CellUsage> {
     return this.#cell.usage();
   }
 

@@ -6,6 +6,7 @@ import { readableText } from "./readable-text.ts";
 import type { RunResult } from "./run.ts";
 import { shareBudget } from "./share-budget.ts";
 
+/** How long a shaped text may get. */
 export interface ShapeBudget {
   /** characters (UTF-16 units) of the whole shaped text, markers included */
   readonly characters: number;
@@ -14,8 +15,10 @@ export interface ShapeBudget {
 /** What a shaped text may take when its budget is smaller: status, labels and markers. */
 export const maxFrameCharacters = 2_000;
 
+/** The parts of a shaped text, in the order of their worth. */
 export type SectionName = "error" | "notes" | "traceback" | "result" | "stdout" | "stderr" | "displays";
 
+/** One part of a shaped text. */
 export interface ShapedSection {
   readonly name: SectionName;
   readonly text: string;
@@ -27,6 +30,7 @@ export interface ShapedSection {
   readonly leftOut: number;
 }
 
+/** Text that was cut to a budget. */
 export interface ShapedText {
   /** everything for a model, most important first */
   readonly text: string;
@@ -36,6 +40,7 @@ export interface ShapedText {
   readonly estimatedTokens: number;
 }
 
+/** A result as a model sees it. */
 export interface ShapedResult extends ShapedText {
   readonly status: RunStatus;
   /** where the full text can be paged and searched */

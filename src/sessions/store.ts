@@ -9,6 +9,18 @@ import { checkSessionId } from "./session-id.ts";
 
 const count = z.int().min(0);
 
+const snapshotSchema = z.object({
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: count,
+  savedMs: count,
+  /** run after which it was made */
+  run: count,
+  python: z.string(),
+  runner: z.string(),
+  saved: z.array(z.string()),
+  skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
+});
+
 const recordSchema = z.object({
   version: z.literal(1),
   id: z.string(),
@@ -19,24 +31,13 @@ const recordSchema = z.object({
   runs: count,
   /** what was asked of its policy while it lived */
   asked: askedRulesSchema.optional(),
-  snapshot: z
-    .object({
-      sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      bytes: count,
-      savedMs: count,
-      /** run after which it was made */
-      run: count,
-      python: z.string(),
-      runner: z.string(),
-      saved: z.array(z.string()),
-      skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
-    })
-    .optional(),
+  snapshot: snapshotSchema.optional(),
 });
 
 /** What is kept of a session on disk, besides its workspace. */
 export type SessionRecord = z.output<typeof recordSchema>;
-export type SnapshotInfo = NonNullable<SessionRecord["snapshot"]>;
+/** The last save of a session's variables: when, how large, what is in it and what is not. */
+export type SnapshotInfo = z.output<typeof snapshotSchema>;
 
 const historySchema = z.object({
   run: count,
@@ -47,6 +48,7 @@ const historySchema = z.object({
   durationMs: z.number(),
 });
 
+/** One run of a session, as its history keeps it. */
 export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
 
 const maxRecordBytes = 4 * 1024 * 1024;

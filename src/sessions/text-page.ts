@@ -1,6 +1,7 @@
 import { CodecellError } from "../lib/errors.ts";
 import { splitsPair } from "./cut-middle.ts";
 
+/** Which part of a text is wanted. */
 export interface PageRequest {
   /** what `offset` and `limit` count; characters (UTF-16 units) unless told */
   readonly by?: "characters" | "lines";
@@ -9,6 +10,7 @@ export interface PageRequest {
   readonly limit?: number;
 }
 
+/** A part of a text, and where the next one begins. */
 export interface TextPage {
   readonly text: string;
   readonly by: "characters" | "lines";

@@ -1,5 +1,6 @@
 import { type LinePattern, lineMatcher } from "./find-lines.ts";
 
+/** What to look for in a text. */
 export interface SearchRequest extends LinePattern {
   /** lines shown before and after a match; at most 20 */
   readonly contextLines?: number;
@@ -7,6 +8,7 @@ export interface SearchRequest extends LinePattern {
   readonly maxMatches?: number;
 }
 
+/** A line that was found. */
 export interface TextMatch {
   /** number of the line, from 0, as a page by lines counts */
   readonly line: number;
@@ -18,6 +20,7 @@ export interface TextMatch {
   readonly after: readonly string[];
 }
 
+/** The lines that were found. */
 export interface SearchAnswer {
   readonly matches: readonly TextMatch[];
   /** matching lines in all, of which `matches` holds the first */

@@ -1,0 +1,106 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { root } from "./codecell-process.ts";
+
+const exported = await publicNames();
+
+describe("the types of the package", () => {
+  test("say of each name what it is", async () => {
+    const silent = await namesThat(({ text, start }) => !/\*\/\s*$/.test(text.slice(0, start)));
+    expect(silent).toEqual([]);
+  });
+
+  test("are made of types that a caller can name too", async () => {
+    const known = new Set(exported.map(({ name }) => name));
+    const incomplete = await namesThat(({ body, reachable }) =>
+      typesIn(body).some((type) => reachable.has(type) && !known.has(type)),
+    );
+    expect(incomplete).toEqual([]);
+  });
+
+  test("compile in a strict project that also checks the libraries it uses", async () => {
+    const project = await mkdtemp(join(tmpdir(), "codecell-types-"));
+    try {
+      await mkdir(join(project, "node_modules"));
+      await symlink(root, join(project, "node_modules", "codecell"));
+      await symlink(join(root, "node_modules", "@types"), join(project, "node_modules", "@types"));
+      const compilerOptions = {
+        ...{ target: "ES2022", lib: ["ES2023", "ESNext.Disposable"], module: "NodeNext", types: ["node"] },
+        ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+      };
+      await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+      await writeFile(join(project, "program.ts"), program);
+      const compiler = join(root, "node_modules", ".bin", "tsc");
+      const compiled = await promisify(execFile)(compiler, ["-p", project]).catch((error) => error);
+      expect(compiled.stdout).toBe("");
+    } finally {
+      await rm(project, { recursive: true });
+    }
+  });
+});
+
+/** What belongs to the inside is no part of the types: each of these would be an error that nobody expected if it were. */
+const program = `
+import { openCodecell, type RunResult, type Session, type SessionInfo, SessionManager, builtInRunners, parsePolicy } from "codecell";
+
+export async function once(code: string): Promise<RunResult> {
+  await using codecell = await openCodecell({ policy: { proc: { timeout: "1m" } } });
+  const session: Session = await codecell.openSession();
+  // @ts-expect-error the pool's
+  session.rehearse();
+  // @ts-expect-error the manager's
+  session.run(code, {}, 7);
+  return await session.run(code).result;
+}
+
+export async function sessions(): Promise<SessionInfo[]> {
+  await using manager = await SessionManager.open({ policy: parsePolicy({}), runners: builtInRunners() });
+  const session = await manager.getOrCreate();
+  // @ts-expect-error what is on disk is the manager's
+  session.record;
+  return manager.list();
+}
+`;
+
+async function publicNames(): Promise<{ name: string; module: string }[]> {
+  const index = await readFile(join(root, "dist", "index.d.ts"), "utf8");
+  return [...index.matchAll(/export (?:type )?\{([^}]*)\} from "\.\/([^"]+)\.ts"/g)].flatMap(
+    ([, names = "", module = ""]) =>
+      [...names.matchAll(/(?:type )?(\w+)(?:,|\s*$)/g)].map(([, name = ""]) => ({ name, module })),
+  );
+}
+
+async function namesThat(lack: (declaration: Declaration) => boolean): Promise<string[]> {
+  const declarations = await Promise.all(exported.map(declarationOf));
+  return exported.filter((_, at) => lack(declarations[at] as Declaration)).map(({ name }) => name);
+}
+
+function typesIn(declaration: string): string[] {
+  return declaration.replace(/\/\*[\s\S]*?\*\//g, "").match(/\b[A-Z]\w+\b/g) ?? [];
+}
+
+interface Declaration {
+  /** of the whole file */
+  readonly text: string;
+  readonly start: number;
+  readonly body: string;
+  /** types of this package that the file can speak of */
+  readonly reachable: ReadonlySet<string>;
+}
+
+async function declarationOf({ name, module }: { name: string; module: string }): Promise<Declaration> {
+  const text = await readFile(join(root, "dist", `${module}.d.ts`), "utf8");
+  const heads = [...text.matchAll(/^export (?:declare )?(?:async )?(?:function|class|interface|type|const) (\w+)/gm)];
+  const at = heads.findIndex((head) => head[1] === name);
+  const start = heads[at]?.index ?? Number.NaN;
+  expect(start, `${name} stands in ${module}`).not.toBeNaN();
+  const body = text.slice(start, heads[at + 1]?.index);
+  const imports = [...text.matchAll(/import (?:type )?\{([^}]*)\} from "\.[^"]+"/g)].map((match) => match[1] ?? "");
+  const declared = heads.map((head) => head[1] ?? "");
+  const reachable = new Set([...(imports.join().match(/\w+/g) ?? []), ...declared]);
+  return { text, start, body, reachable };
+}

@@ -1,27 +1,19 @@
-import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openTestWorkspace, type TestWorkspace } from "../../test/support/test-workspace.ts";
 import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
-let base: string;
 let root: string;
-let canary: string;
 let files: WorkspaceFiles;
+let place: TestWorkspace;
 
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), "codecell-files-")));
-  root = join(base, "workspace");
-  canary = join(base, "canary");
-  await mkdir(root);
-  await writeFile(canary, "CANARY");
-  files = await openWorkspaceFiles(root);
+  place = await openTestWorkspace();
+  ({ root, files } = place);
 });
 
-afterEach(async () => {
-  await files[Symbol.asyncDispose]();
-  await rm(base, { recursive: true, force: true });
-});
+afterEach(() => place[Symbol.asyncDispose]());
 
 describe("listing", () => {
   test("is sorted, in pages, by prefix, and shows each file once", async () => {

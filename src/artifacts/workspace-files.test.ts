@@ -1,32 +1,26 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, open, readdir, readFile, realpath, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openTestWorkspace, type TestWorkspace } from "../../test/support/test-workspace.ts";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
 let base: string;
 let root: string;
 let canary: string;
 let files: WorkspaceFiles;
+let place: TestWorkspace;
 const code = (name: string) => expect.objectContaining({ code: name });
 const refused = code("file_refused");
 const text = async (path: string) => Buffer.from((await files.read(path)).data).toString();
 
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), "codecell-files-")));
-  root = join(base, "workspace");
-  canary = join(base, "canary");
-  await mkdir(root);
-  await writeFile(canary, "CANARY");
-  files = await openWorkspaceFiles(root);
+  place = await openTestWorkspace();
+  ({ base, root, canary, files } = place);
 });
 
-afterEach(async () => {
-  await files[Symbol.asyncDispose]();
-  await rm(base, { recursive: true, force: true });
-});
+afterEach(() => place[Symbol.asyncDispose]());
 
 describe("reading", () => {
   test("gives a file, a part of it, and its size", async () => {

@@ -1,30 +1,24 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startSwapper } from "../../test/support/swapper.ts";
-import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
+import { openTestWorkspace, type TestWorkspace } from "../../test/support/test-workspace.ts";
+import type { WorkspaceFiles } from "./workspace-files.ts";
 
 let base: string;
 let root: string;
 let canary: string;
 let files: WorkspaceFiles;
+let place: TestWorkspace;
 const text = async (path: string) => Buffer.from((await files.read(path)).data).toString();
 
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), "codecell-files-")));
-  root = join(base, "workspace");
-  canary = join(base, "canary");
-  await mkdir(root);
-  await writeFile(canary, "CANARY");
-  files = await openWorkspaceFiles(root);
+  place = await openTestWorkspace();
+  ({ base, root, canary, files } = place);
 });
 
-afterEach(async () => {
-  await files[Symbol.asyncDispose]();
-  await rm(base, { recursive: true, force: true });
-});
+afterEach(() => place[Symbol.asyncDispose]());
 
 describe("while a program swaps what is read", () => {
   /** Reads for 300 ms; answers with what was seen and how often. `naive` shows that the race is real. */

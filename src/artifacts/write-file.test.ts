@@ -1,31 +1,26 @@
 import { execFileSync } from "node:child_process";
-import { link, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openTestWorkspace, type TestWorkspace } from "../../test/support/test-workspace.ts";
 import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
 let base: string;
 let root: string;
 let canary: string;
 let files: WorkspaceFiles;
+let place: TestWorkspace;
 const code = (name: string) => expect.objectContaining({ code: name });
 const refused = code("file_refused");
 const text = async (path: string) => Buffer.from((await files.read(path)).data).toString();
 
 beforeEach(async () => {
-  base = await realpath(await mkdtemp(join(tmpdir(), "codecell-files-")));
-  root = join(base, "workspace");
-  canary = join(base, "canary");
-  await mkdir(root);
-  await writeFile(canary, "CANARY");
-  files = await openWorkspaceFiles(root);
+  place = await openTestWorkspace();
+  ({ base, root, canary, files } = place);
 });
 
-afterEach(async () => {
-  await files[Symbol.asyncDispose]();
-  await rm(base, { recursive: true, force: true });
-});
+afterEach(() => place[Symbol.asyncDispose]());
 
 describe("writing", () => {
   const upload = (path: string, source: Uint8Array | AsyncIterable<Uint8Array>, maxBytes = 1000) =>

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Cleanup } from "../lib/cleanup.ts";
 import type { LivenessLock } from "../lib/liveness-lock.ts";
+import { syncDirectory } from "../lib/sync-directory.ts";
 import { genesisHash, sealLine } from "./chain.ts";
 import { type ChainEnd, findChainEnd } from "./chain-end.ts";
 import {
@@ -230,14 +231,5 @@ async function openHead(dir: string, chain: string): Promise<FileHandle> {
   } catch (error) {
     await head.close();
     throw error;
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }

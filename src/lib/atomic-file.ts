@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncDirectory } from "./sync-directory.ts";
 
 /**
  * Replaces a file by a whole new one: whoever reads it, also after a power cut, finds the old or the new content, and a
@@ -28,13 +29,4 @@ export async function writeFileAtomically(path: string, data: string | AsyncIter
 /** A nearly full disk takes a part of what it is given and calls that a success. */
 async function writeWhole(file: FileHandle, data: Uint8Array): Promise<void> {
   for (let at = 0; at < data.byteLength; ) at += (await file.write(data, at)).bytesWritten;
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }

@@ -2,16 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
-
-const prelude = `
-import ctypes, os, json
-libc = ctypes.CDLL(None, use_errno=True)
-buffer = ctypes.create_string_buffer(4096)
-def call(number, *args):
-    ctypes.set_errno(0)
-    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) if isinstance(a, int) else a for a in args])
-    return ctypes.get_errno() if result < 0 else 0
-`;
+import { systemCalls } from "../support/system-calls.ts";
 
 // the numbers of system calls below are of one architecture
 const layouts = process.arch === "x64" ? everyLayout : [];
@@ -30,7 +21,7 @@ describeAttacks(
     afterAll(() => codecell?.close());
 
     test("gives no new namespace, mount or root", async () => {
-      const code = `${prelude}
+      const code = `${systemCalls}
 done = []
 for flag in (0x10000000, 0x20000000, 0x00020000, 0x40000000, 0x08000000, 0x04000000, 0x02000000, 0x80, 0x7e020000):
     if call(272, flag) == 0: done.append("unshare %x" % flag)
@@ -51,7 +42,7 @@ print(json.dumps(done))`;
     });
 
     test("offers none of its wide interfaces", async () => {
-      const code = `${prelude}
+      const code = `${systemCalls}
 import socket
 done = []
 for name, number, args in (("bpf", 321, (0, buffer, 64)), ("perf_event_open", 298, (buffer, 0, -1, -1, 0)), ("keyctl", 250, (0, -3, 1)),

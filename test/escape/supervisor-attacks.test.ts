@@ -2,16 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { describeAttacks, everyLayout, hostProcesses, look, openCells, run, within } from "../support/process-cells.ts";
-
-const prelude = `
-import ctypes, os, json
-libc = ctypes.CDLL(None, use_errno=True)
-buffer = ctypes.create_string_buffer(4096)
-def call(number, *args):
-    ctypes.set_errno(0)
-    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) if isinstance(a, int) else a for a in args])
-    return ctypes.get_errno() if result < 0 else 0
-`;
+import { systemCalls } from "../support/system-calls.ts";
 
 describeAttacks(everyLayout, "the supervisor of the $name", (layout) => {
   let codecell: Codecell;
@@ -42,7 +33,7 @@ print(json.dumps([found, reached]))`;
   });
 
   test("stays alive under every signal, by every way of sending one", async () => {
-    const code = `${prelude}
+    const code = `${systemCalls}
 import fcntl
 buffer[0] = b"\\x09"; buffer[8] = b"\\xff"
 for sig in range(1, 65):
@@ -62,7 +53,7 @@ print(json.dumps("sent"))`;
   });
 
   test.skipIf(layout.hasOwnKernel)("cannot be read, traced, slowed down or limited", async () => {
-    const code = `${prelude}
+    const code = `${systemCalls}
 readable = []
 for name in ("mem", "environ", "maps", "smaps", "auxv", "fd", "fdinfo", "root", "cwd", "exe", "ns", "io", "pagemap", "stack", "syscall",
              "map_files", "task/1/mem", "task/1/environ", "personality", "patch_state", "clear_refs"):

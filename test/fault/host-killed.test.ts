@@ -1,20 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, hostProcesses, idle, skipsProcess } from "../support/process-cells.ts";
+import { leftBehind } from "../support/left-behind.ts";
+import { eventually, idle, skipsProcess } from "../support/process-cells.ts";
 
 const rounds = 24;
 const script = fileURLToPath(new URL("host.mjs", import.meta.url));
 const built = fileURLToPath(new URL("../../dist/runners/process/runner.js", import.meta.url));
-const cgroupRoots = readFileSync("/proc/self/mountinfo", "utf8")
-  .split("\n")
-  .filter((line) => / - cgroup2? /.test(line))
-  .map((line) => line.split(" ")[4] as string);
 
 describe.skipIf(skipsProcess)("a host that is killed", () => {
   let runtimeDir: string;
@@ -48,10 +45,7 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
         await exited;
         hosts.delete(host);
         const left = () => ({
-          processes: hostProcesses()
-            .filter(({ command }) => command.includes(mark) || tags.some((tag) => command.includes(tag)))
-            .map(({ command }) => command.slice(0, 200)),
-          cgroups: cgroupRoots.flatMap((root) => groupsNamed(root, tags)),
+          ...leftBehind([mark, ...tags]),
           directories: readdirSync(runtimeDir).filter((name) => name.startsWith("cc")),
         });
         const isClean = () => Object.values(left()).every((list) => list.length === 0);
@@ -61,18 +55,3 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
     },
   );
 });
-
-/** Groups that a host made, wherever its own group is. */
-function groupsNamed(root: string, tags: readonly string[], depth = 4): string[] {
-  if (depth === 0 || tags.length === 0) return [];
-  try {
-    return readdirSync(root, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .flatMap(({ name }) => {
-        const path = join(root, name);
-        return [...(tags.some((tag) => name.startsWith(tag)) ? [path] : []), ...groupsNamed(path, tags, depth - 1)];
-      });
-  } catch {
-    return []; // it was removed while we looked
-  }
-}

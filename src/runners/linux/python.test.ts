@@ -106,6 +106,12 @@ describe("finding Python", () => {
     await expect(findPython(join(base, "absent"))).rejects.toMatchObject({ code: "runner_unavailable" });
   });
 
+  test("says that one took too long, and nothing of what it was asked", async () => {
+    const slow = join(base, "slow");
+    await writeFile(slow, "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 });
+    await expect(findPython(slow)).rejects.toMatchObject({ message: `${slow} did not answer within 2 s` });
+  });
+
   test("asks each interpreter once per cache, and again after a failure", async () => {
     const cache = new Map();
     const python = join(base, "python3");

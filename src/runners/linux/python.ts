@@ -130,12 +130,14 @@ async function ask(candidate: string): Promise<z.output<typeof answerSchema>> {
     const { stdout } = await promisify(execFile)(candidate, ["-I", "-c", question], limits);
     return answerSchema.parse(JSON.parse(stdout));
   } catch (error) {
-    const complaint = messageOf(error).trim().split("\n").at(-1)?.slice(0, 200);
-    throw new CodecellError("runner_unavailable", `${candidate} does not run as Python: ${complaint}`, {
-      hint,
-      cause: error,
-    });
+    throw new CodecellError("runner_unavailable", `${candidate} ${complaintOf(error)}`, { hint, cause: error });
   }
+}
+
+function complaintOf(error: unknown): string {
+  // Its message would end with a line of the question.
+  if ((error as { killed?: boolean }).killed) return `did not answer within ${questionMs / 1000} s`;
+  return `does not run as Python: ${messageOf(error).trim().split("\n").at(-1)?.slice(0, 200)}`;
 }
 
 /** A shim is a script that looks for another Python by the caller's environment; a cell has none. */

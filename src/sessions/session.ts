@@ -1,8 +1,7 @@
-import { describeArtifacts } from "../artifacts/artifacts.ts";
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { KernelClient } from "../kernel/client.ts";
-import type { ChangedFile, DoneMessage, RestoreFailure, RunStatus, ValueFormat, Variable } from "../kernel/messages.ts";
+import type { RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { LiveChange } from "../policy/live-rules.ts";
@@ -12,21 +11,16 @@ import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
 import type { CellPolicy } from "./cell-policy.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
-import { Run, type RunOptions, type RunResult } from "./run.ts";
+import { finishRun, type RunningSession } from "./finish-run.ts";
+import { Run, type RunOptions } from "./run.ts";
 import { RunAudit } from "./run-audit.ts";
-import { endedWithCell, runResult } from "./run-ending.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
 import { SnapshotRecovery } from "./snapshot-recovery.ts";
 
-/** How long after a run's own limit the host waits for the supervisor before it ends the whole cell. */
-const supervisorGraceMs = 8_000;
 const maxCodeBytes = 2 * 1024 * 1024;
 const defaultValueBytes = 256 * 1024 * 1024;
 const defaultPreviewBytes = 64 * 1024;
-
-type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
-const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
 /** @internal */
 export interface SessionParts {
@@ -65,11 +59,11 @@ export class Session implements AsyncDisposable {
   readonly #onClosed: ((session: Session) => void) | undefined;
   readonly #onFork: (fork: Session) => void;
   readonly #checkpoints: Checkpoints;
-  readonly #digests = new HashCache();
   /** where the kernel leaves no copy of the interpreter behind */
   readonly #recovery: SnapshotRecovery | undefined;
   readonly #audit: SessionAudit | undefined;
   readonly #runAudit: RunAudit | undefined;
+  readonly #running: RunningSession;
   #id: string;
   #active: Run | undefined;
   #closing: Promise<void> | undefined;
@@ -93,6 +87,14 @@ export class Session implements AsyncDisposable {
     const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
     const isWanted = this.policy.session.recovery !== "off";
     this.#recovery = needsSnapshots && isWanted ? new SnapshotRecovery(parts.kernel) : undefined;
+    this.#running = {
+      ...{ cell: parts.cell, files: parts.files, digests: new HashCache(), recovery: this.#recovery },
+      recovering: () => this.#recovering,
+      isAlive: () => this.isAlive,
+      isClosing: () => this.#closing !== undefined,
+      close: () => this.close(),
+      takeNews: () => this.#takeNews(),
+    };
   }
 
   get id(): string {
@@ -184,6 +186,9 @@ export class Session implements AsyncDisposable {
       if (isBegun) this.#kernel.interrupt(id);
       else isInterrupted = true;
     };
+    const drop = () => {
+      this.#active = undefined;
+    };
     const begin = (self: Run) => {
       this.#recovery?.beforeRun();
       const { done } = this.#kernel.run(
@@ -198,13 +203,10 @@ export class Session implements AsyncDisposable {
       isBegun = true;
       if (isInterrupted) interrupt();
       const signal = options.signal ? { signal: options.signal } : {};
-      return this.#finish(self, done, { timeoutMs, started, lost, ...signal });
+      return finishRun(this.#running, self, done, { timeoutMs, started, lost, ...signal }).finally(drop);
     };
     const { runner, policyHash: policy } = this.receipt;
     const facts = { session: this.id, run: number, language, runner, policy, code, timeoutMs };
-    const drop = () => {
-      this.#active = undefined;
-    };
     const run = new Run(id, outputBytes, interrupt, (self) => {
       const work = { begin: () => begin(self), drop };
       return this.#runAudit ? this.#runAudit.run(facts, started, work) : work.begin();
@@ -458,89 +460,4 @@ export class Session implements AsyncDisposable {
       });
     }
   }
-
-  async #finish(
-    run: Run,
-    reply: Promise<DoneMessage>,
-    context: { timeoutMs: number; started: number; lost: string[]; signal?: AbortSignal },
-  ): Promise<RunResult> {
-    const abort = () => run.interrupt();
-    if (context.signal?.aborted) abort();
-    context.signal?.addEventListener("abort", abort, { once: true });
-    let overdue = false;
-    // The supervisor ends a run at its limit; this ends the cell when the supervisor itself does not answer.
-    const watchdog = setTimeout(() => {
-      overdue = true;
-      // The cell itself, whoever shares it: a supervisor that is stuck answers nobody's farewell.
-      void this.#cell.end().catch(() => {});
-      void this[Symbol.asyncDispose]().catch(() => {});
-    }, context.timeoutMs + supervisorGraceMs);
-    try {
-      const done = await this.#ending(run.id, reply, () => overdue);
-      clearTimeout(watchdog);
-      return await this.#result(run, this.#recovery ? await this.#recovered(done, this.#recovery) : done, context);
-    } finally {
-      clearTimeout(watchdog);
-      context.signal?.removeEventListener("abort", abort);
-      this.#active = undefined;
-    }
-  }
-
-  async #ending(id: number, reply: Promise<DoneMessage>, isOverdue: () => boolean): Promise<DoneMessage> {
-    try {
-      return await reply;
-    } catch (error) {
-      return this.#cellEnded(id, error, isOverdue());
-    }
-  }
-
-  /** The cell died under the run: that is an ending, not an exception, unless the session was closed on purpose. */
-  async #cellEnded(id: number, error: unknown, overdue: boolean): Promise<DoneMessage> {
-    if (!(error instanceof CodecellError) || error.code !== "cell_lost") throw error;
-    const ending = overdue ? "overdue" : this.#closing ? "closed" : "died";
-    const reason = ending === "died" ? await this.#cell.whyEnded() : undefined;
-    if (ending !== "closed") void this[Symbol.asyncDispose]().catch(() => {});
-    return endedWithCell(id, ending, error, reason);
-  }
-
-  /** A run that took the interpreter with it: variables come back from the host's snapshot, where one is kept. */
-  async #recovered(done: DoneMessage, recovery: SnapshotRecovery): Promise<DoneMessage> {
-    if (done.state !== "lost") recovery.changed();
-    if (done.state !== "lost" || !this.isAlive) return done;
-    const { run, notes } = await recovery.recover("in a run");
-    const state = run === undefined ? {} : ({ state: "recovered", recoveredTo: run } as const);
-    return { ...done, ...state, notes: [...done.notes, ...notes] };
-  }
-
-  async #result(
-    run: Run,
-    done: DoneMessage,
-    context: { started: number; lost: string[]; signal?: AbortSignal },
-  ): Promise<RunResult> {
-    const durationMs = performance.now() - context.started;
-    // Most runs change no file and have no network: what is not there is not waited for.
-    const { files } = this;
-    const found = files && done.files?.length ? await this.#artifacts(run.id, files, done.files) : noFiles;
-    const egress = this.#cell.network ? await this.#cell.network.take() : undefined;
-    if (this.#recovering) await this.#recovering;
-    if (this.#recovery || !this.isAlive) context.lost.push(...this.#takeNews());
-    const status = done.status === "crashed" ? await this.#crashed() : statusOf(done, context.signal);
-    return runResult(run, done, { status, durationMs, lost: context.lost, ...found, egress, receipt: this.receipt });
-  }
-
-  /** What the run says it changed is a hint: the host opens and checks each file itself. */
-  #artifacts(run: number, files: WorkspaceFiles, told: readonly ChangedFile[]): Promise<FoundFiles> {
-    const { given } = this.#cell;
-    const changed = told.filter((file) => given.get(file.path) !== `${file.size} ${file.modifiedMs}`);
-    return describeArtifacts(files, changed, {}, { run, cache: this.#digests });
-  }
-
-  /** Only the host can tell a memory kill from another SIGKILL: by the kernel's counter, read when a run died. */
-  async #crashed(): Promise<RunStatus> {
-    return (await this.#cell.struckByMemoryKiller()) ? "out_of_memory" : "crashed";
-  }
-}
-
-function statusOf({ status }: DoneMessage, signal: AbortSignal | undefined): RunStatus {
-  return status === "interrupted" && signal?.aborted ? "cancelled" : status;
 }

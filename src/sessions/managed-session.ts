@@ -20,6 +20,7 @@ import type { Policy } from "../policy/schema.ts";
 import { auditedFiles, hashedSource } from "./audited-files.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import type { Run, RunOptions, RunResult } from "./run.ts";
+import { RunQueue } from "./run-queue.ts";
 import type { ReadOptions, Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { shownId } from "./session-id.ts";
@@ -81,10 +82,9 @@ export class ManagedSession {
   #record: SessionRecord;
   #live: Session | undefined;
   #reviving: Promise<Session> | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
-  #queued = 0;
   #restored: RestoreReport | undefined;
   readonly #saves: SessionSaves;
+  readonly #queue = new RunQueue();
   /** entries of the history on their way to the disk */
   #writing: Promise<unknown> = Promise.resolve();
   #closedBy: CodecellError | undefined;
@@ -176,15 +176,14 @@ export class ManagedSession {
   /** Starts a run. It goes on when its caller goes away; only its own limits and `interrupt` end it. */
   async run(code: string, options: ManagedRunOptions = {}): Promise<Run> {
     const { whenBusy = "refuse", ...runOptions } = options;
-    if (whenBusy === "queue") return this.#inTurn(() => this.#start(code, runOptions));
-    if (this.#queued > 0) {
-      throw new CodecellError("session_busy", `${this.#queued} runs wait for session ${this.id}`, {
+    if (whenBusy === "queue") return this.#queue.inTurn(() => this.#start(code, runOptions));
+    if (this.#queue.waiting > 0) {
+      throw new CodecellError("session_busy", `${this.#queue.waiting} runs wait for session ${this.id}`, {
         hint: "queue this one too, or wait",
       });
     }
     const started = this.#start(code, runOptions);
-    // Without their values: each would hold the results of all runs before it.
-    this.#queue = Promise.allSettled([this.#queue, started.then((run) => run.result)]).then(() => {});
+    this.#queue.follow(started);
     return started;
   }
 
@@ -394,23 +393,6 @@ export class ManagedSession {
       await this.#saves.settled(); // a save writes the record as it was when it began
       await this.#store.write(this.#record);
     });
-  }
-
-  /** Starts a run when those before it are over, so that callers who queue go one after the other. */
-  #inTurn(start: () => Promise<Run>): Promise<Run> {
-    this.#queued++;
-    const before = this.#queue;
-    const started = before.then(() => {
-      this.#queued--;
-      return start();
-    });
-    this.#queue = started
-      .then((run) => run.result)
-      .then(
-        () => {},
-        () => {},
-      );
-    return started;
   }
 
   async #afterRun(number: number, code: string, language: string, result: RunResult): Promise<void> {

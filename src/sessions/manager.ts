@@ -8,7 +8,6 @@ import { type Logger, silentLogger } from "../lib/logger.ts";
 import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
 import { stateDirectory } from "../lib/state-directory.ts";
 import type { Policy } from "../policy/schema.ts";
-import { formatDuration } from "../policy/units.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import { Codecell } from "./codecell.ts";
 import { ManagedSession, type SessionInfo } from "./managed-session.ts";
@@ -21,6 +20,7 @@ import { lockSession } from "./session-lock.ts";
 import { type SessionRecord, SessionStore } from "./store.ts";
 import { Tombstones } from "./tombstones.ts";
 import { type PoolStatistics, WarmPool } from "./warm-pool.ts";
+import { watchAge } from "./watch-age.ts";
 
 /** What a `SessionManager` is made of. */
 export interface ManagerOptions {
@@ -42,8 +42,7 @@ export interface ManagerOptions {
 interface Entry {
   readonly session: ManagedSession;
   readonly lock: LivenessLock | undefined;
-  readonly idleTimer: { stop(): void };
-  readonly lifetimeTimer: NodeJS.Timeout;
+  readonly age: { stop(): void };
 }
 
 /** Where a session that becomes alive comes from. */
@@ -303,29 +302,11 @@ export class SessionManager implements AsyncDisposable {
 
   #enter(session: ManagedSession, lock: LivenessLock | undefined, origin: Origin): void {
     const { record } = session;
-    const { idleMs, lifetimeMs } = this.policy.session;
-    const lifetimeTimer = setTimeout(() => {
-      void this.#cull(session.key, `it was ${formatDuration(lifetimeMs)} old, its session.lifetime`);
-    }, lifetimeMs).unref();
-    this.#entries.set(record.id, { session, lock, lifetimeTimer, idleTimer: this.#watchIdle(session, idleMs) });
+    const age = watchAge(session, this.policy.session, this.#now, (why) => void this.#cull(session.key, why));
+    this.#entries.set(record.id, { session, lock, age });
     this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
     const forkOf = origin.from === "fork" ? origin.of : undefined;
     this.codecell.audit?.sessionOpened(record.id, this.runner, origin.from, forkOf);
-  }
-
-  /** One timer per session that looks again later when the session was used meanwhile: no work per call. */
-  #watchIdle(session: ManagedSession, idleMs: number): { stop(): void } {
-    let timer: NodeJS.Timeout;
-    const arm = (ms: number) => {
-      timer = setTimeout(look, ms).unref();
-    };
-    const look = () => {
-      const leftMs = session.usedMs + idleMs - this.#now();
-      if (leftMs > 0 || session.isBusy) arm(Math.max(leftMs, 100));
-      else void this.#cull(session.key, `nothing was asked of it for ${formatDuration(idleMs)}, its session.idle`);
-    };
-    arm(idleMs);
-    return { stop: () => clearTimeout(timer) };
   }
 
   /** Ends a session without its caller's doing. What persists is only put aside. */
@@ -354,8 +335,7 @@ export class SessionManager implements AsyncDisposable {
 
   async #end(entry: Entry, { save, why }: { save: boolean; why?: string }): Promise<void> {
     const { session, lock } = entry;
-    entry.idleTimer.stop();
-    clearTimeout(entry.lifetimeTimer);
+    entry.age.stop();
     await using cleanup = new Cleanup();
     cleanup.defer(() => lock?.[Symbol.asyncDispose]());
     const { workspace } = session.record;

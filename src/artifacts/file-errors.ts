@@ -2,7 +2,7 @@ import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/problem.ts";
 
 /** What went wrong with a file, in words without host paths: what the system says names them. */
-export function fileError(error: unknown, name: string): CodecellError {
+function fileError(error: unknown, name: string): CodecellError {
   if (error instanceof CodecellError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? "";
   const shown = printable(name, 200);

@@ -8,7 +8,7 @@ const session = { session: text };
 const inRun = { ...session, run: count };
 
 /** The last line of a chain, as somebody saw it: enough to find out later whether lines before it are missing. */
-export const chainHeadSchema = z.strictObject({ chain: text, seq: count, hash: digest });
+const chainHeadSchema = z.strictObject({ chain: text, seq: count, hash: digest });
 /** The last line of a chain: whoever keeps it elsewhere can tell later that nothing before it was taken away. */
 export type ChainHead = Readonly<z.output<typeof chainHeadSchema>>;
 

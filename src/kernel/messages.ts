@@ -93,7 +93,7 @@ export type HostMessage =
   | { t: "net.close"; id: number }
   | { t: "net.credit"; id: number; bytes: number };
 
-export const maxChangedFiles = 1000;
+const maxChangedFiles = 1000;
 
 const id = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);

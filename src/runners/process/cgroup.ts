@@ -43,7 +43,7 @@ export interface DetectOptions {
 }
 
 /** The group inside a delegated one that holds this process: v2 allows no processes beside sub-groups with limits. */
-export const hostLeaf = "codecell-host";
+const hostLeaf = "codecell-host";
 
 const notDelegated = "the own cgroup is not delegated; run under `systemd-run --user --scope -p Delegate=yes`";
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 
-export const srtPackageName = "@anthropic-ai/sandbox-runtime";
+const srtPackageName = "@anthropic-ai/sandbox-runtime";
 /** The one version whose wrapping was examined: it calls itself a preview, and what it leaves open changes with each. */
 export const srtVersion = "0.0.83";
 export const srtInstallHint = `npm install ${srtPackageName}@${srtVersion}`;

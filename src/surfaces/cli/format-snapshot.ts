@@ -18,7 +18,7 @@ export function missingText(missing: readonly Missing[]): string {
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-export function namesText(names: readonly string[]): string {
+function namesText(names: readonly string[]): string {
   if (names.length === 0) return "none";
   const shown = names.slice(0, maxShown).map((name) => printable(name));
   const more = names.length - shown.length;

@@ -21,7 +21,7 @@ export function flagsToOverride(flags: PolicyFlags, cwd: string): { override: Po
   return { override, mounts: (flags.mount ?? []).map((text) => parseMount(text, cwd)) };
 }
 
-export function parseRunnerName(text: string): RunnerName | "auto" {
+function parseRunnerName(text: string): RunnerName | "auto" {
   const names = ["auto", ...runnerNames] as const;
   const name = names.find((one) => one === text);
   if (name !== undefined) return name;

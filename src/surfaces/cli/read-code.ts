@@ -46,7 +46,7 @@ function parseLanguage(text: string | undefined): Language | undefined {
   throw new CodecellError("usage", `${JSON.stringify(text)} is not a language here`, { hint: "python or bash" });
 }
 
-export function languageOfFile(file: string): Language {
+function languageOfFile(file: string): Language {
   const extension = extname(file).toLowerCase();
   for (const [language, extensions] of Object.entries(languages)) {
     if (extensions.includes(extension)) return language as Language;

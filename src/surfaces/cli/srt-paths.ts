@@ -53,7 +53,7 @@ function nodeLibraries(): string[] {
 }
 
 /** What codecell loads of its own, and not its sources or its repository. */
-export function packageFiles(root: string): string[] {
+function packageFiles(root: string): string[] {
   const own = ["bin", "dist", "python", "package.json", "node_modules"].map((name) => join(root, name));
   const parent = dirname(root);
   // an installer may put the packages beside this one instead of below it

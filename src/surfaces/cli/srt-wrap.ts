@@ -66,7 +66,7 @@ interface EntryParts extends WrapPlaces {
 }
 
 /** Pure: the command that a client starts. */
-export function wrapEntry(srt: SrtProgram, { settingsFile, stateHome, server, home }: EntryParts): McpEntry {
+function wrapEntry(srt: SrtProgram, { settingsFile, stateHome, server, home }: EntryParts): McpEntry {
   const searchPath = [...new Set([...srt.searchPath, dirname(process.execPath), "/usr/bin", "/bin"])].join(":");
   return {
     command: "/usr/bin/env",

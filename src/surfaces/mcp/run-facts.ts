@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-export const artifactFacts = z.object({
+const artifactFacts = z.object({
   uri: z.string(),
   name: z.string(),
   mime_type: z.string(),

@@ -27,7 +27,7 @@ export interface OpenRealm {
 }
 
 /** Where a script's compiled code lies, beside the snapshot. */
-export const warmDirectory = "warm";
+const warmDirectory = "warm";
 export const snapshotFile = "snapshot.bin";
 
 /** Makes the empty context and evaluates Pyodide in it. Nothing is loaded yet: see `InnerRealm.load`. */

@@ -22,7 +22,7 @@ const files = readdirSync(source, { recursive: true, encoding: "utf8" })
   .map((name) => join(source, name));
 
 function importedLayers(file: string): { layer: string; specifier: string }[] {
-  const specifiers = [...readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(
+  const specifiers = [...readFileSync(file, "utf8").matchAll(/\b(?:from|import|import\()\s*"(\.[^"]+)"/g)].map(
     (match) => match[1] ?? "",
   );
   return specifiers.map((specifier) => {

@@ -3,6 +3,7 @@ import { nameOfFile } from "./chain-files.ts";
 import { type AuditEvent, auditEventSchema, type ChainHead } from "./event.ts";
 import type { FileLine } from "./read-lines.ts";
 import { TornPart } from "./torn-part.ts";
+import { WitnessedHeads } from "./witnessed-heads.ts";
 
 /** Something that is not as it was written: where, and what it means. */
 export interface AuditProblem {
@@ -51,7 +52,8 @@ interface Known {
   readonly last: LineFacts | undefined;
   readonly wanted: readonly Wanted[];
   readonly problems: readonly AuditProblem[];
-  readonly witnessed: ReadonlyMap<string, ChainHead>;
+  /** how many of the heads that were seen up to here */
+  readonly witnessed: number;
   readonly pruned: { readonly throughSeq: number; readonly hash: string } | undefined;
   readonly lostEvents: number;
   readonly tornParts: number;
@@ -61,6 +63,7 @@ interface Known {
 /** Pure: what is known of a chain while its lines go by, and everything that does not fit. */
 export class ChainReader {
   readonly #chain: string;
+  readonly #witnessed = new WitnessedHeads();
   #known: Known;
   #file = "";
   /** from the first line that does not follow on, until one seals it; `before` is what was known there */
@@ -73,7 +76,7 @@ export class ChainReader {
     this.#chain = chain;
     const nothing = { lines: 0, lostEvents: 0, tornParts: 0, tornBytes: 0 };
     const unseen = { first: undefined, last: undefined, pruned: undefined };
-    this.#known = { ...nothing, ...unseen, wanted, problems: [], witnessed: new Map() };
+    this.#known = { ...nothing, ...unseen, wanted, problems: [], witnessed: 0 };
   }
 
   get seq(): number {
@@ -102,7 +105,7 @@ export class ChainReader {
   /** Nothing that stands in a sealed part counts: not as lines, and not as problems. */
   #takeForTorn({ part, before }: { readonly part: TornPart; readonly before: Known }): void {
     this.#torn = undefined;
-    this.#known = { ...before, tornParts: before.tornParts + 1, tornBytes: before.tornBytes + part.bytes };
+    this.#goBack({ ...before, tornParts: before.tornParts + 1, tornBytes: before.tornBytes + part.bytes });
   }
 
   #accept(line: FileLine, opened: ChainLine): void {
@@ -135,6 +138,11 @@ export class ChainReader {
     this.#known = { ...this.#known, ...news };
   }
 
+  #goBack(known: Known): void {
+    this.#known = known;
+    this.#witnessed.cutTo(known.witnessed);
+  }
+
   get #lastHash(): string {
     return this.#known.last?.hash ?? genesisHash(this.#chain);
   }
@@ -160,9 +168,8 @@ export class ChainReader {
     if (event.type === "audit.lost") this.#know({ lostEvents: this.#known.lostEvents + event.events });
     if (event.type === "audit.pruned") this.#know({ pruned: event });
     if (event.type !== "audit.opened") return;
-    // the latest is the one that proves most
-    const seen = event.others.map((head) => [head.chain, head] as const);
-    this.#know({ witnessed: new Map([...this.#known.witnessed, ...seen]) });
+    this.#witnessed.add(event.others);
+    this.#know({ witnessed: this.#witnessed.count });
   }
 
   endFile({ isLast, isLive }: { isLast: boolean; isLive: boolean }): void {
@@ -171,7 +178,7 @@ export class ChainReader {
     this.#unended = undefined;
     const next = isLast ? "; the next process that writes here records what a crash has torn" : "";
     if (torn?.part.isFromCrash && isLast && this.#isBehindHead(torn.before)) {
-      this.#known = torn.before;
+      this.#goBack(torn.before);
       // Somebody who writes right now is in the middle of a line, or about to seal what was torn before.
       if (isLive && !torn.part.hasHole) return;
       this.#tornEndBytes = torn.part.bytes;
@@ -208,14 +215,14 @@ export class ChainReader {
         undefined,
       );
     }
-    const { first, last, witnessed, lines, lostEvents, tornParts, tornBytes, problems } = this.#known;
+    const { first, last, lines, lostEvents, tornParts, tornBytes, problems } = this.#known;
     return {
       ...{ chain: this.#chain, files, lines, isLive, prunedThrough, lostEvents, problems },
       ...{ tornParts, tornBytes, tornEndBytes: this.#tornEndBytes },
       firstTime: first?.time,
       lastTime: last?.time,
       head: last && { chain: this.#chain, seq: last.seq, hash: last.hash },
-      witnessed: [...witnessed.values()],
+      witnessed: this.#witnessed.all,
     };
   }
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkpoint, lastFile, newAuditDir, onlyChain, openLog, writeEvents } from "../../test/support/audit-logs.ts";
 import { sealLine } from "./chain.ts";
 import { filePath, headPath, headText, listChains, listFiles, readHead } from "./chain-files.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import type { ChainHead } from "./event.ts";
 import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
@@ -24,6 +25,11 @@ async function isSound(): Promise<boolean> {
 async function messages(heads: ChainHead[] = []): Promise<string> {
   const { problems } = await verifyAudit(dir, { heads });
   return problems.map(({ file, line, message }) => `${file}:${line} ${message}`).join("\n");
+}
+
+function writerOptions(dir: string): ChainWriterOptions {
+  const limits = { keepBytes: 2 ** 30, keepMs: 10 ** 9 };
+  return { dir, limits, fileBytes: 2 ** 20, now: Date.now, openedMs: Date.now(), toJson: JSON.stringify };
 }
 
 describe("a log of one file", () => {
@@ -217,6 +223,31 @@ describe("two writers at a time", () => {
     await writeFile(path, `${line}\n`);
     await writeFile(headPath(dir, chain), `000000000000001 ${JSON.parse(line).hash}\n`);
     expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
+  });
+
+  test("a chain that was cut and grew again is found although the other has looked since", async () => {
+    const first = openLog(dir);
+    first.record(checkpoint("a"));
+    await first.settled();
+    const cut = await onlyChain(dir);
+    for (const name of ["b", "c"]) first.record(checkpoint(name));
+    await first.settled();
+    await writeEvents(dir, ["beside"]); // sees line 4
+    await first[Symbol.asyncDispose]();
+    const [line = ""] = (await readFile(filePath(dir, cut, 1), "utf8")).split("\n");
+    await writeFile(filePath(dir, cut, 1), `${line}\n`);
+    await writeFile(headPath(dir, cut), headText(JSON.parse(line)));
+    const other = (await listChains(dir)).find((chain) => chain !== cut) ?? "";
+    const look = async (chain: string, names: readonly string[]) => {
+      await using writer = await ChainWriter.take(writerOptions(dir), chain);
+      for (const name of names) writer?.add(checkpoint(name));
+      await writer?.sync();
+    };
+    await look(other, []); // sees line 1, the last one now
+    expect(await messages()).toMatch(/has no line 4 as chain c-\w+ saw it/);
+    await look(cut, ["x", "y", "z", "w"]);
+    await look(other, []); // sees line 6, behind the one that is not there
+    expect(await messages()).toMatch(/has no line 4 as chain c-\w+ saw it/);
   });
 
   /** Two chains of two files each. */

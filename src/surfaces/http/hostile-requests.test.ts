@@ -240,6 +240,11 @@ describe("a client that takes without giving", () => {
     await expect.poll(isLetIn, { timeout: 15_000 }).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  test("has the description of the service made once, however often it asks", async () => {
+    const { service } = await open();
+    expect(service.openApi()).toBe(service.openApi());
+  });
+
   test("is cut off when it connects and says nothing", async () => {
     const service = await open({ limits: { headersMs: 100, requestMs: 100 } });
     const socket = await connected(service);

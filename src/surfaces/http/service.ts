@@ -69,6 +69,7 @@ export class HttpService implements AsyncDisposable {
   readonly #answering = new Map<Promise<void>, "mcp" | "rest">();
   readonly #draining = new AbortController();
   readonly #sweeping: NodeJS.Timeout;
+  #openApi: object | undefined;
   #admissions = 0;
   #runs = 0;
 
@@ -116,8 +117,10 @@ export class HttpService implements AsyncDisposable {
     this.#answering.set(answering, kind);
   }
 
+  /** Made once. The attack: it takes a tenth of a second, in which nobody else is answered, and one token may ask many at once. */
   openApi(): object {
-    return openApiDocument(routes, this.#version);
+    this.#openApi ??= openApiDocument(routes, this.#version);
+    return this.#openApi;
   }
 
   metricsText(): string {

@@ -1,6 +1,7 @@
 import { type ChainLine, genesisHash, type LineFacts, type OpenedLine, openLine } from "./chain.ts";
 import { nameOfFile } from "./chain-files.ts";
-import { type AuditEvent, auditEventSchema, type ChainHead } from "./event.ts";
+import type { AuditEvent, ChainHead } from "./event.ts";
+import { eventIn } from "./event-text.ts";
 import type { FileLine } from "./read-lines.ts";
 import { TornPart } from "./torn-part.ts";
 import { WitnessedHeads } from "./witnessed-heads.ts";
@@ -250,9 +251,5 @@ function isTornEvent(opened: OpenedLine): boolean {
 function eventOf(line: ChainLine): AuditEvent | undefined {
   // Only these mean something here, and lines with code may be long.
   if (!line.event.startsWith('{"type":"audit.')) return undefined;
-  try {
-    return auditEventSchema.safeParse(JSON.parse(line.event)).data;
-  } catch {
-    return undefined;
-  }
+  return eventIn(line.event);
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkpoint, lastFile, newAuditDir, onlyChain, openLog, writeEvents } from "../../test/support/audit-logs.ts";
@@ -6,6 +6,7 @@ import { sealLine } from "./chain.ts";
 import { filePath, headPath, headText, listChains, listFiles, readHead } from "./chain-files.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import type { ChainHead } from "./event.ts";
+import { readAudit } from "./read.ts";
 import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
 import { verifyFiles } from "./verify-chain.ts";
@@ -148,6 +149,18 @@ describe("a log of one file", () => {
     await writeEvents(dir, ["four"]);
     expect(await messages([head as ChainHead])).toBe("");
     expect(await messages([{ ...(head as ChainHead), hash: "0".repeat(64) }])).toContain("is not line 5");
+  });
+
+  test("a seal that is no JSON stops neither who verifies, nor who reads, nor the next writer", async () => {
+    const { seq, time, hash: prev } = JSON.parse(lines.at(-1) ?? "");
+    const seal = sealLine({ seq: seq + 1, time, prev }, '{"type":"audit.torn" ?}');
+    await appendFile(file, `half a line\n${seal.text}\n`);
+    expect(await messages()).toContain("is not a line of an audit");
+    await writeEvents(dir, ["later"]);
+    expect(await listChains(dir)).toHaveLength(2); // this one stays as it is
+    const read: unknown[] = [];
+    for await (const { event } of readAudit(dir)) read.push(event.name);
+    expect(read).toContain("later");
   });
 
   test("a file of another chain does not pass for one of this", async () => {

@@ -65,6 +65,8 @@ interface Known {
 export class ChainReader {
   readonly #chain: string;
   readonly #witnessed = new WitnessedHeads();
+  /** numbers that somebody remembers: months of kept heads are not gone through for every line */
+  readonly #wantedAt: ReadonlySet<number>;
   #known: Known;
   #file = "";
   /** from the first line that does not follow on, until one seals it; `before` is what was known there */
@@ -75,9 +77,16 @@ export class ChainReader {
 
   constructor(chain: string, wanted: readonly Wanted[]) {
     this.#chain = chain;
+    this.#wantedAt = new Set(wanted.map(({ seq }) => seq));
     const nothing = { lines: 0, lostEvents: 0, tornParts: 0, tornBytes: 0 };
     const unseen = { first: undefined, last: undefined, pruned: undefined };
-    this.#known = { ...nothing, ...unseen, wanted, problems: [], witnessed: 0 };
+    this.#known = {
+      ...nothing,
+      ...unseen,
+      problems: [],
+      witnessed: 0,
+      wanted: [...wanted].sort((a, b) => a.seq - b.seq),
+    };
   }
 
   get seq(): number {
@@ -112,7 +121,9 @@ export class ChainReader {
   #accept(line: FileLine, opened: ChainLine): void {
     const problem = this.#misfit(opened);
     if (problem !== undefined) this.problem(line.number, problem);
-    for (const { seq, hash, by } of this.#known.wanted) {
+    const named = this.#wantedAt.has(opened.seq) ? this.#known.wanted : [];
+    for (const { seq, hash, by } of named) {
+      if (seq > opened.seq) break; // they are in order
       if (seq === opened.seq && hash !== opened.hash) {
         this.problem(line.number, `is not line ${seq} that ${by} names`);
       }
@@ -131,7 +142,8 @@ export class ChainReader {
   }
 
   #pass(last: LineFacts): void {
-    const wanted = this.#known.wanted.filter(({ seq }) => seq !== last.seq);
+    const { wanted: before } = this.#known;
+    const wanted = this.#wantedAt.has(last.seq) ? without(before, last.seq) : before;
     this.#know({ lines: this.#known.lines + 1, last, wanted });
   }
 
@@ -242,6 +254,13 @@ export class ChainReader {
       pruned && (pruned.throughSeq > missing || (pruned.throughSeq === missing && pruned.hash === first.prev));
     if (!isTold) this.problem(1, `is the first line and has number ${first.seq}: lines before it were removed`);
   }
+}
+
+/** Those of other numbers. In a chain that is sound the ones that go are the first. */
+function without(wanted: readonly Wanted[], number: number): readonly Wanted[] {
+  if (wanted[0]?.seq !== number) return wanted.filter(({ seq }) => seq !== number);
+  const next = wanted.findIndex(({ seq }) => seq !== number);
+  return next === -1 ? [] : wanted.slice(next);
 }
 
 function isTornEvent(opened: OpenedLine): boolean {

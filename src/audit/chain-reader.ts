@@ -1,8 +1,10 @@
 import { type ChainLine, genesisHash, type LineFacts, type OpenedLine, openLine } from "./chain.ts";
 import { nameOfFile } from "./chain-files.ts";
-import { type AuditEvent, auditEventSchema, type ChainHead } from "./event.ts";
+import type { AuditEvent, ChainHead } from "./event.ts";
+import { eventIn } from "./event-text.ts";
 import type { FileLine } from "./read-lines.ts";
 import { TornPart } from "./torn-part.ts";
+import { WitnessedHeads } from "./witnessed-heads.ts";
 
 /** Something that is not as it was written: where, and what it means. */
 export interface AuditProblem {
@@ -52,7 +54,8 @@ interface Known {
   readonly last: LineFacts | undefined;
   readonly wanted: readonly Wanted[];
   readonly problems: readonly AuditProblem[];
-  readonly witnessed: ReadonlyMap<string, ChainHead>;
+  /** how many of the heads that were seen up to here */
+  readonly witnessed: number;
   readonly pruned: { readonly throughSeq: number; readonly hash: string } | undefined;
   readonly lostEvents: number;
   readonly tornParts: number;
@@ -62,6 +65,9 @@ interface Known {
 /** Pure: what is known of a chain while its lines go by, and everything that does not fit. */
 export class ChainReader {
   readonly #chain: string;
+  readonly #witnessed = new WitnessedHeads();
+  /** numbers that somebody remembers: months of kept heads are not gone through for every line */
+  readonly #wantedAt: ReadonlySet<number>;
   #known: Known;
   #file = "";
   /** from the first line that does not follow on, until one seals it; `before` is what was known there */
@@ -72,9 +78,16 @@ export class ChainReader {
 
   constructor(chain: string, wanted: readonly Wanted[]) {
     this.#chain = chain;
+    this.#wantedAt = new Set(wanted.map(({ seq }) => seq));
     const nothing = { lines: 0, lostEvents: 0, tornParts: 0, tornBytes: 0 };
     const unseen = { first: undefined, last: undefined, pruned: undefined };
-    this.#known = { ...nothing, ...unseen, wanted, problems: [], witnessed: new Map() };
+    this.#known = {
+      ...nothing,
+      ...unseen,
+      problems: [],
+      witnessed: 0,
+      wanted: [...wanted].sort((a, b) => a.seq - b.seq),
+    };
   }
 
   get seq(): number {
@@ -103,13 +116,15 @@ export class ChainReader {
   /** Nothing that stands in a sealed part counts: not as lines, and not as problems. */
   #takeForTorn({ part, before }: { readonly part: TornPart; readonly before: Known }): void {
     this.#torn = undefined;
-    this.#known = { ...before, tornParts: before.tornParts + 1, tornBytes: before.tornBytes + part.bytes };
+    this.#goBack({ ...before, tornParts: before.tornParts + 1, tornBytes: before.tornBytes + part.bytes });
   }
 
   #accept(line: FileLine, opened: ChainLine): void {
     const problem = this.#misfit(opened);
     if (problem !== undefined) this.problem(line.number, problem);
-    for (const { seq, hash, by } of this.#known.wanted) {
+    const named = this.#wantedAt.has(opened.seq) ? this.#known.wanted : [];
+    for (const { seq, hash, by } of named) {
+      if (seq > opened.seq) break; // they are in order
       if (seq === opened.seq && hash !== opened.hash) {
         this.problem(line.number, `is not line ${seq} that ${by} names`);
       }
@@ -128,12 +143,18 @@ export class ChainReader {
   }
 
   #pass(last: LineFacts): void {
-    const wanted = this.#known.wanted.filter(({ seq }) => seq !== last.seq);
+    const { wanted: before } = this.#known;
+    const wanted = this.#wantedAt.has(last.seq) ? without(before, last.seq) : before;
     this.#know({ lines: this.#known.lines + 1, last, wanted });
   }
 
   #know(news: Partial<Known>): void {
     this.#known = { ...this.#known, ...news };
+  }
+
+  #goBack(known: Known): void {
+    this.#known = known;
+    this.#witnessed.cutTo(known.witnessed);
   }
 
   get #lastHash(): string {
@@ -161,9 +182,8 @@ export class ChainReader {
     if (event.type === "audit.lost") this.#know({ lostEvents: this.#known.lostEvents + event.events });
     if (event.type === "audit.pruned") this.#know({ pruned: event });
     if (event.type !== "audit.opened") return;
-    // the latest is the one that proves most
-    const seen = event.others.map((head) => [head.chain, head] as const);
-    this.#know({ witnessed: new Map([...this.#known.witnessed, ...seen]) });
+    this.#witnessed.add(event.others);
+    this.#know({ witnessed: this.#witnessed.count });
   }
 
   endFile({ isLast, isLive }: { isLast: boolean; isLive: boolean }): void {
@@ -172,7 +192,7 @@ export class ChainReader {
     this.#unended = undefined;
     const next = isLast ? "; the next process that writes here records what a crash has torn" : "";
     if (torn?.part.isFromCrash && isLast && this.#isBehindHead(torn.before)) {
-      this.#known = torn.before;
+      this.#goBack(torn.before);
       // Somebody who writes right now is in the middle of a line, or about to seal what was torn before.
       if (isLive && !torn.part.hasHole) return;
       this.#tornEndBytes = torn.part.bytes;
@@ -209,14 +229,14 @@ export class ChainReader {
         undefined,
       );
     }
-    const { first, last, witnessed, lines, lostEvents, tornParts, tornBytes, problems } = this.#known;
+    const { first, last, lines, lostEvents, tornParts, tornBytes, problems } = this.#known;
     return {
       ...{ chain: this.#chain, files, lines, isLive, prunedThrough, lostEvents, problems },
       ...{ tornParts, tornBytes, tornEndBytes: this.#tornEndBytes },
       firstTime: first?.time,
       lastTime: last?.time,
       head: last && { chain: this.#chain, seq: last.seq, hash: last.hash },
-      witnessed: [...witnessed.values()],
+      witnessed: this.#witnessed.all,
     };
   }
 
@@ -237,6 +257,13 @@ export class ChainReader {
   }
 }
 
+/** Those of other numbers. In a chain that is sound the ones that go are the first. */
+function without(wanted: readonly Wanted[], number: number): readonly Wanted[] {
+  if (wanted[0]?.seq !== number) return wanted.filter(({ seq }) => seq !== number);
+  const next = wanted.findIndex(({ seq }) => seq !== number);
+  return next === -1 ? [] : wanted.slice(next);
+}
+
 function isTornEvent(opened: OpenedLine): boolean {
   return !("problem" in opened) && opened.event.startsWith('{"type":"audit.torn"');
 }
@@ -244,9 +271,5 @@ function isTornEvent(opened: OpenedLine): boolean {
 function eventOf(line: ChainLine): AuditEvent | undefined {
   // Only these mean something here, and lines with code may be long.
   if (!line.event.startsWith('{"type":"audit.')) return undefined;
-  try {
-    return auditEventSchema.safeParse(JSON.parse(line.event)).data;
-  } catch {
-    return undefined;
-  }
+  return eventIn(line.event);
 }

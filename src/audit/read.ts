@@ -1,5 +1,6 @@
 import { type ChainLine, openLine } from "./chain.ts";
 import { filePath, listChains, listFiles } from "./chain-files.ts";
+import { parsedEvent } from "./event-text.ts";
 import { readLines } from "./read-lines.ts";
 
 /** One event as it was written down. Kinds of a later version are kept as they are. */
@@ -141,8 +142,9 @@ export async function* entriesIn(
   }
 }
 
-function entryOf(chain: string, { seq, time, event }: ChainLine): AuditEntry {
-  return { chain, seq, time, event: JSON.parse(event) as AuditEntry["event"] };
+function entryOf(chain: string, { seq, time, event }: ChainLine): AuditEntry | undefined {
+  const parsed = parsedEvent(event) as AuditEntry["event"] | undefined;
+  return typeof parsed?.type === "string" ? { chain, seq, time, event: parsed } : undefined;
 }
 
 function fits({ time, event }: AuditEntry, filter: AuditFilter): boolean {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type ChainLine, type LineFacts, type OpenedLine, openLine } from "./chain.ts";
-import { auditEventSchema } from "./event.ts";
+import { eventIn } from "./event-text.ts";
 import type { FileLine } from "./read-lines.ts";
 
 /** The line that a torn part stands behind. */
@@ -66,7 +66,7 @@ export class TornPart {
   isSealedBy({ seq, prev, event }: ChainLine): boolean {
     if (seq !== this.#after.seq + 1 || prev !== this.#after.hash || !event.startsWith('{"type":"audit.torn"'))
       return false;
-    const told = auditEventSchema.safeParse(JSON.parse(event)).data;
+    const told = eventIn(event);
     return told?.type === "audit.torn" && told.bytes === this.#bytes && told.sha256 === this.sha256;
   }
 

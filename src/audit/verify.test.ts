@@ -1,10 +1,12 @@
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkpoint, lastFile, newAuditDir, onlyChain, openLog, writeEvents } from "../../test/support/audit-logs.ts";
 import { sealLine } from "./chain.ts";
 import { filePath, headPath, headText, listChains, listFiles, readHead } from "./chain-files.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import type { ChainHead } from "./event.ts";
+import { readAudit } from "./read.ts";
 import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
 import { verifyFiles } from "./verify-chain.ts";
@@ -24,6 +26,11 @@ async function isSound(): Promise<boolean> {
 async function messages(heads: ChainHead[] = []): Promise<string> {
   const { problems } = await verifyAudit(dir, { heads });
   return problems.map(({ file, line, message }) => `${file}:${line} ${message}`).join("\n");
+}
+
+function writerOptions(dir: string): ChainWriterOptions {
+  const limits = { keepBytes: 2 ** 30, keepMs: 10 ** 9 };
+  return { dir, limits, fileBytes: 2 ** 20, now: Date.now, openedMs: Date.now(), toJson: JSON.stringify };
 }
 
 describe("a log of one file", () => {
@@ -144,6 +151,18 @@ describe("a log of one file", () => {
     expect(await messages([{ ...(head as ChainHead), hash: "0".repeat(64) }])).toContain("is not line 5");
   });
 
+  test("a seal that is no JSON stops neither who verifies, nor who reads, nor the next writer", async () => {
+    const { seq, time, hash: prev } = JSON.parse(lines.at(-1) ?? "");
+    const seal = sealLine({ seq: seq + 1, time, prev }, '{"type":"audit.torn" ?}');
+    await appendFile(file, `half a line\n${seal.text}\n`);
+    expect(await messages()).toContain("is not a line of an audit");
+    await writeEvents(dir, ["later"]);
+    expect(await listChains(dir)).toHaveLength(2); // this one stays as it is
+    const read: unknown[] = [];
+    for await (const { event } of readAudit(dir)) read.push(event.name);
+    expect(read).toContain("later");
+  });
+
   test("a file of another chain does not pass for one of this", async () => {
     const other = "c-0123456789abcdef";
     const chain = await onlyChain(dir);
@@ -217,6 +236,31 @@ describe("two writers at a time", () => {
     await writeFile(path, `${line}\n`);
     await writeFile(headPath(dir, chain), `000000000000001 ${JSON.parse(line).hash}\n`);
     expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
+  });
+
+  test("a chain that was cut and grew again is found although the other has looked since", async () => {
+    const first = openLog(dir);
+    first.record(checkpoint("a"));
+    await first.settled();
+    const cut = await onlyChain(dir);
+    for (const name of ["b", "c"]) first.record(checkpoint(name));
+    await first.settled();
+    await writeEvents(dir, ["beside"]); // sees line 4
+    await first[Symbol.asyncDispose]();
+    const [line = ""] = (await readFile(filePath(dir, cut, 1), "utf8")).split("\n");
+    await writeFile(filePath(dir, cut, 1), `${line}\n`);
+    await writeFile(headPath(dir, cut), headText(JSON.parse(line)));
+    const other = (await listChains(dir)).find((chain) => chain !== cut) ?? "";
+    const look = async (chain: string, names: readonly string[]) => {
+      await using writer = await ChainWriter.take(writerOptions(dir), chain);
+      for (const name of names) writer?.add(checkpoint(name));
+      await writer?.sync();
+    };
+    await look(other, []); // sees line 1, the last one now
+    expect(await messages()).toMatch(/has no line 4 as chain c-\w+ saw it/);
+    await look(cut, ["x", "y", "z", "w"]);
+    await look(other, []); // sees line 6, behind the one that is not there
+    expect(await messages()).toMatch(/has no line 4 as chain c-\w+ saw it/);
   });
 
   /** Two chains of two files each. */

@@ -1,10 +1,9 @@
-import { genesisHash, openLine } from "./chain.ts";
 import { filePath, listChains, listFiles } from "./chain-files.ts";
 import { isChainLive } from "./chain-lock.ts";
 import type { AuditProblem, ChainReport } from "./chain-reader.ts";
 import type { ChainHead } from "./event.ts";
-import { readLines } from "./read-lines.ts";
 import { verifyChain } from "./verify-chain.ts";
+import { claimsByChain, claimsNotIn } from "./witness-claims.ts";
 
 /** What an audit directory holds and everything that is wrong with it. */
 export interface AuditReport {
@@ -66,29 +65,22 @@ async function verifyOnce(dir: string, heads: readonly ChainHead[]): Promise<Aud
 async function witnessProblems(dir: string, chains: readonly ChainReport[]): Promise<AuditProblem[]> {
   const problems: AuditProblem[] = [];
   const known = new Map(chains.map((report) => [report.chain, report]));
-  const claims = chains.flatMap((report) => report.witnessed.map((head) => ({ head, by: report.chain })));
-  for (const { head, by } of claims) {
-    const report = known.get(head.chain);
-    if (!report) problems.push(chainProblem(head.chain, `is missing; chain ${by} saw its line ${head.seq}`));
-    else if (head.seq > report.prunedThrough && !(await hasLine(dir, head))) {
-      problems.push(chainProblem(head.chain, `has no line ${head.seq} as chain ${by} saw it`));
+  for (const [chain, claims] of claimsByChain(chains)) {
+    const report = known.get(chain);
+    if (!report) {
+      const last = claims.reduce((a, b) => (b.seq > a.seq ? b : a));
+      problems.push(chainProblem(chain, `is missing; chain ${last.by} saw its line ${last.seq}`));
+      continue;
     }
+    const missing = await claimsNotIn(
+      dir,
+      chain,
+      claims.filter(({ seq }) => seq > report.prunedThrough),
+    );
+    const [first] = missing; // the others follow from it
+    if (first) problems.push(chainProblem(chain, `has no line ${first.seq} as chain ${first.by} saw it`));
   }
   return problems;
-}
-
-async function hasLine(dir: string, { chain, seq, hash }: ChainHead): Promise<boolean> {
-  if (seq === 0) return hash === genesisHash(chain);
-  // newest first: what was seen is rarely old
-  for (const number of (await listFiles(dir, chain)).reverse()) {
-    for await (const { bytes } of readLines(filePath(dir, chain, number))) {
-      if (!bytes.subarray(0, 32).toString("latin1").startsWith(`{"v":1,"seq":${seq},`)) continue;
-      const line = openLine(bytes);
-      // A torn part may hold a line of the same number.
-      if (!("problem" in line) && line.hash === hash) return true;
-    }
-  }
-  return false;
 }
 
 function chainProblem(chain: string, message: string): AuditProblem {

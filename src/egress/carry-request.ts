@@ -13,6 +13,8 @@ export interface RequestToCarry {
   readonly request: IncomingMessage;
   readonly answer: ServerResponse;
   readonly parts: RequestParts;
+  /** nothing else goes over its connection afterwards, agent or not */
+  readonly isLast: boolean;
   /** takes secrets out of the answer */
   readonly hider: SecretHider | undefined;
   readonly exchange: Exchange;
@@ -72,11 +74,15 @@ export function carryRequest(carried: RequestToCarry): void {
   sendBody(request, outgoing, carried);
 }
 
-function requestArgs({ request, parts, socket, agent }: RequestToCarry): DialledArgs {
+function requestArgs({ request, parts, isLast, socket, agent }: RequestToCarry): DialledArgs {
   const common = { method: request.method ?? "", path: parts.path, setHost: false, maxHeaderSize: 64 * 1024 };
   if (!agent) return { ...common, headers: parts.headers, createConnection: () => socket };
-  const { connection: _, ...headers } = parts.headers;
-  return { ...common, headers, agent, dialled: socket as TLSSocket };
+  const { connection, ...headers } = parts.headers;
+  return {
+    ...common,
+    headers: isLast && connection ? { ...headers, connection } : headers,
+    ...{ agent, dialled: socket as TLSSocket },
+  };
 }
 
 function sendBody(request: IncomingMessage, outgoing: ClientRequest, { exchange, socket }: RequestToCarry): void {

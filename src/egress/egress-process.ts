@@ -11,6 +11,7 @@ import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
 import type { EgressRules } from "./decide.ts";
 import type { OnEgressEvent } from "./events.ts";
 import type { EgressTimes } from "./limits.ts";
+import { lookupThreads } from "./lookup-turns.ts";
 import { fromProxy, type ToProxy } from "./process-messages.ts";
 import { proxyEntry } from "./proxy-entry.ts";
 import { SessionEgress } from "./session-egress.ts";
@@ -176,8 +177,8 @@ export class EgressProcess implements AsyncDisposable {
     await mkdir(directory, { mode: 0o700 });
     const child = spawn(process.execPath, [...flags, entry], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
-      // No key of the host is in reach of what reads a cell's bytes. Lookups take threads, four to a session at most.
-      env: { UV_THREADPOOL_SIZE: "64" },
+      // No key of the host is in reach of what reads a cell's bytes.
+      env: { UV_THREADPOOL_SIZE: String(lookupThreads) },
       cwd: "/",
     });
     child.on("message", (message) => this.#receive(message));

@@ -29,6 +29,8 @@ test.each<[string, string[], object, number]>([
   ["two encodings", ["Transfer-Encoding", "chunked", "Transfer-Encoding", "identity"], { method: "POST" }, 400],
   ["a length and an encoding", ["Transfer-Encoding", "chunked", "Content-Length", "3"], { method: "POST" }, 400],
   ["two lengths", ["Content-Length", "3", "Content-Length", "3"], { method: "POST" }, 400],
+  ["a length in another spelling", ["Content_Length", "3"], { method: "POST" }, 400],
+  ["an encoding in another spelling", ["Transfer.Encoding", "chunked"], { method: "POST" }, 400],
   ["chunks in HTTP/1.0", ["Transfer-Encoding", "chunked"], { method: "POST", httpVersion: "1.0" }, 400],
   ["a Connection field that removes Host", ["Connection", "host"], {}, 400],
   ["a WebSocket", ["Upgrade", "websocket", "Connection", "upgrade"], {}, 501],

@@ -1,3 +1,4 @@
+import { fieldAsRead } from "./field-name.ts";
 import { parseAuthority, parseForwardUrl, parseTunnelPath, type Target } from "./target.ts";
 
 /** The head of a plain HTTP request as Node parsed it; `rawHeaders` is name, value, name, value. */
@@ -27,6 +28,8 @@ const hopByHop = new Set([
 ]);
 /** A `Connection` header that lists one of these would have it removed, and change what the server reads. */
 const notToBeListed = new Set(["host", "content-length", "transfer-encoding", "authorization", "cookie"]);
+/** In another spelling they would tell some server of another end of the request, and what stands behind it were a second one. */
+const notToBeDisguised = new Set(["content-length", "transfer-encoding"]);
 const methodsWithoutBody = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 /**
@@ -42,6 +45,8 @@ export function readForwardHead(head: RequestHead, tunnel?: Target): ForwardHead
   if (!/^[\x21-\x7e]+$/.test(path)) return refuse("a path with characters that no URL has");
   const fields = pairs(head.rawHeaders);
   if (fields.length > maxHeaders) return refuse(`more than ${maxHeaders} header fields`);
+  if (fields.some(({ name }) => !notToBeDisguised.has(name) && notToBeDisguised.has(fieldAsRead(name))))
+    return refuse("a field that some servers read as another, about the body's length");
   const values = (name: string) => fields.filter((field) => field.name === name).map(({ value }) => value);
   const [host, ...moreHosts] = values("host");
   if (moreHosts.length > 0) return refuse("two Host fields");

@@ -50,7 +50,15 @@ export async function forwardRequest(
       return forbid(prepared.denial);
     }
     carryRequest({
-      ...{ request, answer, parts: prepared, hider: prepared.hider, exchange, socket: reached.socket },
+      ...{
+        request,
+        answer,
+        parts: prepared,
+        isLast: prepared.isLast,
+        hider: prepared.hider,
+        exchange,
+        socket: reached.socket,
+      },
       ...{ agent: tunnel?.agent, idleMs: context.limits.idleMs },
       onFailure: (reason, isStale) => {
         // As clients do: a kept connection that the server closed meanwhile says nothing about the request.

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingHttpHeaders, type Reques
 import { createServer as createHttpsServer } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { connect as connectTls, createSecureContext, type TLSSocket } from "node:tls";
+import { connect as connectTls, createSecureContext, createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LoopbackServers } from "../../test/support/loopback-servers.ts";
 import type { NetSecret } from "../policy/net-secrets.ts";
@@ -483,6 +483,40 @@ describe("request rules", () => {
     );
     expect(denials(events).map((event) => event.type === "denied" && event.code)).toEqual(["request", "request"]);
     expect(seen).toEqual([]);
+  });
+
+  test("hold for what a server that reads no bodies takes for the next request", async () => {
+    const seen: string[] = [];
+    const server = createTlsServer({ SNICallback: (_, done) => done(null, certificates.for("good.example")) });
+    const certificates = new ServerCertificates(world);
+    server.on("secureConnection", (socket) => {
+      let held = "";
+      socket.on("error", () => {});
+      socket.on("data", (bytes) => {
+        held += bytes;
+        for (let end = held.indexOf("\r\n\r\n"); end >= 0 && socket.writable; end = held.indexOf("\r\n\r\n")) {
+          const head = held.slice(0, end);
+          held = held.slice(end + 4);
+          seen.push(head.split("\r\n")[0] ?? "");
+          socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere");
+          if (/^connection: close$/im.test(head)) socket.end();
+        }
+      });
+    });
+    const port = await loopback.listen(server);
+    const { secure } = await openProxy(ruled(port));
+    const secured = await secure(port);
+    const hidden = `GET /admin HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`;
+    const field = `Host: good.example:${port}\r\n`;
+    secured.write(`GET /v1/a HTTP/1.1\r\n${field}Content-Length: ${hidden.length}\r\n\r\n${hidden}`);
+    let received = "";
+    secured.on("data", (bytes) => {
+      received += bytes;
+    });
+    await expect.poll(() => received).toContain("here");
+    secured.write(`GET /v1/b HTTP/1.1\r\n${field}Connection: close\r\n\r\n`);
+    await expect.poll(() => received.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+    expect(seen).toEqual(["GET /v1/a HTTP/1.1", "GET /v1/b HTTP/1.1"]);
   });
 
   test("hold for plain HTTP as well", async () => {

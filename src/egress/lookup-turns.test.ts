@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { LookupTurns } from "./lookup-turns.ts";
+import { parsePolicy } from "../policy/parse-policy.ts";
+import { LookupTurns, lookupThreads } from "./lookup-turns.ts";
 import type { Resolved } from "./resolver.ts";
 
 /** A name server that answers when the test says so. */
@@ -55,4 +56,12 @@ test("a lookup that fails gives its turn back", async () => {
   for (let round = 0; round < 20; round++) {
     await expect(failing.resolve("nowhere", forEver)).rejects.toThrow("no such name");
   }
+});
+
+test("sessions that wait for name servers leave a turn to every other one that a policy allows unless told", async () => {
+  const server = slowServer();
+  const everySession = Array.from({ length: parsePolicy({}).session.limit }, () => new LookupTurns(server.resolve));
+  for (const turns of everySession) for (let at = 0; at < 10; at++) void turns.resolve("name", forEver);
+  await nextTurn();
+  expect(server.asked.length).toBeLessThanOrEqual(lookupThreads / 2); // libuv gives lookups half of its threads
 });

@@ -1,6 +1,11 @@
 import type { Resolve, Resolved } from "./resolver.ts";
 
 const mostAtOnce = 4;
+/** as many as `session.limit` allows unless told: each of them gets its turns although all others wait for an answer */
+const sessions = 32;
+
+/** Threads of the proxy's process. Of these libuv lets lookups have half, so that files and other work go on beside them. */
+export const lookupThreads = 2 * mostAtOnce * sessions;
 
 /**
  * Lets one session look up a few names at a time. The attack: a lookup holds a thread of the proxy until the name server

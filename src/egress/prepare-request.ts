@@ -3,10 +3,11 @@ import type { Denial, EgressRequest } from "./decide.ts";
 import { SecretHider } from "./hide-secrets.ts";
 import { placeSecrets, type RequestParts } from "./place-secrets.ts";
 import type { ProxyContext } from "./proxy-context.ts";
-import { judgeRequest } from "./request-rules.ts";
+import { judgeRequest, rulesAbout } from "./request-rules.ts";
+import type { Target } from "./target.ts";
 
 type Prepared =
-  | ({ readonly ok: true; readonly hider: SecretHider | undefined } & RequestParts)
+  | ({ readonly ok: true; readonly hider: SecretHider | undefined; readonly isLast: boolean } & RequestParts)
   | { readonly ok: false; readonly denial: Denial };
 
 /** A request as it goes out: allowed by its method and path, with values in the place of placeholders. */
@@ -20,7 +21,21 @@ export function prepareRequest(
   const placed = placeSecrets(request, parts, keys.secrets, rules);
   if (!placed.ok) return placed;
   const hider = SecretHider.for(request.host, keys.secrets);
-  return { ...placed, hider, headers: hider ? searchable(placed.headers) : placed.headers };
+  return {
+    ...placed,
+    isLast: mayHide(request, placed, rules),
+    hider,
+    headers: hider ? searchable(placed.headers) : placed.headers,
+  };
+}
+
+/**
+ * Whether a request has to be the last one on its connection. The attack: a server that does not read the body of a GET, say, and
+ * takes it for the next request, which no rule has seen.
+ */
+function mayHide(target: Target, { headers }: RequestParts, { rules }: ProxyContext["rules"]): boolean {
+  const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+  return hasBody && rulesAbout(target, rules).length > 0;
 }
 
 /** Whether what a server answers can be searched as it comes. It can be compressed for the way alone, too. */

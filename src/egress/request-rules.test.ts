@@ -74,3 +74,20 @@ test("one of several rules is enough", () => {
   expect(judgeRequest({ ...asked, method: "POST", path: "/anything" }, both)).toBeUndefined();
   expect(judgeRequest({ ...asked, method: "GET", path: "/anything" }, both)?.code).toBe("request");
 });
+
+test.each([
+  ["x-http-method-override", "request"],
+  ["x_http_method_override", "request"],
+  ["x.http.method", "request"],
+  ["x-original-url", "request"],
+  ["x_rewrite_url", "request"],
+  ["x-own-url", "allowed"],
+])("a field that means another method or path is refused in every spelling that servers take: %s", (field, verdict) => {
+  const asked = { host: "api.example.com", port: 443, method: "GET", path: "/v1/a", fields: [field] };
+  expect(judgeRequest(asked, rules)?.code ?? "allowed").toBe(verdict);
+});
+
+test("a field that means another path is harmless where no rule is about paths", () => {
+  const asked = { host: "api.example.com", port: 443, method: "GET", path: "/v1/a", fields: ["x-original-url"] };
+  expect(judgeRequest(asked, [{ host: "api.example.com", methods: ["GET"] }])).toBeUndefined();
+});

@@ -2,6 +2,7 @@ import { matchesRepeated } from "../policy/glob.ts";
 import { restrictionCovers } from "../policy/host-pattern.ts";
 import type { RequestRule } from "../policy/request-rule.ts";
 import { type Denial, deny } from "./decide.ts";
+import { fieldAsRead } from "./field-name.ts";
 import type { Target } from "./target.ts";
 
 export interface AskedRequest extends Target {
@@ -12,8 +13,9 @@ export interface AskedRequest extends Target {
   readonly fields: readonly string[];
 }
 
-/** By these a server takes one method for another. */
+/** By these a server takes one method for another, and one path. */
 const methodOverrides = new Set(["x-http-method-override", "x-http-method", "x-method-override"]);
+const pathOverrides = new Set(["x-original-url", "x-rewrite-url", "x-override-url"]);
 
 /** The rules about a host; any number of them may be, and one that allows a request is enough. */
 export function rulesAbout({ host, port }: Target, rules: readonly RequestRule[] = []): RequestRule[] {
@@ -24,10 +26,14 @@ export function rulesAbout({ host, port }: Target, rules: readonly RequestRule[]
 export function judgeRequest(asked: AskedRequest, rules: readonly RequestRule[] | undefined): Denial | undefined {
   const about = rulesAbout(asked, rules);
   if (about.length === 0) return undefined;
-  const { host, method, fields } = asked;
+  const { host, method } = asked;
+  const fields = asked.fields.map(fieldAsRead);
   const segments = canonicalSegments(asked.path);
   if (about.some(({ methods }) => methods) && fields.some((name) => methodOverrides.has(name))) {
     return deny("request", `a request to ${host} says that it means another method`, "send the method itself");
+  }
+  if (about.some(({ paths }) => paths) && fields.some((name) => pathOverrides.has(name))) {
+    return deny("request", `a request to ${host} says that it means another path`, "ask for the path itself");
   }
   if (about.some(({ paths }) => paths) && segments === undefined) {
     return deny("request", `a path that servers read in more than one way, to ${host}`, "write the path out plainly");

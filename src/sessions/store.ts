@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { appendFile, chmod, lstat, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../lib/atomic-file.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
@@ -225,7 +225,7 @@ async function readBounded(path: string, maxBytes: number): Promise<Buffer | und
   if (!file) return undefined;
   try {
     const { size } = await file.stat();
-    if (size > maxBytes) throw new CodecellError("snapshot_damaged", `${path} is larger than any record`);
+    if (size > maxBytes) throw new CodecellError("snapshot_damaged", `${basename(path)} is larger than any record`);
     return await file.readFile();
   } finally {
     await file.close();

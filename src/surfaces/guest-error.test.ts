@@ -11,6 +11,8 @@ test.each([
   new CodecellError("cell_start_failed", `no cell started: ${secret}`, { cause: new Error(secret) }),
   new CodecellError("runner_unavailable", `the engine says: ${secret} is full`, { hint: `look at ${secret}` }),
   new CodecellError("image_failed", `${secret}/Dockerfile:3`, { details: { log: secret } }),
+  new CodecellError("secret_unavailable", `net.secrets.TOKEN: ${secret} cannot be read (ENOENT)`),
+  new CodecellError("policy_refused", `fs.mounts[0]: ${secret} does not exist`, { hint: `${secret} is a link` }),
 ])("names no file of the host to a tenant: %s", (error) => {
   const { message, hint, cause, details } = guestError(error);
   expect(JSON.stringify([message, hint, details, String(cause)])).not.toContain("/srv");

@@ -1,7 +1,9 @@
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 
-/** What is told of failures whose own words are those of the system, of an engine or of a program on the host. */
+/** What is told of failures whose own words are those of the system, of an engine or of the operator's policy: mounts, files of secrets. */
 const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
+  policy_refused: "the policy of this service asks for something that it does not have now",
+  secret_unavailable: "a secret that the policy of this service names has no value now",
   audit_failed: "the audit cannot be written, and nothing runs here that is not written down",
   runner_unavailable: "the isolation that this service's policy asks for is not available now",
   image_failed: "the image of the cells could not be made",

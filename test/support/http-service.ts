@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { auditDirectory } from "../../src/audit/chain-files.ts";
 import type { EgressOptions } from "../../src/egress/egress-process.ts";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
+import { type Logger, silentLogger } from "../../src/lib/logger.ts";
 import { parsePolicy } from "../../src/policy/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
@@ -26,6 +26,7 @@ export interface ServiceSetup {
   readonly egress?: EgressOptions;
   /** whether what happens is written down, as `codecell serve` does */
   readonly audit?: boolean;
+  readonly logger?: Logger;
 }
 
 /** A service on a port of its own, with a state directory that ends with it. */
@@ -66,7 +67,7 @@ export class TestService implements AsyncDisposable {
     const tokens = await TokenStore.open(join(stateDir, "tokens.json"));
     const effects = { writesHost: false, reachesNetwork: false };
     const service = new HttpService({
-      ...{ manager, tokens, linkKey: randomBytes(32), logger: silentLogger, projectDir: stateDir },
+      ...{ manager, tokens, linkKey: randomBytes(32), logger: setup.logger ?? silentLogger, projectDir: stateDir },
       mcp: { version: "0", tools: "all", effects },
       ...(setup.audit ? { auditDir: auditDirectory(stateDir) } : {}),
       ...(setup.limits ? { limits: setup.limits } : {}),

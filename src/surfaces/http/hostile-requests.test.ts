@@ -228,6 +228,23 @@ describe("a client that takes without giving", () => {
     expect(received).toBeLessThan(48 * 2 ** 20); // what the system had taken, and no more
   });
 
+  test("is cut off when it asks without end and takes no answer", async () => {
+    const service = await open({ limits: { stallMs: 500, connections: 1 } });
+    const socket = await connected(service);
+    socket.pause();
+    const { token } = await service.client("a"); // its answers are longer; without one it takes more of them
+    socket.write(`GET /v1/openapi.json HTTP/1.1\r\n${local}Authorization: Bearer ${token}\r\n\r\n`.repeat(400));
+    await expect.poll(() => service.service.metricsText(), { timeout: 10_000 }).toMatch(/status="200"\} \d{2,}\n/);
+    // Its place is the only one there is.
+    const isLetIn = () => answerTo(service, `GET /v1/health HTTP/1.1\r\n${local}${last}`);
+    await expect.poll(isLetIn, { timeout: 15_000 }).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("has the description of the service made once, however often it asks", async () => {
+    const { service } = await open();
+    expect(service.openApi()).toBe(service.openApi());
+  });
+
   test("is cut off when it connects and says nothing", async () => {
     const service = await open({ limits: { headersMs: 100, requestMs: 100 } });
     const socket = await connected(service);

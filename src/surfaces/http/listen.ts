@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { HttpService } from "./service.ts";
 
@@ -29,8 +29,12 @@ export async function listen(service: HttpService, { host, port }: { host: strin
       connectionsCheckingInterval: Math.min(5_000, limits.headersMs),
       keepAliveTimeout: keepAliveMs,
     },
-    (request, response) => service.handle(request, response),
+    (request, response) => {
+      response.on("timeout", endIfStalled);
+      service.handle(request, response);
+    },
   );
+  server.timeout = limits.stallMs;
   server.maxHeadersCount = maxHeaders;
   server.maxConnections = limits.connections;
   makeRoom(server, limits.connections);
@@ -53,6 +57,14 @@ export async function listen(service: HttpService, { host, port }: { host: strin
       await closed;
     },
   };
+}
+
+/**
+ * The attack: to ask again and again on one connection and never to read. Its answers fill what there is room for, and it is neither
+ * idle nor late with a request: nobody else would ever end it. One that waits for an answer, or takes it slowly, goes on.
+ */
+function endIfStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy();
 }
 
 /** The attack: connections that once asked for something and now only wait keep everybody else out. So those go first. */

@@ -6,6 +6,7 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { SessionManager } from "../../sessions/manager.ts";
 import type { ReleasePlace } from "../../sessions/run-registry.ts";
+import { isWithheld } from "../guest-error.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
 import { AuditReader } from "./audit-reader.ts";
 import { type Caller, callOf, goneSignal } from "./call.ts";
@@ -68,6 +69,7 @@ export class HttpService implements AsyncDisposable {
   readonly #answering = new Map<Promise<void>, "mcp" | "rest">();
   readonly #draining = new AbortController();
   readonly #sweeping: NodeJS.Timeout;
+  #openApi: object | undefined;
   #admissions = 0;
   #runs = 0;
 
@@ -115,8 +117,10 @@ export class HttpService implements AsyncDisposable {
     this.#answering.set(answering, kind);
   }
 
+  /** Made once. The attack: it takes a tenth of a second, in which nobody else is answered, and one token may ask many at once. */
   openApi(): object {
-    return openApiDocument(routes, this.#version);
+    this.#openApi ??= openApiDocument(routes, this.#version);
+    return this.#openApi;
   }
 
   metricsText(): string {
@@ -250,12 +254,24 @@ export class HttpService implements AsyncDisposable {
 
   async #fail(error: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const reply = errorReply(error);
-    if (reply.status >= 500) this.#logger.warn("a request failed", { error: messageOf(error) });
+    this.tellFailure(error, { isHeard: !response.destroyed });
     if (response.headersSent || response.destroyed) {
       response.destroy(); // half an answer must not look like a whole one
       return;
     }
     await sendRefusal(request, response, reply).catch(() => response.destroy());
+  }
+
+  /**
+   * The reason, for whoever runs the service. In the message itself, and as an error where the caller is not told: where no log
+   * is asked for, stderr has the words of errors and nothing else, and the caller is sent here. Clients that went away
+   * (`isHeard: false`) make no errors.
+   */
+  tellFailure(error: unknown, { isHeard }: { isHeard: boolean }): void {
+    if (error instanceof HttpError) return;
+    const told = `a request failed: ${messageOf(error)}`;
+    if (isHeard && isWithheld(error)) this.#logger.error(told, { error });
+    else if (errorReply(error).status >= 500) this.#logger.warn(told, { error });
   }
 
   #refuse(who: string, most: number, status: number): HttpError {

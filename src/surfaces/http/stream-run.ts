@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { Sandbox } from "../mcp/sandbox.ts";
 import { errorReply } from "./error-status.ts";
-import type { HttpLimits } from "./limits.ts";
 import type { Reply } from "./route.ts";
 import { endedView } from "./run-view.ts";
+import type { HttpService } from "./service.ts";
 import { EventStream } from "./sse.ts";
 
 /**
@@ -13,11 +13,11 @@ import { EventStream } from "./sse.ts";
 export function streamRun(
   sandbox: Sandbox,
   runId: string,
-  { fromOffset, limits }: { fromOffset: number; limits: HttpLimits },
+  { fromOffset, service }: { fromOffset: number; service: Pick<HttpService, "limits" | "tellFailure"> },
 ): Reply {
   const { sessionId } = sandbox.runs.status(runId);
   const send = async (response: ServerResponse, signal: AbortSignal) => {
-    using stream = new EventStream(response, limits);
+    using stream = new EventStream(response, service.limits);
     await stream.send("run", { run_id: runId, session_id: sessionId });
     try {
       for await (const { offset, event } of sandbox.runs.watch(runId, fromOffset, { signal })) {
@@ -36,7 +36,10 @@ export function streamRun(
         await stream.send("result", await endedView(result, runId, sessionId, sandbox), nextOffset - 1);
       }
     } catch (error) {
-      if (!signal.aborted) await stream.send("error", errorReply(error).body);
+      if (!signal.aborted) {
+        service.tellFailure(error, { isHeard: true });
+        await stream.send("error", errorReply(error).body);
+      }
     }
     response.end();
   };

@@ -1,5 +1,6 @@
 import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod";
+import { messageOf } from "../../lib/errors.ts";
 import { loadOnce } from "../../lib/load-once.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { isWithheld } from "../guest-error.ts";
@@ -67,7 +68,8 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           return reply;
         } catch (error) {
           done(true);
-          if (door.isForGuests && isWithheld(error)) logger.warn("a tool failed", { tool: name, error });
+          if (door.isForGuests && isWithheld(error))
+            logger.error(`${name} failed: ${messageOf(error)}`, { tool: name, error });
           return (await errorReplies()).errorReply(error, door.isForGuests);
         }
       };

@@ -37,7 +37,7 @@ export const startRunRoute = defineRoute({
       ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
     });
     if (request.headers.accept?.includes("text/event-stream")) {
-      return streamRun(sandbox, runId, { fromOffset: 0, limits: service.limits });
+      return streamRun(sandbox, runId, { fromOffset: 0, service });
     }
     const leftMs = Math.max(0, waitMs - (performance.now() - startedAt));
     return runOutcome({ sandbox, runId, sessionId, runner: tenant.sessions.runner }, { waitMs: leftMs, signal });

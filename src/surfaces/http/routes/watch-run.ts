@@ -20,7 +20,7 @@ export const watchRunRoute = defineRoute({
   async handle({ params, query, tenant, service, request }) {
     const { sandbox, runId } = await findRun(tenant, params);
     const fromOffset = query.offset ?? afterLast(request.headers["last-event-id"]);
-    return streamRun(sandbox, runId, { fromOffset, limits: service.limits });
+    return streamRun(sandbox, runId, { fromOffset, service });
   },
 });
 

@@ -1,0 +1,51 @@
+import { openLine } from "./chain.ts";
+import { filePath, listFiles } from "./chain-files.ts";
+import type { ChainReport } from "./chain-reader.ts";
+import { readLines } from "./read-lines.ts";
+
+/** A line of a chain, as the writer of another one saw it. */
+export interface WitnessClaim {
+  readonly seq: number;
+  readonly hash: string;
+  /** the chain that says so */
+  readonly by: string;
+}
+
+/** What is said of each chain by the others; of several that say the same, one. */
+export function claimsByChain(chains: readonly ChainReport[]): ReadonlyMap<string, readonly WitnessClaim[]> {
+  const found = new Map<string, Map<string, WitnessClaim>>();
+  for (const { chain: by, witnessed } of chains) {
+    for (const { chain, seq, hash } of witnessed) {
+      const claims = found.get(chain) ?? new Map<string, WitnessClaim>();
+      found.set(chain, claims);
+      const key = `${seq} ${hash}`;
+      if (!claims.has(key)) claims.set(key, { seq, hash, by });
+    }
+  }
+  return new Map([...found].map(([chain, claims]) => [chain, [...claims.values()]]));
+}
+
+/**
+ * Claims that no line of the chain bears out, from the lowest number on. All of them in one reading: there may be one for each
+ * process that ever wrote beside this chain.
+ */
+export async function claimsNotIn(
+  dir: string,
+  chain: string,
+  claims: readonly WitnessClaim[],
+): Promise<readonly WitnessClaim[]> {
+  const open = new Set(claims);
+  const bySeq = new Map<string, WitnessClaim[]>();
+  for (const claim of claims) bySeq.set(String(claim.seq), [...(bySeq.get(String(claim.seq)) ?? []), claim]);
+  for (const number of await listFiles(dir, chain)) {
+    if (open.size === 0) break;
+    for await (const { bytes } of readLines(filePath(dir, chain, number))) {
+      const about = bySeq.get(/^\{"v":1,"seq":(\d+),/.exec(bytes.toString("latin1", 0, 32))?.[1] ?? "");
+      if (!about) continue;
+      const line = openLine(bytes);
+      // A torn part may hold another line of the same number.
+      for (const claim of about) if (!("problem" in line) && line.hash === claim.hash) open.delete(claim);
+    }
+  }
+  return [...open].sort((a, b) => a.seq - b.seq);
+}

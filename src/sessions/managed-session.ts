@@ -85,6 +85,8 @@ export class ManagedSession implements SavedSession {
   /** entries of the history on their way to the disk */
   #writing: Promise<unknown> = Promise.resolve();
   #closedBy: CodecellError | undefined;
+  /** its cell may outlive it in a fork, and must not hold on to it then */
+  #forgetAsked = () => {};
 
   constructor(parts: ManagedSessionParts, live?: Session) {
     this.#record = parts.record;
@@ -328,6 +330,7 @@ export class ManagedSession implements SavedSession {
     else if (this.policy.session.persist) await this.#store.write(this.#record);
     if (!this.#saves.isDirty && live.isAlive) await this.#saves.mark(false);
     this.#live = undefined;
+    this.#forgetAsked();
     await live.close();
   }
 
@@ -336,6 +339,7 @@ export class ManagedSession implements SavedSession {
     this.#closedBy ??= why === undefined ? closed(this.id) : culled(this.id, why, this.policy.session.persist);
     this.#saves.stop();
     await this.#reviving?.catch(() => {});
+    this.#forgetAsked();
     await this.#live?.close();
     await Promise.all([this.#writing, this.#saves.marked]);
   }
@@ -380,7 +384,8 @@ export class ManagedSession implements SavedSession {
 
   /** A session that shares its cell is changed with it, whoever asked. */
   #keepAsked(session: Session): void {
-    session.rules.onAsked(async (asked) => {
+    this.#forgetAsked();
+    this.#forgetAsked = session.rules.onAsked(async (asked) => {
       // The cell may live on in a fork: what is over, or saved, does not change any more.
       if (this.#live !== session || this.#closedBy) return;
       this.#record = { ...this.#record, asked };

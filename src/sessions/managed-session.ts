@@ -22,9 +22,10 @@ import type { Checkpoint } from "./checkpoints.ts";
 import type { Run, RunOptions, RunResult } from "./run.ts";
 import type { ReadOptions, Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
+import type { HistoryEntry } from "./session-history.ts";
 import { shownId } from "./session-id.ts";
 import { type RestoreReport, type SavedSession, SessionSaves } from "./session-saves.ts";
-import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
+import type { SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
 const maxLoadBytes = 256 * 1024 * 1024;
 /** Forms that are taken apart on the host, where a large one would hold up everybody else. */

@@ -81,6 +81,9 @@ async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger:
   }
   for (const name of ownerless.filter((one) => !named.has(one))) {
     logger.info("removing the workspace of a dead owner", { name });
-    await store.removeWorkspace(name);
+    // What a dead cell left there must not keep this manager, and every later one, from opening.
+    await store.removeWorkspace(name).catch((error: unknown) => {
+      logger.warn("the workspace of a dead owner could not be removed", { name, error });
+    });
   }
 }

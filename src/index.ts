@@ -86,6 +86,7 @@ export {
   type WaitOptions,
 } from "./sessions/run-registry.ts";
 export type { ReadOptions, Session } from "./sessions/session.ts";
+export type { HistoryEntry } from "./sessions/session-history.ts";
 export type { RestoreReport } from "./sessions/session-saves.ts";
 export {
   type SectionName,
@@ -95,7 +96,7 @@ export {
   type ShapedText,
   shapeResult,
 } from "./sessions/shape-output.ts";
-export type { HistoryEntry, SnapshotInfo } from "./sessions/store.ts";
+export type { SnapshotInfo } from "./sessions/store.ts";
 export type { PageRequest, TextPage } from "./sessions/text-page.ts";
 export type { SearchAnswer, SearchRequest, TextMatch } from "./sessions/text-search.ts";
 export type { PoolStatistics } from "./sessions/warm-pool.ts";

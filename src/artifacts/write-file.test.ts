@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { link, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openTestWorkspace, type TestWorkspace } from "../../test/support/test-workspace.ts";
 import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
@@ -91,6 +93,25 @@ describe("writing", () => {
     };
     await expect(files.write("x", silent, { maxBytes: 9, signal: controller.signal })).rejects.toThrow(code("aborted"));
     expect([isClosed, await readdir(root)]).toEqual([true, []]);
+  });
+
+  test("lets go of each piece once it is written, however long the upload goes on", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect: () => void = runInNewContext("gc");
+    const pieces: WeakRef<Uint8Array>[] = [];
+    let held = 0;
+    async function* long() {
+      for (let count = 0; count < 64; count++) {
+        const piece = new Uint8Array(64 * 1024);
+        pieces.push(new WeakRef(piece));
+        yield piece;
+      }
+      await new Promise((resolve) => setImmediate(resolve)); // what a task has looked at is held until its end
+      collect();
+      held = pieces.filter((piece) => piece.deref() !== undefined).length;
+    }
+    await files.write("long", long(), { maxBytes: 2 ** 30, signal: new AbortController().signal });
+    expect(held).toBeLessThan(8);
   });
 
   test("refuses a name that is a directory, and one below a file", async () => {

@@ -111,25 +111,27 @@ export async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
 /** Ends at the signal even while the source is silent: a caller that stalls in mid-upload must not hold us. */
 export async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(cancelled(signal));
-  });
-  aborted.catch(() => {});
-  if (signal?.aborted) stop?.();
-  else if (stop) signal?.addEventListener("abort", stop, { once: true });
+  // A promise for each piece: a race against one that lasts as long as the upload would keep every piece until its end.
+  let giveUp = () => {};
+  const next = () =>
+    new Promise<IteratorResult<T>>((resolve, reject) => {
+      giveUp = () => reject(cancelled(signal));
+      if (signal?.aborted) giveUp();
+      else Promise.resolve(iterator.next()).then(resolve, reject);
+    });
+  const stop = () => giveUp();
+  signal?.addEventListener("abort", stop, { once: true });
   let isDone = false;
   try {
-    for (;;) {
-      const next = await Promise.race([aborted, iterator.next()]);
-      if (next.done) {
+    for (let piece = await next(); ; piece = await next()) {
+      if (piece.done) {
         isDone = true;
         return;
       }
-      yield next.value;
+      yield piece.value;
     }
   } finally {
-    if (stop) signal?.removeEventListener("abort", stop);
+    signal?.removeEventListener("abort", stop);
     // not awaited: a generator that hangs in its own read answers only when that read does
     if (!isDone) void Promise.resolve(iterator.return?.()).catch(() => {});
   }

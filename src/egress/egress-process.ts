@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CodecellError } from "../lib/errors.ts";
+import { claimPath } from "../lib/living-file.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
@@ -34,6 +35,8 @@ export interface EgressOptions {
 interface Child {
   readonly process: ChildProcess;
   readonly directory: string;
+  /** removes the directory, also for the next process when this one is killed */
+  readonly claim: AsyncDisposable;
 }
 
 type Answer = (error?: CodecellError) => void;
@@ -96,7 +99,7 @@ export class EgressProcess implements AsyncDisposable {
     child.process.ref();
     child.process.kill("SIGKILL");
     await exit;
-    await rm(child.directory, { recursive: true, force: true });
+    await child.claim[Symbol.asyncDispose]();
   }
 
   async #open(session: number, rules: EgressRules, keys: SessionKeys): Promise<string> {
@@ -174,6 +177,8 @@ export class EgressProcess implements AsyncDisposable {
       await openRuntimeDirectory(this.#options.runtimeDir),
       `egress-${randomBytes(6).toString("hex")}`,
     );
+    const claim = await claimPath(directory);
+    if (!claim) throw new CodecellError("internal", "a new proxy's directory is another one's already");
     await mkdir(directory, { mode: 0o700 });
     const child = spawn(process.execPath, [...flags, entry], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -182,17 +187,20 @@ export class EgressProcess implements AsyncDisposable {
       cwd: "/",
     });
     child.on("message", (message) => this.#receive(message));
-    child.once("exit", (code, signal) => this.#ended(directory, { code, signal }));
-    await once(child, "spawn");
+    child.once("exit", (code, signal) => this.#ended(claim, { code, signal }));
+    await once(child, "spawn").catch(async (error: unknown) => {
+      await claim[Symbol.asyncDispose]();
+      throw error;
+    });
     child.on("error", () => {});
     child.unref(); // a program that has nothing else to do may end; the process notices and follows
     child.channel?.unref();
     const { fixedAddresses = {}, times = {}, authorities = [] } = this.#options;
     child.send({ t: "configure", settings: { directory, fixedAddresses, times, authorities } } satisfies ToProxy);
-    return { process: child, directory };
+    return { process: child, directory, claim };
   }
 
-  #ended(directory: string, how: object): void {
+  #ended(claim: AsyncDisposable, how: object): void {
     this.#child = undefined;
     this.#logger.info("the egress proxy ended", { ...how });
     const error = new CodecellError("internal", "the egress proxy ended");
@@ -200,7 +208,7 @@ export class EgressProcess implements AsyncDisposable {
       for (const answer of waiting.values()) answer(error);
     }
     for (const session of this.#sessions.values()) session.lost();
-    void rm(directory, { recursive: true, force: true });
+    void Promise.resolve(claim[Symbol.asyncDispose]()).catch(() => {});
   }
 
   #receive(message: unknown): void {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { messageOf } from "../lib/errors.ts";
 import { readHostCertificates } from "../lib/host-certificates.ts";
+import { claimOf } from "../lib/living-file.ts";
 import { PromiseCache } from "../lib/promise-cache.ts";
 import type { EgressRules } from "./decide.ts";
 import type { ProxySettings, ToProxy } from "./process-messages.ts";
@@ -29,7 +30,10 @@ const trust = new PromiseCache<SecureContext>();
 
 process.on("disconnect", () => {
   // Whoever started us is gone, and cannot clean up any more.
-  if (settings.directory !== "") rmSync(settings.directory, { recursive: true, force: true });
+  if (settings.directory !== "") {
+    rmSync(settings.directory, { recursive: true, force: true });
+    rmSync(claimOf(settings.directory), { force: true });
+  }
   process.exit(0);
 });
 process.on("SIGINT", () => {}); // a Ctrl-C in the terminal is for our parent to handle

@@ -23,9 +23,10 @@ import type { Run, RunOptions, RunResult } from "./run.ts";
 import { RunQueue } from "./run-queue.ts";
 import type { ReadOptions, Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
+import type { HistoryEntry } from "./session-history.ts";
 import { shownId } from "./session-id.ts";
-import { type RestoreReport, SessionSaves } from "./session-saves.ts";
-import type { HistoryEntry, SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
+import { type RestoreReport, type SavedSession, SessionSaves } from "./session-saves.ts";
+import type { SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
 const maxLoadBytes = 256 * 1024 * 1024;
 /** Forms that are taken apart on the host, where a large one would hold up everybody else. */
@@ -88,6 +89,8 @@ export class ManagedSession {
   /** entries of the history on their way to the disk */
   #writing: Promise<unknown> = Promise.resolve();
   #closedBy: CodecellError | undefined;
+  /** its cell may outlive it in a fork, and must not hold on to it then */
+  #forgetAsked = () => {};
 
   /** @internal */
   constructor(parts: ManagedSessionParts, live?: Session) {
@@ -333,6 +336,7 @@ export class ManagedSession {
     else if (this.policy.session.persist) await this.#store.write(this.#record);
     if (!this.#saves.isDirty && live.isAlive) await this.#saves.mark(false);
     this.#live = undefined;
+    this.#forgetAsked();
     await live.close();
   }
 
@@ -341,6 +345,7 @@ export class ManagedSession {
     this.#closedBy ??= why === undefined ? closed(this.id) : culled(this.id, why, this.policy.session.persist);
     this.#saves.stop();
     await this.#reviving?.catch(() => {});
+    this.#forgetAsked();
     await this.#live?.close();
     await Promise.all([this.#writing, this.#saves.marked]);
   }
@@ -385,7 +390,8 @@ export class ManagedSession {
 
   /** A session that shares its cell is changed with it, whoever asked. */
   #keepAsked(session: Session): void {
-    session.rules.onAsked(async (asked) => {
+    this.#forgetAsked();
+    this.#forgetAsked = session.rules.onAsked(async (asked) => {
       // The cell may live on in a fork: what is over, or saved, does not change any more.
       if (this.#live !== session || this.#closedBy) return;
       this.#record = { ...this.#record, asked };

@@ -201,9 +201,16 @@ export class SessionManager implements AsyncDisposable {
     const parent = await this.get(id);
     const forkId = newId === undefined ? newSessionId() : checkSessionId(newId);
     await this.#leaving.get(forkId);
-    if (this.#entries.has(forkId) || this.#opening.has(forkId) || (await this.#store.read(forkId))) {
-      throw new CodecellError("usage", `there is a session ${forkId} already`, { hint: "choose another id" });
-    }
+    this.#assertOpen();
+    if (this.#entries.has(forkId) || this.#opening.has(forkId)) throw takenId(forkId);
+    // Under its id from here on: a second one with the same id would push it out, and nobody could close it any more.
+    const forking = this.#fork(parent, id, forkId).finally(() => this.#opening.delete(forkId));
+    this.#opening.set(forkId, forking);
+    return forking;
+  }
+
+  async #fork(parent: ManagedSession, id: string, forkId: string): Promise<ManagedSession> {
+    if (await this.#store.read(forkId)) throw takenId(forkId);
     const release = await this.#places.reserve(0, () => this.#assertOpen());
     try {
       await using cleanup = new Cleanup();
@@ -268,7 +275,7 @@ export class SessionManager implements AsyncDisposable {
     const release = await this.#places.reserve(waitMs, () => this.#assertOpen());
     try {
       if (record) return await this.#admit(this.#managed(record), lock, cleanup, { from: "saved" });
-      const pooled = this.#pool.takeReady() ?? (await this.#openPooled());
+      const pooled = await this.#pool.take();
       cleanup.defer(() => pooled[Symbol.asyncDispose]());
       pooled.session.rename(id);
       pooled.managed.begin(id);
@@ -441,6 +448,10 @@ export class SessionManager implements AsyncDisposable {
 /** Without a hint: what a caller can do about it is another thing on every surface. */
 function unknownSession(id: string): CodecellError {
   return new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`);
+}
+
+function takenId(id: string): CodecellError {
+  return new CodecellError("usage", `there is a session ${id} already`, { hint: "choose another id" });
 }
 
 interface PooledSession extends AsyncDisposable {

@@ -2,6 +2,7 @@ import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isHeld, takeLock } from "../lib/liveness-lock.ts";
+import { removeDeadFiles } from "../lib/living-file.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
 import { sessionLockPath } from "./session-lock.ts";
 import type { SessionStore } from "./store.ts";
@@ -11,24 +12,31 @@ export function ownerLock(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `owner-${tag}`);
 }
 
+/** Locks of managers, sessions, services and container runners; of a claimed file, only what came before and after it. */
+const lockName =
+  /^(?:(?:owner-m|service-|containers-)[0-9a-f]{12}|session-[0-9a-f]{24}|[a-z0-9.-]+\.alive(?=\.))(|\.[0-9a-f]{8}|\.takeover)$/;
 /** Nobody takes this long over another's lock. */
 const takeoverMs = 10_000;
 /** A socket that is bound and does not listen yet looks like a dead one, for an instant. */
 const bindingMs = 100;
 
-/** Removes what killed managers left: workspaces that no saved session names, and the sockets of locks. */
+/** What the host of a runner leaves is removed with its processes and groups: see `runners/linux/dead-hosts.ts`. */
+const isNoHosts = (name: string) => !/^cc[0-9a-f]{12}$/.test(name);
+
+/** Removes what killed processes left: workspaces that no saved session names, files of servers, and sockets of locks. */
 export async function removeOrphans(
   store: SessionStore,
   runtimeDir: string,
   logger: Logger = silentLogger,
 ): Promise<void> {
   await removeWorkspaces(store, runtimeDir, logger);
+  await removeDeadFiles(runtimeDir, isNoHosts);
   for (const name of await readdir(runtimeDir)) await removeLock(join(runtimeDir, name), name);
 }
 
 /** The lock of a dead process. Taking it first keeps us from removing one that somebody takes over right now. */
 async function removeLock(path: string, name: string): Promise<void> {
-  const [, kind] = /^(?:owner-m[0-9a-f]{12}|session-[0-9a-f]{24})(|\.[0-9a-f]{8}|\.takeover)$/.exec(name) ?? [];
+  const [, kind] = lockName.exec(name) ?? [];
   if (kind === undefined) return;
   if (kind === ".takeover") {
     const madeMs = await lstat(path).then(
@@ -73,6 +81,9 @@ async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger:
   }
   for (const name of ownerless.filter((one) => !named.has(one))) {
     logger.info("removing the workspace of a dead owner", { name });
-    await store.removeWorkspace(name);
+    // What a dead cell left there must not keep this manager, and every later one, from opening.
+    await store.removeWorkspace(name).catch((error: unknown) => {
+      logger.warn("the workspace of a dead owner could not be removed", { name, error });
+    });
   }
 }

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
-import { appendFile, chmod, lstat, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../lib/atomic-file.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
+import { removeTree } from "../lib/remove-tree.ts";
 import { askedRulesSchema } from "../policy/live-rules.ts";
+import { appendHistory, type HistoryEntry, readHistory } from "./session-history.ts";
 import { checkSessionId } from "./session-id.ts";
 
 const count = z.int().min(0);
@@ -38,18 +40,6 @@ const recordSchema = z.object({
 export type SessionRecord = z.output<typeof recordSchema>;
 /** The last save of a session's variables: when, how large, what is in it and what is not. */
 export type SnapshotInfo = z.output<typeof snapshotSchema>;
-
-const historySchema = z.object({
-  run: count,
-  atMs: count,
-  language: z.string(),
-  code: z.string(),
-  status: z.string(),
-  durationMs: z.number(),
-});
-
-/** One run of a session, as its history keeps it. */
-export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
 
 const maxRecordBytes = 4 * 1024 * 1024;
 
@@ -123,7 +113,7 @@ export class SessionStore {
   }
 
   async removeWorkspace(name: string): Promise<void> {
-    await rm(join(this.workspacesDir, name), { recursive: true, force: true });
+    await removeTree(join(this.workspacesDir, name));
   }
 
   /** A mark beside the record: variables changed since the save that it names. */
@@ -148,20 +138,13 @@ export class SessionStore {
     return false;
   }
 
-  async appendHistory(id: string, entry: HistoryEntry): Promise<void> {
-    await appendFile(this.#path(id, "history.jsonl"), `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+  appendHistory(id: string, entry: HistoryEntry): Promise<void> {
+    return appendHistory(this.#path(id, "history.jsonl"), entry);
   }
 
-  /** The latest entries; a torn last line, as after a crash, is left out. */
-  async history(id: string, limit: number): Promise<HistoryEntry[]> {
-    const text = (await readFile(this.#path(id, "history.jsonl"), "utf8").catch(() => "")).split("\n");
-    return text.slice(-limit - 1).flatMap((line) => {
-      try {
-        return line === "" ? [] : [historySchema.parse(JSON.parse(line))];
-      } catch {
-        return [];
-      }
-    });
+  /** The latest entries, oldest first. */
+  history(id: string, limit: number): Promise<HistoryEntry[]> {
+    return readHistory(this.#path(id, "history.jsonl"), limit);
   }
 
   /**

@@ -5,9 +5,10 @@ import { CodecellError, messageOf } from "../lib/errors.ts";
 import { isHeld } from "../lib/liveness-lock.ts";
 import { openRuntimeDirectory } from "../lib/runtime-directory.ts";
 import { removeOrphans } from "./remove-orphans.ts";
+import type { HistoryEntry } from "./session-history.ts";
 import { checkSessionId } from "./session-id.ts";
 import { lockSession, type SessionPlace, sessionLockPath } from "./session-lock.ts";
-import { type HistoryEntry, type SessionRecord, SessionStore } from "./store.ts";
+import { type SessionRecord, SessionStore } from "./store.ts";
 
 /** A session as it lies on disk; `live`: some process has it open right now. */
 export type StoredSession =

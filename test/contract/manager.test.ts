@@ -54,6 +54,18 @@ describe.skipIf(skipsProcess)("a session manager", () => {
       expect(readdirSync(`${stateDir}/workspaces`)).toEqual([]);
     });
 
+    test("gives an id to one of two forks that are asked for at once, and loses sight of none", async () => {
+      const manager = await open();
+      await runIn(await manager.getOrCreate("parent"), "x = 1");
+      const forks = await Promise.allSettled([manager.fork("parent", "twin"), manager.fork("parent", "twin")]);
+      expect(forks.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      expect(forks.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "usage" } });
+      const parent = await manager.info("parent");
+      expect(parent.sharers).toBe(2);
+      await manager.close("twin");
+      expect((await manager.info("parent")).sharers).toBe(1);
+    });
+
     test("gives a closed session's id to a new one, also while the old one is still closing", async () => {
       const manager = await open();
       await runIn(await manager.getOrCreate("again"), "x = 1");
@@ -172,6 +184,14 @@ describe.skipIf(skipsProcess)("a session manager", () => {
       expect(session.info.runs).toBe(1);
       const failed = await runIn(session, "1 / 0");
       expect(failed.error?.traceback).toContain("<run 2>");
+    });
+
+    test("counts the sessions that had to wait for a cell, and how long", async () => {
+      const manager = await open({ pool: 1 });
+      await manager.poolFilled();
+      await Promise.all([manager.getOrCreate("first"), manager.getOrCreate("second")]);
+      expect(manager.poolStatistics).toMatchObject({ hits: 1, misses: 1 });
+      expect(manager.poolStatistics.missWaitMs).toBeGreaterThan(0);
     });
 
     test("hands each cell out once, and never a dead one", async () => {

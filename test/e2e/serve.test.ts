@@ -1,5 +1,5 @@
 import { readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventsOf, TestClient } from "../support/http-service.ts";
 import { availableRunners, codecell, living } from "./codecell-process.ts";
@@ -78,6 +78,19 @@ describe.skipIf(!hasProcess)("a running service", () => {
     server.child.kill("SIGTERM");
     expect((await server.finished).code).toBe(0);
     await expect(readdir(facts.token_file ?? "")).rejects.toThrow(/ENOENT/);
+  });
+
+  test("that was killed leaves nothing in the runtime directory once the next one is up", async () => {
+    const runtimeDir = join(directory.path, "run");
+    const killed = await serve(["--runner", "process"]);
+    expect(killed.facts.token_file).toMatch(new RegExp(`^${runtimeDir}/serve-\\d+\\.token$`));
+    const left = await readdir(runtimeDir);
+    killed.server.child.kill("SIGKILL");
+    await killed.server.finished;
+    const next = await serve(["--runner", "process"]);
+    const names = await readdir(runtimeDir);
+    expect(names.filter((name) => left.includes(name))).toEqual([]);
+    expect(names).toContain(basename(next.facts.token_file ?? ""));
   });
 
   test("takes one token of the environment", async () => {

@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { processRunner } from "../../src/runners/process/runner.ts";
 import { leftBehind } from "../support/left-behind.ts";
-import { eventually, idle, skipsProcess } from "../support/process-cells.ts";
+import { eventually, hostProcesses, idle, skipsProcess } from "../support/process-cells.ts";
 
 const rounds = 24;
 const script = fileURLToPath(new URL("host.mjs", import.meta.url));
@@ -39,14 +40,14 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
         // some die while they set up, most with cells at every stage of their life
         if (round % 4 > 0) await Promise.race([once(host.stdout, "data"), exited]);
         await idle(round % 4 > 0 ? 20 + Math.random() * 400 : Math.random() * 250);
-        const tags = readdirSync(runtimeDir).filter((name) => name.startsWith("cc"));
+        const tags = readdirSync(runtimeDir).filter((name) => /^cc[0-9a-f]{12}$/.test(name));
         expect(host.exitCode).toBeNull();
         host.kill("SIGKILL");
         await exited;
         hosts.delete(host);
         const left = () => ({
           ...leftBehind([mark, ...tags]),
-          directories: readdirSync(runtimeDir).filter((name) => name.startsWith("cc")),
+          directories: readdirSync(runtimeDir).filter((name) => /^cc[0-9a-f]{12}$/.test(name)),
         });
         const isClean = () => Object.values(left()).every((list) => list.length === 0);
         if (!(await eventually(isClean, 5_000)))
@@ -54,4 +55,36 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
       }
     },
   );
+
+  test("together with its janitor leaves nothing for longer than the next host takes to start", async () => {
+    const ownRuntimeDir = await mkdtemp(join(tmpdir(), "cc-fault-"));
+    await chmod(ownRuntimeDir, 0o711);
+    const mark = `killed-${process.pid}-janitor`;
+    const host = spawn(process.execPath, [script, "template", ownRuntimeDir, mark], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    hosts.add(host);
+    await once(host.stdout, "data");
+    const daemons = () => hostProcesses().filter(({ command }) => command.includes(mark) && !command.includes(script));
+    expect(await eventually(() => daemons().length > 0)).toBe(true);
+    const exited = once(host, "exit");
+    const isJanitor = ({ command, status }: ReturnType<typeof hostProcesses>[number]) =>
+      command.includes("codecell-janitor") && Number(status.PPid) === host.pid;
+    const janitors = hostProcesses().filter(isJanitor);
+    expect(janitors).toHaveLength(1);
+    process.kill(janitors[0]?.pid ?? 0, "SIGKILL");
+    host.kill("SIGKILL");
+    await exited;
+    hosts.delete(host);
+    const tags = readdirSync(ownRuntimeDir).filter((name) => /^cc[0-9a-f]{12}$/.test(name));
+    expect(tags).toHaveLength(1);
+    await using next = processRunner({ runtimeDir: ownRuntimeDir });
+    await next.probe();
+    expect(readdirSync(ownRuntimeDir).filter((name) => name.startsWith(tags[0] ?? ""))).toEqual([]);
+    expect(leftBehind(tags).cgroups).toEqual([]);
+    expect(daemons()).toEqual([]);
+    await next[Symbol.asyncDispose]();
+    expect(readdirSync(ownRuntimeDir).filter((name) => name.startsWith("cc"))).toEqual([]);
+    await rm(ownRuntimeDir, { recursive: true, force: true });
+  });
 });

@@ -289,7 +289,7 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
         if (round % 6 > 0) await Promise.race([up, exited]);
         await idle(round % 6 > 0 ? 100 + Math.random() * 500 : Math.random() * 300);
         expect(host.exitCode).toBeNull();
-        const tags = readdirSync(runtimeDir).filter((name) => name.startsWith("cc") && !mine.has(name));
+        const tags = readdirSync(runtimeDir).filter((name) => /^cc[0-9a-f]{12}$/.test(name) && !mine.has(name));
         host.kill("SIGKILL");
         await exited;
         await read;

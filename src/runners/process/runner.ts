@@ -18,7 +18,6 @@ import { policyRefused } from "../registry.ts";
 import type { Carrier, Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
-import { channelClosed } from "./channel-closed.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
 import { takeListener } from "./listener-desk.ts";
@@ -150,9 +149,7 @@ class ProcessRunner implements SandboxRunner {
     const name = ownDirectory(spec) && spec.workspace?.name;
     const channel = await template.connect(cgroup, name, mounts, expected?.ticket);
     cleanup.defer(() => channel.destroy());
-    const exited = Promise.race([channelClosed(channel), template.exited]).then(() => {
-      return { code: null, signal: null, diagnostics: "" };
-    });
+    const exited = template.cellGone(channel).then(() => ({ code: null, signal: null, diagnostics: "" }));
     return { channel, cgroup, exited, expected, kill: () => channel.destroy() };
   }
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { encodeFrameHead } from "../../kernel/frames.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
@@ -17,6 +18,7 @@ import { filterDescriptor, type JailMount, templateArguments } from "./bubblewra
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
+import { channelClosed } from "./channel-closed.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
 import { ListenerDesk } from "./listener-desk.ts";
 import type { ProcessFacts } from "./process-facts.ts";
@@ -43,11 +45,12 @@ export interface TemplateParts {
 /** A warm process per policy that forks a cell for each connection. */
 export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
-  readonly exited: Promise<unknown>;
   /** where cells hand their sockets over, if they do */
   readonly desk: ListenerDesk | undefined;
   readonly #socketPath: string;
   readonly #cleanup: Cleanup;
+  /** who waits for the end of a cell, and leaves when it has come */
+  readonly #waiting = new Set<() => void>();
   #isAlive = true;
 
   private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
@@ -55,8 +58,9 @@ export class Template implements AsyncDisposable {
     this.desk = parts.handsOver ? new ListenerDesk(child) : undefined;
     this.#socketPath = socketPath;
     this.#cleanup = cleanup;
-    this.exited = once(child, "exit").then(() => {
+    child.once("exit", () => {
       this.#isAlive = false;
+      for (const gone of this.#waiting) gone();
     });
   }
 
@@ -116,6 +120,21 @@ export class Template implements AsyncDisposable {
       encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),
     );
     return socket;
+  }
+
+  /**
+   * Settles when the cell behind this channel is gone, by itself or with its template. No race against a promise of the
+   * template's end: that one outlives the cell, and would hold on to every cell there ever was.
+   */
+  cellGone(channel: Duplex): Promise<void> {
+    return new Promise((resolve) => {
+      const gone = () => {
+        this.#waiting.delete(gone);
+        resolve();
+      };
+      this.#waiting.add(gone);
+      void channelClosed(channel).then(gone);
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

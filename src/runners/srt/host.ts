@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
+import { claimHostDirectory, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";
 import { privateUids, type UidRange } from "../linux/private-uid.ts";
@@ -44,6 +45,8 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
   const ownDir = join(runtimeDir, tag);
+  await removeDeadHosts(runtimeDir);
+  await claimHostDirectory(ownDir, cleanup);
   const janitor = startJanitor({ tag, cgroupDirs: [], directories: [ownDir] });
   cleanup.defer(() => janitor[Symbol.asyncDispose]());
   await mkdir(ownDir, { mode: 0o711 });

@@ -1,5 +1,6 @@
 import { printable } from "../../policy/problem.ts";
-import type { HistoryEntry, SessionRecord } from "../../sessions/store.ts";
+import type { HistoryEntry } from "../../sessions/session-history.ts";
+import type { SessionRecord } from "../../sessions/store.ts";
 import { formatAge } from "./format-age.ts";
 import { filesJson, filesTable } from "./format-files.ts";
 import { snapshotJson, snapshotText } from "./format-snapshot.ts";

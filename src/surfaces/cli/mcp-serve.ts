@@ -1,5 +1,4 @@
-import { rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { SandboxDoor } from "../mcp/sandbox-door.ts";
@@ -98,19 +97,13 @@ async function serveHttp(door: SandboxDoor, options: McpServerOptions, request: 
   const server = await serveOverHttp(door, { ...options, host, port, token, logger });
   cleanup.defer(() => server[Symbol.asyncDispose]());
   if (tokenFile === undefined) {
-    const file = await writeToken(token, server.port);
-    cleanup.defer(() => rm(file, { force: true }));
+    const { keepTokenFile } = await import("./keep-token-file.ts");
+    const named = flags["runtime-dir"];
+    const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
+    const file = await keepTokenFile({ token, server: "mcp", port: server.port, runtimeDir }, cleanup);
     // A log is kept and sent around, so the token itself is for people alone.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
     logger.background.info("a token was made", { file });
   }
   logger.announce(`MCP on ${server.url}`);
-}
-
-async function writeToken(token: string, port: number): Promise<string> {
-  const { openRuntimeDirectory } = await import("../../lib/runtime-directory.ts");
-  const { writeFileAtomically } = await import("../../lib/atomic-file.ts");
-  const file = join(await openRuntimeDirectory(), `mcp-${port}.token`);
-  await writeFileAtomically(file, `${token}\n`);
-  return file;
 }

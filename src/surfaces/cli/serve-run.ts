@@ -22,14 +22,16 @@ import { commandAudit } from "./command-audit.ts";
 import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import { jsonText } from "./json-text.ts";
+import { keepTokenFile } from "./keep-token-file.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
 import { asksForReload, PolicyReloader } from "./reload-policy.ts";
 import { limitsJson, parseLimits } from "./serve-limits.ts";
 import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
-import { keepMadeToken, type ServedTokens, servedTokens } from "./serve-tokens.ts";
+import { type ServedTokens, servedTokens } from "./serve-tokens.ts";
 import { stateDirOf } from "./state-dir.ts";
+import type { Terminal } from "./terminal.ts";
 import { codecellVersion } from "./version.ts";
 
 const defaultPort = "7410";
@@ -94,12 +96,12 @@ async function start(
   const effective = await effectivePolicy(flags, terminal);
   const { policy } = effective;
   assertPrivate(policy, tokens.store.isShared);
-  const named = flags["runtime-dir"];
+  const runtimeDir = runtimeDirOf(flags, terminal);
   const stateDir = stateDirOf(flags, terminal);
   const manager = await SessionManager.open({
     ...{ policy, runners: runners(logger), stateDir, logger },
     audit: await commandAudit(effective, flags, terminal, logger),
-    ...(named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) }),
+    ...(runtimeDir === undefined ? {} : { runtimeDir }),
   }).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
   });
@@ -125,7 +127,6 @@ async function start(
   const listener = await listen(service, { host, port });
   cleanup.defer(() => listener.end());
   const url = service.links.baseUrl;
-  const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
   const published = await publishService({ stateDir, runtimeDir, url });
   cleanup.defer(() => published[Symbol.asyncDispose]());
   return { service, listener };
@@ -153,10 +154,11 @@ async function announce(
       `warning: plain HTTP on ${host}: tokens and code can be read on the way. Put a proxy with TLS in front (docs/http.md).`,
     );
   }
-  const tokenFile = tokens.made === undefined ? undefined : await keepMadeToken(tokens.made, port, cleanup);
+  const made = tokens.made && { token: tokens.made, server: "serve" as const, port };
+  const tokenFile = made && (await keepTokenFile({ ...made, runtimeDir: runtimeDirOf(flags, terminal) }, cleanup));
   if (flags.json) {
-    const made = tokenFile === undefined ? {} : { token: tokens.made, token_file: tokenFile };
-    terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, limits: limitsJson(limits), ...made }));
+    const shown = tokenFile === undefined ? {} : { token: tokens.made, token_file: tokenFile };
+    terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, limits: limitsJson(limits), ...shown }));
   } else if (tokenFile !== undefined) {
     // A log is kept and sent around, so the token itself is for people alone.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${tokens.made} (also in ${tokenFile})\n`);
@@ -193,6 +195,11 @@ function firstSignal(
     });
   });
   return { signal, [Symbol.dispose]: () => listening?.[Symbol.dispose]() };
+}
+
+function runtimeDirOf(flags: ServeFlags, terminal: Terminal): string | undefined {
+  const named = flags["runtime-dir"];
+  return named === undefined ? undefined : resolve(terminal.cwd, named);
 }
 
 function parseDrain(text: string | undefined): number {

@@ -1,6 +1,4 @@
-import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { newTokenText, TokenStore } from "../http/token-store.ts";
 import { isLoopback, type ServeFlags } from "./serve-options.ts";
@@ -42,14 +40,4 @@ export function tokenFileOf(
   return flags.tokens === undefined
     ? join(stateDirOf(flags, terminal), "tokens.json")
     : resolve(terminal.cwd, flags.tokens);
-}
-
-/** Beside the text on the terminal, for programs of the same user. */
-export async function keepMadeToken(token: string, port: number, cleanup: Cleanup): Promise<string> {
-  const { openRuntimeDirectory } = await import("../../lib/runtime-directory.ts");
-  const { writeFileAtomically } = await import("../../lib/atomic-file.ts");
-  const file = join(await openRuntimeDirectory(), `serve-${port}.token`);
-  await writeFileAtomically(file, `${token}\n`);
-  cleanup.defer(() => rm(file, { force: true }));
-  return file;
 }

@@ -1,0 +1,48 @@
+import { appendFile, readFile, rename, stat } from "node:fs/promises";
+import { z } from "zod";
+
+const count = z.int().min(0);
+
+const historySchema = z.object({
+  run: count,
+  atMs: count,
+  language: z.string(),
+  code: z.string(),
+  status: z.string(),
+  durationMs: z.number(),
+});
+
+/** One run of a session, as its history keeps it. */
+export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
+
+/** A session may live for years, and each run's code may have megabytes: what is older than two of these files is dropped. */
+const maxFileBytes = 16 * 1024 * 1024;
+
+/** Adds an entry. It begins its own line: one that a crash tore before it takes nothing of it along. */
+export async function appendHistory(path: string, entry: HistoryEntry, maxBytes = maxFileBytes): Promise<void> {
+  await appendFile(path, `\n${JSON.stringify(entry)}`, { mode: 0o600 });
+  if ((await stat(path)).size > maxBytes) await rename(path, olderPath(path));
+}
+
+/** The latest entries, oldest first; what cannot be read is left out. */
+export async function readHistory(path: string, limit: number): Promise<HistoryEntry[]> {
+  const lines: string[] = [];
+  for (const file of [path, olderPath(path)]) {
+    const older = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) => line !== "");
+    lines.unshift(...older.slice(-limit));
+    if (lines.length >= limit) break;
+  }
+  return lines.flatMap(parsed).slice(-limit);
+}
+
+function olderPath(path: string): string {
+  return `${path}.older`;
+}
+
+function parsed(line: string): HistoryEntry[] {
+  try {
+    return [historySchema.parse(JSON.parse(line))];
+  } catch {
+    return [];
+  }
+}

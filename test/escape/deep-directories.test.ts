@@ -1,0 +1,40 @@
+import { readdirSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { removeTree } from "../../src/lib/remove-tree.ts";
+import { newStateDir, openManager, runIn } from "../support/managers.ts";
+import { skipsProcess } from "../support/process-cells.ts";
+
+/** Deeper than any path that the system takes. */
+const dig = `import os
+for _ in range(200):
+    os.mkdir("d" * 50)
+    os.chdir("d" * 50)
+open("bottom", "w").write("x")`;
+
+describe.skipIf(skipsProcess)("a workspace with directories deeper than a path can be long", () => {
+  let stateDir: string;
+  beforeEach(async () => {
+    stateDir = await newStateDir();
+  });
+  afterEach(() => removeTree(stateDir));
+  const workspaces = () => readdirSync(join(stateDir, "workspaces"));
+
+  test("is removed with its session", async () => {
+    await using manager = await openManager(stateDir);
+    const session = await manager.getOrCreate("deep");
+    expect(await runIn(session, dig)).toMatchObject({ status: "ok" });
+    await manager.close("deep");
+    expect(workspaces()).toEqual([]);
+  });
+
+  test("keeps no later manager from opening when its own was killed", async () => {
+    await using killed = await openManager(stateDir);
+    expect(await runIn(await killed.getOrCreate("deep"), dig)).toMatchObject({ status: "ok" });
+    const [name = ""] = workspaces();
+    await rename(join(stateDir, "workspaces", name), join(stateDir, "workspaces", "m000000000000-1"));
+    await using _next = await openManager(stateDir);
+    expect(workspaces()).toEqual([]);
+  });
+});

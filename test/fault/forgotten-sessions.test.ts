@@ -1,0 +1,43 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { queryObjects } from "node:v8";
+import { describe, expect, test } from "vitest";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import { ManagedSession } from "../../src/sessions/managed-session.ts";
+import { newStateDir, openManager, removeStateDir } from "../support/managers.ts";
+import { bothLayouts, openCells, run, skipsProcess } from "../support/process-cells.ts";
+
+/** Promises in the whole process, after everything that nobody holds is gone: asking for them collects garbage first. */
+async function promises(): Promise<number> {
+  for (let count = 0; count < 5; count++) await turn();
+  return queryObjects(Promise, { format: "count" });
+}
+
+async function openAndClose(codecell: Codecell, times: number): Promise<void> {
+  for (let count = 0; count < times; count++) {
+    const session = await codecell.openSession();
+    await run(session, "1");
+    await session.close();
+  }
+}
+
+describe.skipIf(skipsProcess)("a host that opens and closes sessions", () => {
+  test.each(bothLayouts)("holds on to nothing of those that are over ($name)", async (layout) => {
+    await using codecell = await openCells(layout);
+    await openAndClose(codecell, 5);
+    const before = await promises();
+    await openAndClose(codecell, 20);
+    expect((await promises()) - before).toBeLessThan(20);
+  });
+
+  test("holds on to no fork that is over, while the cell lives on in its parent", async () => {
+    const stateDir = await newStateDir();
+    {
+      await using manager = await openManager(stateDir);
+      const parent = await manager.getOrCreate();
+      for (let count = 0; count < 5; count++) await manager.close((await manager.fork(parent.id)).id);
+      await promises();
+      expect(queryObjects(ManagedSession, { format: "count" })).toBeLessThan(4); // the prototype, the parent and the last
+    }
+    await removeStateDir(stateDir);
+  });
+});

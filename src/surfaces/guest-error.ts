@@ -1,8 +1,10 @@
+import { diskFailure } from "../lib/disk-failure.ts";
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 
 /** What is told of failures whose own words are those of the system, of an engine or of a program on the host. */
 const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
   audit_failed: "the audit cannot be written, and nothing runs here that is not written down",
+  disk_failed: "what this service keeps cannot be written now",
   runner_unavailable: "the isolation that this service's policy asks for is not available now",
   image_failed: "the image of the cells could not be made",
   cell_start_failed: "the cell did not start",
@@ -13,7 +15,8 @@ const laterHint = "try again later; the log of the service says why";
  * A failure as somebody hears of it who does not run this service. What codecell did not foresee, where it writes its audit, and
  * what the system said to it name files of the host, and of other tenants.
  */
-export function guestError(error: unknown): CodecellError {
+export function guestError(thrown: unknown): CodecellError {
+  const error = diskFailure(thrown) ?? thrown;
   if (!(error instanceof CodecellError) || error.code === "internal") {
     return new CodecellError("internal", "a fault of codecell", { hint: "the log of the service says more" });
   }

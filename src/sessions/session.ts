@@ -239,9 +239,7 @@ export class Session implements AsyncDisposable {
     this.#assertOpen();
     if (value instanceof Uint8Array) return this.setEncoded(name, "bytes", value);
     if (typeof value === "string") return this.setEncoded(name, "text", Buffer.from(value));
-    const json = JSON.stringify(value);
-    if (json === undefined) throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`);
-    return this.setEncoded(name, "json", Buffer.from(json));
+    return this.setEncoded(name, "json", Buffer.from(jsonOf(name, value)));
   }
 
   /** Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
@@ -439,6 +437,8 @@ export class Session implements AsyncDisposable {
         },
       );
     }
+    // from JavaScript, where nobody checks types
+    if (typeof code !== "string") throw new CodecellError("usage", `the code is ${typeof code} and not text`);
     const bytes = Buffer.byteLength(code);
     if (bytes > maxCodeBytes) {
       throw new CodecellError("too_large", `the code has ${bytes} bytes, over the limit of ${maxCodeBytes}`, {
@@ -531,4 +531,17 @@ export class Session implements AsyncDisposable {
 
 function statusOf({ status }: DoneMessage, signal: AbortSignal | undefined): RunStatus {
   return status === "interrupted" && signal?.aborted ? "cancelled" : status;
+}
+
+/** A circle or a big integer makes `JSON.stringify` throw, and a function makes it answer nothing. */
+function jsonOf(name: string, value: unknown): string {
+  let cause: unknown;
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json !== undefined) return json;
+  } catch (error) {
+    cause = error;
+  }
+  const hint = "give text, bytes, or what JSON has: numbers, texts, booleans, null, lists and objects without circles";
+  throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`, { hint, cause });
 }

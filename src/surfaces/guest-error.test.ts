@@ -21,6 +21,11 @@ test.each([
   expect(JSON.stringify([message, hint, details, String(cause)])).not.toContain("/srv");
 });
 
+test("names a session as its tenant does", () => {
+  const error = new CodecellError("checkpoint_unknown", 'session ns-0123456789ab.work has no checkpoint named "x"');
+  expect(guestError(error).message).toBe('session work has no checkpoint named "x"');
+});
+
 test("tells a tenant that the disk failed, and not that codecell is at fault", () => {
   const full = Object.assign(new Error("ENOSPC"), { code: "ENOSPC", syscall: "write", path: secret });
   expect(guestError(full)).toMatchObject({

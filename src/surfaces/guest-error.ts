@@ -9,6 +9,8 @@ const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
   image_failed: "the image of the cells could not be made",
   cell_start_failed: "the cell did not start",
 };
+/** A guest knows its sessions without the namespace that they have among those of others. */
+const namespaces = /\b(session )ns-[0-9a-f]{12}\./g;
 const laterHint = "try again later; the log of the service says why";
 
 /**
@@ -20,7 +22,8 @@ export function guestError(thrown: unknown): CodecellError {
   if (!(error instanceof CodecellError) || error.code === "internal") {
     return new CodecellError("internal", "a fault of codecell", { hint: "the log of the service says more" });
   }
-  const { code, message, hint, details } = error;
+  const { code, hint, details } = error;
+  const message = error.message.replace(namespaces, "$1");
   const withheld = withheldTexts[code];
   if (withheld !== undefined) return new CodecellError(code, withheld, { hint: laterHint });
   return new CodecellError(code, message, { details, ...(hint === undefined ? {} : { hint }) });

@@ -67,6 +67,12 @@ describe("sessions", () => {
     }
   });
 
+  test("does not offer to replace a directory by a file", async () => {
+    await keep("work", { "a.txt": "a" });
+    const { code, stderr } = await cli(["artifacts", "get", "--session", "work", "a.txt", "--output", "."]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: "codecell: . is a directory\n" });
+  });
+
   test("leaves nothing of a session whose first record could not be written", async () => {
     const store = await SessionStore.open(state);
     const record = {

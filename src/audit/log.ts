@@ -1,3 +1,4 @@
+import { diskFailure } from "../lib/disk-failure.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { type Logger, silentLogger } from "../lib/logger.ts";
 import type { Audit } from "./audit.ts";
@@ -234,7 +235,7 @@ export class AuditLog implements Audit {
   }
 
   #fail(error: unknown): void {
-    if (!this.#failure) this.#logger.error(`the audit cannot be written: ${messageOf(error)}`);
+    if (!this.#failure) this.#logger.error(`the audit cannot be written: ${messageOf(diskFailure(error) ?? error)}`);
     this.#failure = { error };
     const waiters = this.#waiters;
     this.#waiters = [];
@@ -291,9 +292,7 @@ export class AuditLog implements Audit {
 }
 
 function failed(cause: unknown, dir: string): CodecellError {
-  const { code } = cause as NodeJS.ErrnoException;
-  const isFull = code === "ENOSPC" || code === "EDQUOT";
-  const why = isFull ? "there is no space left on the disk" : messageOf(cause);
+  const why = messageOf(diskFailure(cause) ?? cause);
   return new CodecellError("audit_failed", `the audit in ${dir} cannot be written: ${why}`, {
     hint: "make room there; the policy's audit.durable lets nothing run that is not written down",
     cause,

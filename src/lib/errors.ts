@@ -48,6 +48,8 @@ export type CodecellErrorCode =
   | "too_large"
   /** the policy wants everything written down for good before it counts, and that failed */
   | "audit_failed"
+  /** what codecell keeps cannot be written or read: a full or read-only disk, a place that is no directory */
+  | "disk_failed"
   | "aborted"
   | "internal";
 

@@ -108,3 +108,20 @@ describe("a cell that ends before it is ready", () => {
     });
   });
 });
+
+test("answers what JavaScript may hand over by mistake with an error of its own, and goes on", async () => {
+  await using codecell = await open({}, new FakeRunner());
+  await using session = await codecell.openSession();
+  const circle: Record<string, unknown> = {};
+  circle.itself = circle;
+  for (const value of [circle, 1n, () => 1, undefined]) {
+    await expect(session.set("x", value)).rejects.toMatchObject({
+      code: "variable_unserializable",
+      message: "the value for x is not JSON",
+    });
+  }
+  for (const code of [undefined, 1, { code: "1" }]) {
+    expect(() => session.run(code as unknown as string)).toThrow(CodecellError);
+  }
+  expect((await session.run("1").result).status).toBe("ok");
+});

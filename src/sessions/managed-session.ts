@@ -25,7 +25,7 @@ import type { ReadOptions, Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import type { HistoryEntry } from "./session-history.ts";
 import { shownId } from "./session-id.ts";
-import { type RestoreReport, type SavedSession, SessionSaves } from "./session-saves.ts";
+import { type RestoreReport, SessionSaves } from "./session-saves.ts";
 import type { SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
 const maxLoadBytes = 256 * 1024 * 1024;

@@ -1,3 +1,4 @@
+import { diskFailure } from "../lib/disk-failure.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Session } from "./session.ts";
@@ -188,10 +189,9 @@ function tellDifferences(session: Session, snapshot: SnapshotInfo, failed: Resto
 }
 
 function saveFailed(id: string, cause: unknown): CodecellError {
-  const { code } = cause as NodeJS.ErrnoException;
-  const isFull = code === "ENOSPC" || code === "EDQUOT";
-  const why = isFull ? "there is no space left on the disk" : messageOf(cause);
-  return new CodecellError(isFull ? "too_large" : "internal", `session ${id} could not be saved: ${why}`, {
+  const disk = diskFailure(cause);
+  const why = messageOf(disk ?? cause);
+  return new CodecellError(disk?.code ?? "internal", `session ${id} could not be saved: ${why}`, {
     hint: "the save before it, the cell and the workspace are untouched",
     cause,
   });

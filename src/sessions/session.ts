@@ -250,9 +250,7 @@ export class Session implements AsyncDisposable {
     this.#assertOpen();
     if (value instanceof Uint8Array) return this.setEncoded(name, "bytes", value);
     if (typeof value === "string") return this.setEncoded(name, "text", Buffer.from(value));
-    const json = JSON.stringify(value);
-    if (json === undefined) throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`);
-    return this.setEncoded(name, "json", Buffer.from(json));
+    return this.setEncoded(name, "json", Buffer.from(jsonOf(name, value)));
   }
 
   /** @internal Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
@@ -453,6 +451,8 @@ export class Session implements AsyncDisposable {
         },
       );
     }
+    // from JavaScript, where nobody checks types
+    if (typeof code !== "string") throw new CodecellError("usage", `the code is ${typeof code} and not text`);
     const bytes = Buffer.byteLength(code);
     if (bytes > maxCodeBytes) {
       throw new CodecellError("too_large", `the code has ${bytes} bytes, over the limit of ${maxCodeBytes}`, {
@@ -460,4 +460,17 @@ export class Session implements AsyncDisposable {
       });
     }
   }
+}
+
+/** A circle or a big integer makes `JSON.stringify` throw, and a function makes it answer nothing. */
+function jsonOf(name: string, value: unknown): string {
+  let cause: unknown;
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json !== undefined) return json;
+  } catch (error) {
+    cause = error;
+  }
+  const hint = "give text, bytes, or what JSON has: numbers, texts, booleans, null, lists and objects without circles";
+  throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`, { hint, cause });
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmod, lstat, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../lib/atomic-file.ts";
@@ -86,8 +86,15 @@ export class SessionStore {
   }
 
   async write(record: SessionRecord): Promise<void> {
-    await mkdir(join(this.#sessionsDir, record.id), { recursive: true, mode: 0o700 });
-    await writeFileAtomically(this.#path(record.id, "session.json"), `${JSON.stringify(record, null, 2)}\n`);
+    const directory = join(this.#sessionsDir, record.id);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    try {
+      await writeFileAtomically(this.#path(record.id, "session.json"), `${JSON.stringify(record, null, 2)}\n`);
+    } catch (error) {
+      // A session that never had a record would be listed as a damaged one; with anything in it the directory stays.
+      await rmdir(directory).catch(() => {});
+      throw error;
+    }
   }
 
   async list(): Promise<string[]> {

@@ -6,6 +6,11 @@ const secret = "/srv/state/sessions/ns-0123456789ab.work";
 
 test.each([
   new Error(`ENOENT: no such file or directory, open '${secret}'`),
+  Object.assign(new Error(`ENOSPC: no space left on device, open '${secret}'`), {
+    code: "ENOSPC",
+    syscall: "open",
+    path: secret,
+  }),
   new CodecellError("internal", `${secret} is damaged`),
   new CodecellError("audit_failed", `the audit in ${secret} cannot be written`, { cause: new Error(secret) }),
   new CodecellError("cell_start_failed", `no cell started: ${secret}`, { cause: new Error(secret) }),
@@ -16,6 +21,19 @@ test.each([
 ])("names no file of the host to a tenant: %s", (error) => {
   const { message, hint, cause, details } = guestError(error);
   expect(JSON.stringify([message, hint, details, String(cause)])).not.toContain("/srv");
+});
+
+test("names a session as its tenant does", () => {
+  const error = new CodecellError("checkpoint_unknown", 'session ns-0123456789ab.work has no checkpoint named "x"');
+  expect(guestError(error).message).toBe('session work has no checkpoint named "x"');
+});
+
+test("tells a tenant that the disk failed, and not that codecell is at fault", () => {
+  const full = Object.assign(new Error("ENOSPC"), { code: "ENOSPC", syscall: "write", path: secret });
+  expect(guestError(full)).toMatchObject({
+    code: "disk_failed",
+    message: "what this service keeps cannot be written now",
+  });
 });
 
 test("leaves what was meant for whoever asked", () => {

@@ -187,7 +187,10 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
       await session.save();
       await runIn(session, "import os\nbig = os.urandom((8 << 20) - 4096)");
       const failure = session.save();
-      await expect(failure).rejects.toMatchObject({ code: "too_large", message: expect.stringContaining("no space") });
+      await expect(failure).rejects.toMatchObject({
+        code: "disk_failed",
+        message: expect.stringContaining("no space"),
+      });
       expect(await runIn(session, "x, len(big)")).toMatchObject({
         status: "ok",
         result: `('small', ${(8 << 20) - 4096})`,

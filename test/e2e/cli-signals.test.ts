@@ -1,5 +1,8 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { availableRunners, CodecellProcess, launcher, living } from "./codecell-process.ts";
+import { availableRunners, CodecellProcess, launcher, living, stateHome } from "./codecell-process.ts";
 
 const runners = await availableRunners();
 const endless = "print('going', flush=True)\nwhile True: pass";
@@ -87,4 +90,37 @@ async function someDescendants(one: CodecellProcess): Promise<string[]> {
 /** The janitor of a cell may outlive it by a moment. */
 async function gone(processes: readonly string[]): Promise<void> {
   await expect.poll(() => living(processes), { timeout: 5000 }).toEqual([]);
+}
+
+test.each([
+  ["help"],
+  ["doctor"],
+  ["policy", "schema"],
+  ["run", "-c", "1"],
+  ["run", "-c", "1", "--json"],
+  ["run", "-c", "print('x' * 100_000)"],
+])("says that the disk behind its output is full, without a stack: %s", async (...argv) => {
+  const { code, stderr } = await withStdout("/dev/full", argv);
+  expect({ code, stderr }).toEqual({
+    code: 74,
+    stderr: "codecell: the output is cut: there is no space left on the disk\n",
+  });
+});
+
+test("leaves without a stack when the reader of a long answer has gone", async () => {
+  const shell = `'${process.execPath}' '${launcher}' serve --print-openapi | head -c 1 >&2; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = await promisify(execFile)("bash", ["-c", shell]);
+  expect({ stdout, stderr }).toEqual({ stdout: "141\n", stderr: "{" });
+});
+
+async function withStdout(path: string, argv: readonly string[]): Promise<{ code: number | null; stderr: string }> {
+  const shell = `exec '${process.execPath}' '${launcher}' "$@" > ${path}`;
+  const env = { ...process.env, XDG_STATE_HOME: stateHome };
+  const child = spawn("bash", ["-c", shell, "codecell", ...argv], { env, stdio: ["ignore", "ignore", "pipe"] });
+  let stderr = "";
+  child.stderr.on("data", (bytes) => {
+    stderr += bytes;
+  });
+  const [code] = await once(child, "close");
+  return { code, stderr };
 }

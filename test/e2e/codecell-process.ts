@@ -11,7 +11,7 @@ export const launcher = join(root, "bin", "codecell.js");
 assertBuilt();
 
 /** Where commands keep their state, instead of the home directory of whoever runs the tests. */
-const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
+export const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
 afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
 
 export interface Finished {

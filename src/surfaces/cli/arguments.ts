@@ -40,7 +40,7 @@ export function parseArguments<Options extends OptionTable>(
   try {
     parsed = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new CodecellError("usage", firstLine(messageOf(error)), { hint, cause: error });
+    throw new CodecellError("usage", whatIsWrong(error), { hint, cause: error });
   }
   const extra = parsed.positionals[maxOperands];
   if (extra !== undefined) {
@@ -55,6 +55,15 @@ function firstUnknownOption(argv: readonly string[], options: OptionTable): stri
     if (token.kind === "option" && !Object.hasOwn(options, token.name)) return token.rawName;
   }
   return undefined;
+}
+
+/** Node calls a value that begins with a dash ambiguous; mostly it was forgotten. */
+function whatIsWrong(error: unknown): string {
+  const line = firstLine(messageOf(error));
+  const [, option] = /^option '(?:-\w, )?(--[\w-]+|-\w).*' argument (?:is ambiguous|missing)/.exec(line) ?? [];
+  return option === undefined
+    ? line
+    : `${option} needs a value; one that begins with a dash follows without a space: ${option}${option.startsWith("--") ? "=" : ""}VALUE`;
 }
 
 function firstLine(text: string): string {

@@ -33,6 +33,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   run_gone: 1,
   output_gone: 1,
   audit_failed: 74,
+  disk_failed: 74,
   internal: 70,
 };
 
@@ -54,5 +55,5 @@ export function runExitCode({ status, exitCode }: Pick<RunResult, "status" | "ex
   return code === "own" ? exitCode || 1 : code;
 }
 
-/** 128 + the signal's number, as a shell reports it. */
-export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 } as const;
+/** 128 + the signal's number, as a shell reports it; output that cannot be written is a failing disk. */
+export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143, EIO: 74 } as const;

@@ -5,7 +5,7 @@ import { wrapText } from "./table.ts";
 /** The help of one command. */
 export function commandHelp(command: Command): string {
   const lines = [`${command.summary}.`, "", `Usage: ${command.usage}`, "", "Options:", ...optionLines(command.options)];
-  for (const note of command.notes ?? []) lines.push("", ...wrapText(note, 100));
+  for (const note of command.notes ?? []) lines.push("", ...note.split("\n").flatMap(noteLines));
   lines.push("", "Examples:", ...exampleLines(command.examples));
   return `${lines.join("\n")}\n`;
 }
@@ -30,6 +30,11 @@ export function overviewHelp(commands: readonly Command[]): string {
     ]),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** A line that is indented is part of a list, and stays as it is. */
+function noteLines(line: string): string[] {
+  return line.startsWith(" ") ? [line] : wrapText(line, 100);
 }
 
 function optionLines(options: OptionTable): string[] {

@@ -28,6 +28,18 @@ test.each(commands.map(({ name }) => name))("has help with examples for %s, in b
   expect((await cli([...name.split(" "), "--help"])).stdout).toBe(stdout);
 });
 
+test("shows the help of every command of a group, in both spellings", async () => {
+  const { code, stdout } = await cli(["policy", "--help"]);
+  expect(code).toBe(0);
+  for (const word of ["init", "check", "explain"]) expect(stdout).toContain(`Usage: codecell policy ${word}`);
+  expect((await cli(["help", "policy"])).stdout).toBe(stdout);
+});
+
+test("shows the lines of the repl's help as they were written", async () => {
+  const { stdout } = await cli(["repl", "--help"]);
+  expect(stdout).toContain("\n  %vars     list the variables\n  %reset    forget every variable; files stay\n");
+});
+
 test("takes --help for code when it is the value of -c", async () => {
   expect((await cli(["run", "-c", "--help"])).stdout).not.toContain("Usage");
 });
@@ -37,6 +49,10 @@ test.each([
   [["policy", "chekc"], "did you mean codecell policy check?"],
   [["policy"], "one of policy init, policy check"],
   [["--json"], "codecell help"],
+  [["run", "--timeout", "-c", "1"], "--timeout needs a value"],
+  [["sessions", "show", "work", "--history", "-1"], "--history=VALUE"],
+  [["run", "-c"], "--code needs a value"],
+  [["run", "-c", "--json"], "-c needs a value; one that begins with a dash follows without a space: -cVALUE"],
 ])("answers %j with a usage error and a suggestion", async (argv, hint) => {
   const { code, stdout, stderr } = await cli(argv);
   expect(code).toBe(2);

@@ -42,6 +42,11 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       stdout.write(rest.length === 0 ? overviewHelp(commands) : helpFor(rest));
       return 0;
   }
+  const [second, ...more] = rest;
+  if ((second === "--help" || second === "-h") && more.length === 0 && groupOf(first).length > 0) {
+    stdout.write(helpFor([first]));
+    return 0;
+  }
   const { command, args } = findCommand(argv);
   if (asksForHelp(args, command)) {
     stdout.write(commandHelp(command));
@@ -62,7 +67,7 @@ function findCommand(argv: readonly string[]): { command: Command; args: readonl
       hint: "`codecell help` lists the commands",
     });
   }
-  const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const group = groupOf(first).map(({ name }) => name);
   const isGroup = group.length > 0;
   const written = isGroup ? `${first} ${second ?? ""}`.trim() : first;
   const names = isGroup ? group : commands.map(({ name }) => name.split(" ")[0] ?? "").concat("help", "version");
@@ -78,10 +83,14 @@ function findCommand(argv: readonly string[]): { command: Command; args: readonl
   );
 }
 
+/** The commands whose first word this is, such as those of `policy`. */
+function groupOf(word: string): readonly Command[] {
+  return commands.filter(({ name }) => name.startsWith(`${word} `));
+}
+
 function helpFor(words: readonly string[]): string {
-  const [group] = words;
-  const inGroup = commands.filter(({ name }) => name.startsWith(`${group} `));
-  if (words.length === 1 && inGroup.length > 0) return inGroup.map(commandHelp).join("\n");
+  const group = groupOf(words[0] ?? "");
+  if (words.length === 1 && group.length > 0) return group.map(commandHelp).join("\n");
   return commandHelp(findCommand(words).command);
 }
 

@@ -38,3 +38,12 @@ export function parsePort(text: string | undefined): number {
 }
 
 export type McpFlags = ReturnType<typeof parseArguments<typeof mcpOptions>>["values"];
+
+/** Whoever names a port and hears nothing waits for a server that is not there. */
+export function assertHttpFlags(flags: McpFlags): void {
+  const unused = (["host", "port", "token-file"] as const).find((name) => flags[name] !== undefined);
+  if (flags.http || unused === undefined) return;
+  throw new CodecellError("usage", `--${unused} is for a server over HTTP, and this one is over standard input`, {
+    hint: "add --http",
+  });
+}

@@ -9,7 +9,7 @@ import { clientGone } from "./client-gone.ts";
 import type { CommandContext } from "./command.ts";
 import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { hostEffects } from "./mcp-effects.ts";
-import { type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
+import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
 import { asksForReload } from "./reload-policy.ts";
@@ -18,6 +18,10 @@ import { codecellVersion } from "./version.ts";
 
 /** A client that left waits for nobody: every cell is gone within 3 s, saved or not. */
 const leaveWithinMs = 2_700;
+
+/** Somebody who starts it by hand sees nothing else. */
+const forPeople =
+  "codecell: waiting for an MCP client on standard input; docs/clients.md says how to add it to one. Ctrl-C leaves.\n";
 
 export interface McpContext {
   readonly terminal: Terminal;
@@ -30,6 +34,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const { values: flags } = parseArguments("mcp", argv, mcpOptions, 0);
   const tools = parseToolset(flags.tools);
   const port = parsePort(flags.port);
+  assertHttpFlags(flags);
   await checkPolicyFlags(flags, terminal);
   using logger = openCommandLogger(flags, terminal);
   const hasModel = isModelConfigured(flags.model, terminal.env);
@@ -60,6 +65,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   });
   if (flags.http) await serveHttp(door, options, { flags, port, terminal, logger }, cleanup);
   else {
+    if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
     const connection = serveOverStdio(door, options, logger);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }

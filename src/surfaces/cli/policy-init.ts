@@ -5,17 +5,19 @@ import { type PresetName, presetNames } from "../../policy/presets.ts";
 import { nearest } from "../../policy/suggest.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { jsonText } from "./json-text.ts";
 
 const options = {
   preset: { type: "string", value: "NAME", help: `What to start from: ${presetNames.join(" or ")}. Default: strict.` },
   force: { type: "boolean", help: "Replace a file that is there." },
+  json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
 
 export const policyInitCommand: Command = {
   name: "policy init",
   summary: "Write a commented sandbox.policy.yaml into the current directory",
-  usage: "codecell policy init [--preset NAME] [--force]",
+  usage: "codecell policy init [--preset NAME] [--force] [--json]",
   options,
   examples: [
     ["codecell policy init", "every rule with its default"],
@@ -28,9 +30,11 @@ async function runPolicyInit(argv: readonly string[], { terminal }: CommandConte
   const { values } = parseArguments("policy init", argv, options, 0);
   const preset = parsePreset(values.preset);
   const path = await initPolicy(terminal.cwd, { preset, force: values.force === true });
-  terminal.stdout.write(
-    `wrote ${relative(terminal.cwd, path)} (${preset}); \`codecell policy explain\` shows how it is held\n`,
-  );
+  if (values.json) terminal.stdout.write(jsonText({ file: path, preset }));
+  else
+    terminal.stdout.write(
+      `wrote ${relative(terminal.cwd, path)} (${preset}); \`codecell policy explain\` shows how it is held\n`,
+    );
   return 0;
 }
 

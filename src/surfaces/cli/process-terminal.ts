@@ -1,7 +1,11 @@
+import { diskFailure } from "../../lib/disk-failure.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { signalExitCodes } from "./exit-codes.ts";
 import type { Output, Terminal, TerminalSignal } from "./terminal.ts";
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
+  const lost = new LostOutput();
   return {
     stdin: process.stdin,
     stdout: output(process.stdout),
@@ -11,7 +15,7 @@ export function processTerminal(): Terminal {
       : {}),
     env: process.env,
     cwd: process.cwd(),
-    onSignal,
+    onSignal: (handler) => onSignal(handler, lost),
     exitNow: (code) => process.exit(code),
   };
 }
@@ -31,23 +35,49 @@ function output(stream: NodeJS.WriteStream): Output {
   };
 }
 
-function onSignal(handler: (signal: TerminalSignal) => void): Disposable {
+function onSignal(handler: (signal: TerminalSignal) => void, lost: LostOutput): Disposable {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const undo = signals.map((signal) => {
     const listener = () => handler(signal);
     process.on(signal, listener);
     return () => process.off(signal, listener);
   });
-  const broken = (error: NodeJS.ErrnoException) => {
-    // `codecell run … | head`: the reader left, so the program has no audience
-    if (error.code === "EPIPE") handler("SIGPIPE");
-    else throw error;
-  };
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", broken);
+  lost.handler = handler;
   return {
     [Symbol.dispose]() {
-      // The listener for broken pipes stays: what is still buffered may fail after the command is done.
+      // The handler of lost output stays: what is still buffered may fail after the command is done.
       for (const one of undo) one();
     },
   };
+}
+
+/** What is done about output that nobody takes: `codecell … | head`, or a full disk behind a redirection. */
+class LostOutput {
+  /** of a command that has something to end first; without one the process leaves */
+  handler: ((signal: TerminalSignal) => void) | undefined;
+  #isTold = false;
+
+  constructor() {
+    for (const stream of [process.stdout, process.stderr]) {
+      stream.on("error", (error: NodeJS.ErrnoException) => this.#on(error, stream));
+    }
+  }
+
+  #on(error: NodeJS.ErrnoException, stream: NodeJS.WriteStream): void {
+    const signal = error.code === "EPIPE" ? "SIGPIPE" : "EIO";
+    // the reader of a pipe knows that it left; a disk tells nobody
+    if (signal === "EIO" && stream === process.stdout) this.#tell(error);
+    if (this.handler) this.handler(signal);
+    else process.exit(signalExitCodes[signal]);
+  }
+
+  #tell(error: NodeJS.ErrnoException): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    // The command may be done by the time the system says so, and what it answered was not received.
+    process.once("exit", () => {
+      process.exitCode ||= signalExitCodes.EIO;
+    });
+    process.stderr.write(`codecell: the output is cut: ${messageOf(diskFailure(error) ?? error)}\n`);
+  }
 }

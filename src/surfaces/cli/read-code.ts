@@ -37,8 +37,9 @@ export async function readCode(file: string | undefined, flags: CodeFlags, termi
   if (file === undefined || file === "-") {
     return { text: await readText(terminal.stdin, "stdin"), from: "stdin", language: given ?? "python" };
   }
-  const language = given ?? languageOfFile(file);
-  return { text: await readFileText(resolve(terminal.cwd, file), file), from: "file", language };
+  // A file that is not there, or no file, is told before its name is.
+  const text = await readFileText(resolve(terminal.cwd, file), file);
+  return { text, from: "file", language: given ?? languageOfFile(file) };
 }
 
 function parseLanguage(text: string | undefined): Language | undefined {
@@ -64,7 +65,11 @@ async function readFileText(path: string, shown: string): Promise<string> {
     if (cause instanceof CodecellError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
     const reason = { ENOENT: "does not exist", EISDIR: "is a directory", EACCES: "may not be read" }[code ?? ""];
-    throw new CodecellError("usage", `${shown} ${reason ?? "cannot be read"}`, { cause });
+    // Node hands a name on with this character in the place of bytes that are no UTF-8, and then nothing is there.
+    const hint = shown.includes("\ufffd")
+      ? "its name is not UTF-8: rename it, or send it with `codecell run - <FILE`"
+      : "";
+    throw new CodecellError("usage", `${shown} ${reason ?? "cannot be read"}`, { cause, ...(hint && { hint }) });
   }
 }
 

@@ -1,3 +1,4 @@
+import { diskFailure } from "../../lib/disk-failure.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { errorExitCodes } from "./exit-codes.ts";
 import { jsonText } from "./json-text.ts";
@@ -7,10 +8,11 @@ import type { Terminal } from "./terminal.ts";
 
 /** Tells what codecell could not do, for people or as JSON, and answers with the exit code. */
 export function reportFailure(
-  error: unknown,
+  thrown: unknown,
   terminal: Terminal,
   options: { json: boolean; verbose: boolean },
 ): number {
+  const error = diskFailure(thrown) ?? thrown;
   if (options.json) terminal.stdout.write(failureJson(error));
   else terminal.stderr.write(failureText(error, styleFor(terminal.stderr, terminal.env), options.verbose));
   return error instanceof CodecellError ? errorExitCodes[error.code] : errorExitCodes.internal;

@@ -114,6 +114,16 @@ test("reports its own failures as JSON when asked to", async () => {
   expect(JSON.parse(stdout)).toEqual({ error: { code: "usage", message: "missing.py does not exist", hint: null } });
 });
 
+test.each([
+  ["missing", "codecell: missing does not exist\n"],
+  [".", "codecell: . is a directory\n"],
+  ["a\ufffdb.py", "codecell: a\ufffdb.py does not exist\nhint: its name is not UTF-8: rename it"],
+])("says what is wrong with the file before what is wrong with its name: %s", async (file, text) => {
+  const { code, stderr } = await run([file]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(text);
+});
+
 test("exits with 3 for a policy that no runner can hold, and with 4 when none is there", async () => {
   const refused = [{ rule: "proc.memory", value: "512MiB", reason: "no limit here", hint: "another runner" }];
   expect(await run(["-c", "x"], { refused })).toMatchObject({
@@ -136,7 +146,7 @@ test("passes flags on as policy, and says so with --verbose", async () => {
 
 test.each([
   [["-c", "x", "main.ts"], "both -c and"],
-  [["notes.txt"], "which language"],
+  [["run.test.ts"], "which language"],
   [["-c", "x", "--language", "ruby"], "not a language"],
   [["-c", "x", "--nope"], "unknown option"],
 ])("refuses %j as a usage error", async (argv, message) => {

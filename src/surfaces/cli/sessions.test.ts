@@ -47,6 +47,48 @@ describe("sessions", () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
+  test("says that the place of the state is a file, and not that codecell is at fault", async () => {
+    await writeFile(state, "");
+    const message = `${state} cannot be used: there is a file where a directory is needed`;
+    const run = await cli(["run", "--session", "work", "-c", "1"], {}, {});
+    expect(run).toMatchObject({
+      code: 74,
+      stderr: expect.stringContaining(`codecell: ${message}\nhint: move that file`),
+    });
+    const json = await cli(["run", "--session", "work", "-c", "1", "--json"], {}, {});
+    expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: "disk_failed", message } });
+    for (const command of ["token create --name a", "token ls", "audit verify", "audit tail"]) {
+      const { code, stderr } = await cli(command.split(" "));
+      expect({ command, code, stderr }).toMatchObject({
+        code: 74,
+        stderr: expect.stringContaining("cannot be used: "),
+      });
+      expect(stderr).not.toMatch(/internal|E[A-Z]+:/);
+    }
+  });
+
+  test("does not offer to replace a directory by a file", async () => {
+    await keep("work", { "a.txt": "a" });
+    const { code, stderr } = await cli(["artifacts", "get", "--session", "work", "a.txt", "--output", "."]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: "codecell: . is a directory\n" });
+  });
+
+  test("leaves nothing of a session whose first record could not be written", async () => {
+    const store = await SessionStore.open(state);
+    const record = {
+      version: 1 as const,
+      id: "new",
+      workspace: "w",
+      createdMs: 0,
+      usedMs: 0,
+      runs: 0,
+      snapshot: undefined,
+    };
+    // JSON has no such number, so that the record fails after its directory was made
+    await expect(store.write({ ...record, runs: 1n as unknown as number })).rejects.toThrow();
+    expect(await store.list()).toEqual([]);
+  });
+
   test("lists the last used first, and shows one with its history and files", async () => {
     await keep("old", {}, { usedMs: 1 });
     const { store } = await keep("new", { "a.txt": "hello" }, { usedMs: 2, runs: 2 });

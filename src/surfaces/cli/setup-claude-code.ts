@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CodecellError } from "../../lib/errors.ts";
+import { loadPolicy } from "../../policy/load-policy.ts";
 import { commonOptions, parseArguments } from "./arguments.ts";
 import { claudeCode } from "./claude-code.ts";
 import type { Command, CommandContext } from "./command.ts";
@@ -49,6 +50,8 @@ async function runSetup(argv: readonly string[], context: CommandContext): Promi
   const wrap = parseWrap(values.wrap, scope);
   if (uninstall) return takeAway(scope, { print }, terminal);
   if (wrap !== undefined && scope !== "project") return setUpWrapped(scope, values, context);
+  // The server would start, and its every tool would fail.
+  if (values.policy !== undefined) await loadPolicy(resolve(terminal.cwd, values.policy));
   const entry = serverEntry(values, terminal.cwd);
   if (scope === "project") return setUpProject(terminal, entry, { print });
   return claudeCode(terminal, scope, entry, { print });

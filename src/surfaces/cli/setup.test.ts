@@ -36,6 +36,13 @@ test("--print shows and changes nothing", async () => {
   expect(await setup("--print")).toBe("would run: claude mcp add --scope local codecell -- npx -y codecell mcp\n");
 });
 
+test("registers no server whose policy is missing or wrong", async () => {
+  await expect(setup("--scope", "project", "--policy", "none.yaml")).rejects.toMatchObject({ code: "usage" });
+  await writeFile(join(cwd, "typo.yaml"), "proc: { memry: 1GiB }");
+  await expect(setup("--scope", "project", "--policy", "typo.yaml")).rejects.toMatchObject({ code: "policy_invalid" });
+  await expect(stat(join(cwd, ".mcp.json"))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
 test("prints the command where Claude Code is not installed", async () => {
   expect(await setup("--scope", "user")).toContain("claude mcp add --scope user codecell -- npx -y codecell mcp");
 });

@@ -10,8 +10,8 @@ export interface Output {
   writeBytes(bytes: Uint8Array): Promise<void>;
 }
 
-/** `SIGPIPE`: whoever read our output went away. */
-export type TerminalSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
+/** `SIGPIPE`: whoever read our output went away. `EIO`: nobody did, and yet it cannot be written, as on a full disk. */
+export type TerminalSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE" | "EIO";
 
 /** Where a command meets the person or the program that called it. Tests pass their own. */
 export interface Terminal {

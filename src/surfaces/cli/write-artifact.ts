@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { CodecellError } from "../../lib/errors.ts";
 import { SafeText } from "./safe-text.ts";
@@ -51,13 +52,14 @@ async function openTarget(path: string, force: boolean, shown: string): Promise<
     return await open(path, force ? "w" : "wx");
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === "EEXIST") {
+    if (code === "EEXIST" && !statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
       throw new CodecellError("usage", `${shown} exists already`, { hint: "--force replaces it", cause });
     }
     const reasons: Record<string, string> = {
       ENOENT: "lies in a directory that does not exist",
       ENOTDIR: "lies below something that is not a directory",
       EISDIR: "is a directory",
+      EEXIST: "is a directory",
     };
     throw new CodecellError("usage", `${shown} ${reasons[code ?? ""] ?? "cannot be written"}`, { cause });
   }

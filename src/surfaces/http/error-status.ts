@@ -34,6 +34,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   too_large: 413,
   aborted: 499,
   audit_failed: 503,
+  disk_failed: 507,
   internal: 500,
 };
 

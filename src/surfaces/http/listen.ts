@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { listenFailure } from "../listen-failure.ts";
 import type { HttpService } from "./service.ts";
 
 export interface Listener {
@@ -79,10 +79,7 @@ function makeRoom(server: Server, most: number): void {
 
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const message = `cannot listen on ${host}:${port}: ${messageOf(cause)}`;
-      reject(new CodecellError("usage", message, { cause, hint: "choose another --port, or 0 for any" }));
-    });
+    server.once("error", (cause) => reject(listenFailure(host, port, cause)));
     server.listen(port, host, resolve);
   });
 }

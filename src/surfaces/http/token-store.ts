@@ -4,6 +4,7 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../../lib/atomic-file.ts";
+import { diskFailure } from "../../lib/disk-failure.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { takeLock } from "../../lib/liveness-lock.ts";
 import { isNamespace, newNamespace } from "../../sessions/session-id.ts";
@@ -95,7 +96,7 @@ export class TokenStore {
   async #read(path: string): Promise<readonly TokenRecord[]> {
     const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
-      throw new CodecellError("usage", `the tokens cannot be read: ${messageOf(error)}`);
+      throw diskFailure(error) ?? new CodecellError("usage", `the tokens cannot be read: ${messageOf(error)}`);
     });
     if (!file) {
       if (this.#seen !== "") this.#records = [];
@@ -104,8 +105,9 @@ export class TokenStore {
     }
     try {
       const stats = await file.stat();
+      if (!stats.isFile()) throw new CodecellError("usage", `${path} is not a file`, { hint: "name a token file" });
       // Whoever can write it makes tokens for himself; whoever can read it learns the tenants.
-      if (!stats.isFile() || (stats.mode & 0o077) !== 0) {
+      if ((stats.mode & 0o077) !== 0) {
         throw new CodecellError("usage", `${path} can be read by others`, { hint: `chmod 600 ${path}` });
       }
       const seen = markOf(stats);
@@ -147,7 +149,7 @@ export class TokenStore {
       ...{ name, ...rest, sha256: digest(token).toString("hex"), namespace: newNamespace(), createdMs: nowMs },
       ...(expiresMs === undefined ? {} : { expiresMs }),
     });
-    if (!record.success) throw new CodecellError("usage", z.prettifyError(record.error));
+    if (!record.success) throw new CodecellError("usage", wrongToken(name, record.error));
     await this.#change((records) => {
       if (records.some((one) => one.name === name)) {
         throw new CodecellError("usage", `there is a token named ${name} already`, {
@@ -231,4 +233,9 @@ function look(path: string): Stats | undefined {
 /** Tells one state of the file from another; who may read it counts too, for what others can read is not believed. */
 function markOf({ ino, size, mtimeMs, ctimeMs, mode }: Stats): string {
   return `${ino}:${size}:${mtimeMs}:${ctimeMs}:${mode}`;
+}
+
+function wrongToken(name: string, { issues: [issue] }: z.ZodError): string {
+  const message = issue?.message ?? "it is wrong";
+  return issue?.path[0] === "name" ? `${JSON.stringify(name.slice(0, 80))} is not a name: ${message}` : message;
 }

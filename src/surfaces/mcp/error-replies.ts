@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import { diskFailure } from "../../lib/disk-failure.ts";
 import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
 import { readableText } from "../../sessions/readable-text.ts";
 import { guestError } from "../guest-error.ts";
@@ -37,6 +38,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   file_refused: "use another file: the policy does not give this one out, and asking again will not change that",
   too_large: "take it in parts",
   audit_failed: "tell the user: the policy asks for a durable audit, and it cannot be written (is the disk full?)",
+  disk_failed: "tell the user: what codecell keeps cannot be written (is the disk full, or read-only?)",
   aborted: "call again if it is still needed",
   internal: "this is a fault of codecell; call again once, then tell the user",
 };
@@ -61,5 +63,6 @@ export function errorReply(error: unknown, isForGuests = false): CallToolResult 
 }
 
 function ownError(error: unknown): CodecellError {
-  return error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
+  if (error instanceof CodecellError) return error;
+  return diskFailure(error) ?? new CodecellError("internal", messageOf(error));
 }

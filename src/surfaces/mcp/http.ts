@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostHeaderValidation, originValidation } from "@modelcontextprotocol/node";
-import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { listenFailure } from "../listen-failure.ts";
 import { bearerCheck } from "./bearer-token.ts";
 import { McpHttpHandler } from "./http-handler.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";
@@ -73,10 +74,7 @@ function answer(response: ServerResponse, status: number, headers: Record<string
 
 function listen(server: Server, { host, port }: Pick<HttpOptions, "host" | "port">): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const message = `cannot listen on ${host}:${port}: ${messageOf(cause)}`;
-      reject(new CodecellError("usage", message, { cause, hint: "choose another --port, or 0 for any" }));
-    });
+    server.once("error", (cause) => reject(listenFailure(host, port, cause)));
     server.listen(port, host, resolve);
   });
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
+import { understood } from "./engine-answer.ts";
 import { EngineClient } from "./engine-client.ts";
 
 const questionMs = 1_500;
@@ -58,7 +59,12 @@ export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promis
 /** Asks one engine what it is. */
 export async function askEngine(address: EngineAddress): Promise<Engine> {
   const client = new EngineClient(address);
-  const info = infoSchema.parse(await client.json({ path: "/info", timeoutMs: questionMs }));
+  const info = understood(
+    client,
+    infoSchema,
+    await client.json({ path: "/info", timeoutMs: questionMs }),
+    "what an engine is",
+  );
   if (info.OSType !== "linux") {
     throw new CodecellError(
       "runner_unavailable",

@@ -22,7 +22,7 @@ import { defaultImage } from "./default-image.ts";
 import { type Engine, engineVersion, isLocalEngine } from "./engine.ts";
 import { EngineFinder, type EngineFinderOptions } from "./engine-finder.ts";
 import { ImageKernels } from "./image-kernels.ts";
-import { imageId } from "./image-list.ts";
+import { type ImageInEngine, imageInEngine } from "./image-list.ts";
 import { containerKernelSetup } from "./kernel-setup.ts";
 import { removeOrphanContainers } from "./orphans.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
@@ -68,7 +68,7 @@ class ContainerRunner implements SandboxRunner {
   readonly #kernels: ImageKernels;
   readonly #identities = new PromiseCache<string>();
   /** what an image's name meant when a cell was last started in it */
-  readonly #imageIds = new Map<string, string>();
+  readonly #images = new Map<string, ImageInEngine>();
   #cells = 0;
 
   constructor(kind: RuntimeKind, options: ContainerRunnerOptions) {
@@ -98,8 +98,9 @@ class ContainerRunner implements SandboxRunner {
   async plan(policy: Policy): Promise<EnforcementPlan> {
     const engine = await this.#finder.need();
     try {
-      const image = this.#image(policy);
-      return planContainer(policy, this.#facts(engine, image, await imageId(engine.client, image), false));
+      const name = this.#image(policy);
+      const image = await imageInEngine(engine.client, name);
+      return planContainer(policy, this.#facts(engine, name, image?.id, false));
     } catch (error) {
       throw startFailure(error, engine.client.address.name);
     }
@@ -117,14 +118,14 @@ class ContainerRunner implements SandboxRunner {
   }
 
   async #startInImage(engine: Engine, spec: CellSpec, options: StartOptions): Promise<Cell> {
-    const image = this.#image(spec.policy);
-    const known = this.#imageIds.get(image);
+    const name = this.#image(spec.policy);
+    const known = this.#images.get(name);
     const cell = known === undefined ? undefined : await this.#startInKnown(engine, spec, options, known);
     if (cell) return cell;
-    this.#imageIds.delete(image);
-    const id = await imageId(engine.client, image);
-    const started = await this.#startIn(engine, spec, options, id);
-    if (id !== undefined) this.#imageIds.set(image, id);
+    this.#images.delete(name);
+    const image = await imageInEngine(engine.client, name);
+    const started = await this.#startIn(engine, spec, options, image);
+    if (image !== undefined) this.#images.set(name, image);
     return started;
   }
 
@@ -132,17 +133,22 @@ class ContainerRunner implements SandboxRunner {
    * In what the image's name meant last; undefined: it means another one by now. The engine is asked while the container is on
    * its way up: mostly it still does, and before that the question would be in the way of an engine that is not stuck.
    */
-  async #startInKnown(engine: Engine, spec: CellSpec, options: StartOptions, known: string): Promise<Cell | undefined> {
+  async #startInKnown(
+    engine: Engine,
+    spec: CellSpec,
+    options: StartOptions,
+    known: ImageInEngine,
+  ): Promise<Cell | undefined> {
     const wrong = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, wrong.signal]) : wrong.signal;
     const starting = this.#startIn(engine, spec, { ...options, signal }, known);
-    const asking = settledOrLate(starting, stuckMs).then(() => imageId(engine.client, this.#image(spec.policy)));
+    const asking = settledOrLate(starting, stuckMs).then(() => imageInEngine(engine.client, known.name));
     asking.then(
-      (id) => id !== known && wrong.abort(),
+      (image) => image?.id !== known.id && wrong.abort(),
       () => wrong.abort(), // an engine that does not even answer this
     );
     const [started, meant] = await Promise.allSettled([starting, asking]);
-    if (meant.status === "fulfilled" && meant.value === known) {
+    if (meant.status === "fulfilled" && meant.value?.id === known.id) {
       if (started.status === "rejected") throw started.reason;
       return started.value;
     }
@@ -151,13 +157,18 @@ class ContainerRunner implements SandboxRunner {
     return undefined;
   }
 
-  async #startIn(engine: Engine, spec: CellSpec, options: StartOptions, id: string | undefined): Promise<Cell> {
+  async #startIn(
+    engine: Engine,
+    spec: CellSpec,
+    options: StartOptions,
+    image: ImageInEngine | undefined,
+  ): Promise<Cell> {
     const { policy } = spec;
     const workspace =
       spec.workspace && policy.fs.workspace === undefined ? join(spec.workspace.root, spec.workspace.name) : undefined;
-    const facts = this.#facts(engine, this.#image(policy), id, workspace !== undefined);
+    const facts = this.#facts(engine, this.#image(policy), image?.id, workspace !== undefined);
     const plan = planContainer(policy, facts);
-    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
+    if (plan.refused.length > 0 || image === undefined) throw policyRefused(this.name, plan);
     const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
     const number = ++this.#cells;
@@ -165,12 +176,12 @@ class ContainerRunner implements SandboxRunner {
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
     const [kernel, identityDirectory, listener] = await Promise.all([
-      this.#kernels.get(facts, { engine, user, home, name: `codecell-${home.tag}-${number}-image` }),
+      this.#kernels.get(image, facts, { engine, user, home, name: `codecell-${home.tag}-${number}-image` }),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
       listening,
       prepareWorkspace(workspace, engine.isRootless ? undefined : user.uid),
     ]);
-    const { image, runtime, hasOwnKernel } = facts;
+    const { runtime, hasOwnKernel } = facts;
     const container = await startContainer({
       ...{ client: engine.client, removals: this.#removals, name: `codecell-${home.tag}-${number}` },
       ...(options.signal ? { signal: options.signal } : {}),

@@ -73,6 +73,9 @@ async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger:
   }
   for (const name of ownerless.filter((one) => !named.has(one))) {
     logger.info("removing the workspace of a dead owner", { name });
-    await store.removeWorkspace(name);
+    // What a program left there must not keep everybody from opening sessions.
+    await store.removeWorkspace(name).catch((error: unknown) => {
+      logger.warn("the workspace of a dead owner could not be removed", { name, error });
+    });
   }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../lib/atomic-file.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
+import { removeTree } from "../lib/remove-tree.ts";
 import { askedRulesSchema } from "../policy/live-rules.ts";
 import { checkSessionId } from "./session-id.ts";
 
@@ -121,7 +122,7 @@ export class SessionStore {
   }
 
   async removeWorkspace(name: string): Promise<void> {
-    await rm(join(this.workspacesDir, name), { recursive: true, force: true });
+    await removeTree(join(this.workspacesDir, name));
   }
 
   /** A mark beside the record: variables changed since the save that it names. */

@@ -1,8 +1,9 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
+import { removeTree } from "../../lib/remove-tree.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
@@ -138,7 +139,7 @@ class SrtRunner implements SandboxRunner {
     const directory = own ?? join(host.ownDir, `w${++this.#cells}`);
     if (own === undefined) {
       await mkdir(directory, { mode: 0o700 });
-      cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+      cleanup.defer(() => removeTree(directory));
     }
     await prepareWorkspace(directory, uid);
     return directory;

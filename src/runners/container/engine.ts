@@ -26,6 +26,8 @@ export interface Engine {
   readonly version: string;
   readonly arch: "x64" | "arm64" | undefined;
   readonly runtimes: readonly string[];
+  /** what a container gets that asks for none; empty: the engine does not say */
+  readonly defaultRuntime: string;
   readonly cgroupVersion: string;
   readonly isRootless: boolean;
   readonly remapsUsers: boolean;
@@ -78,6 +80,7 @@ export async function askEngine(address: EngineAddress): Promise<Engine> {
     version: info.ServerVersion,
     arch: info.Architecture === "x86_64" || info.Architecture === "amd64" ? "x64" : armOrNothing(info.Architecture),
     runtimes: [...new Set([...Object.keys(info.Runtimes ?? {}), info.DefaultRuntime])].filter(Boolean),
+    defaultRuntime: info.DefaultRuntime,
     cgroupVersion: info.CgroupVersion,
     isRootless: options.some((option) => option.includes("name=rootless")),
     remapsUsers: options.some((option) => option.includes("name=userns")),

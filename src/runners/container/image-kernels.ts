@@ -32,7 +32,7 @@ export class ImageKernels {
       const limits = { allowMemfd: true, allowAffinity: true, shieldsSupervisor: hasOwnKernel };
       const { runtimeDir, labels, processLimit, emptyDirectory } = home;
       return prepareImageKernel({
-        ...{ engine, runtime, image, user, runtimeDir, labels, processLimit, emptyDirectory, name },
+        ...{ engine, runtime, hasOwnKernel, image, user, runtimeDir, labels, processLimit, emptyDirectory, name },
         removals: this.#removals,
         filters: {
           "notify.bpf": killNotifyFilter(arch),

@@ -7,7 +7,13 @@ const engine = { kind: "docker", remapsUsers: false } as Engine;
 function spec(runtime?: string, kind: Engine["kind"] = "docker") {
   return questionSpec(
     {
-      ...{ engine: { ...engine, kind }, runtime, user: { uid: 70_001, gid: 70_001 }, labels: {} },
+      ...{
+        engine: { ...engine, kind },
+        runtime,
+        hasOwnKernel: runtime !== undefined,
+        user: { uid: 70_001, gid: 70_001 },
+        labels: {},
+      },
       ...{ processLimit: undefined, emptyDirectory: "/run/empty" },
       image: { name: "python:odd", id: "sha256:1", volumes: ["/data"] },
     },

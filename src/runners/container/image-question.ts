@@ -42,6 +42,7 @@ export interface ImageQuestion {
   readonly engine: Engine;
   /** the runtime of the cells: an image that nobody trusts runs its own programs here already */
   readonly runtime: string | undefined;
+  readonly hasOwnKernel: boolean;
   readonly image: ImageInEngine;
   readonly user: { readonly uid: number; readonly gid: number };
   readonly labels: Readonly<Record<string, string>>;
@@ -58,14 +59,13 @@ export async function askImage(request: ImageQuestion, kernelDirectory: string):
 
 /** Pure: the container that examines an image, as the Engine API takes it. */
 export function questionSpec(request: Omit<ImageQuestion, "removals" | "name">, kernelDirectory: string) {
-  const { engine, image, user, runtime } = request;
+  const { engine, image, user, runtime, hasOwnKernel } = request;
   const memoryFiles = {
     "/tmp": `rw,noexec,nosuid,nodev,size=${scratchBytes},mode=1777${engine.kind === "podman" ? ",notmpcopyup" : ""}`,
     // a cell has something of its own there, so an image's volume may be below it
     "/workspace": `rw,noexec,nosuid,nodev,size=4096,mode=555${engine.kind === "podman" ? ",notmpcopyup" : ""}`,
     ...closedMemoryFiles(engine.kind),
   };
-  const hasOwnKernel = runtime !== undefined;
   const memoryBytes = 512 * 1024 * 1024 + (hasOwnKernel ? ownKernelBytes : 0);
   return {
     Image: image.id,
@@ -82,7 +82,7 @@ export function questionSpec(request: Omit<ImageQuestion, "removals" | "name">, 
     NetworkDisabled: true,
     Healthcheck: { Test: ["NONE"] },
     HostConfig: {
-      ...(hasOwnKernel ? { Runtime: runtime } : {}),
+      ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...{ AutoRemove: true, NetworkMode: "none", ReadonlyRootfs: true, CapDrop: ["ALL"], IpcMode: "private" },
       ...(engine.remapsUsers ? { UsernsMode: "host" } : {}),
       SecurityOpt: ["no-new-privileges"],

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
 import type { Policy } from "../../policy/schema.ts";
@@ -76,7 +77,7 @@ class ContainerRunner implements SandboxRunner {
     this.#kind = kind;
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
-    this.#finder = new EngineFinder(options, kind.runtime !== undefined, this.#cleanup);
+    this.#finder = new EngineFinder(options, kind.hasOwnKernel, this.#cleanup);
     this.#removals = new Removals(this.#logger);
     this.#kernels = new ImageKernels(this.#removals, this.#logger);
   }
@@ -85,12 +86,9 @@ class ContainerRunner implements SandboxRunner {
     const found = await this.#finder.find(isWanted);
     if (!found.available) return found;
     const { engine } = found;
-    const { runtime, hint } = chooseRuntime(this.#kind, engine.runtimes);
-    if (hint !== undefined) {
-      const reason = `${engine.client.address.name} offers no such runtime (it has ${engine.runtimes.join(", ")})`;
-      return { available: false, reason, hint };
-    }
-    const own: Guarantee = runtime === undefined ? "syscall-filter" : "own-kernel";
+    const { runtime, hint } = chooseRuntime(this.#kind, engine);
+    if (hint !== undefined) return { available: false, reason: noSuchRuntime(engine), hint };
+    const own: Guarantee = this.#kind.hasOwnKernel ? "own-kernel" : "syscall-filter";
     const guarantees: Guarantee[] = [...namespaceGuarantees, "kernel-memory-limit", own];
     return { available: true, version: engineVersion(engine, runtime), guarantees };
   }
@@ -244,8 +242,10 @@ class ContainerRunner implements SandboxRunner {
   }
 
   #facts(engine: Engine, image: string, id: string | undefined, hasSessionDirectory: boolean): ContainerFacts {
-    const { runtime } = chooseRuntime(this.#kind, engine.runtimes);
-    const hasOwnKernel = runtime !== undefined;
+    const { runtime, hint } = chooseRuntime(this.#kind, engine);
+    // An engine may come back without it: its default would be taken for the kernel that was asked for.
+    if (hint !== undefined) throw new CodecellError("runner_unavailable", noSuchRuntime(engine), { hint });
+    const { hasOwnKernel } = this.#kind;
     const name = engine.client.address.name;
     return { engine: { ...engine, name }, runtime, hasOwnKernel, image, imageId: id, hasSessionDirectory };
   }
@@ -268,6 +268,10 @@ class ContainerRunner implements SandboxRunner {
       return home;
     });
   }
+}
+
+function noSuchRuntime({ client, runtimes }: Engine): string {
+  return `${client.address.name} offers no such runtime (it has ${runtimes.join(", ")})`;
 }
 
 async function settledOrLate(promise: Promise<unknown>, lateMs: number): Promise<void> {

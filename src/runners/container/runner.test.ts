@@ -36,7 +36,7 @@ describe("the gvisor runner", () => {
     server.close();
     await rm(directory, { recursive: true, force: true });
   });
-  const spec: CellSpec = { id: "cell", policy: parsePolicy({}), policyHash: "hash" };
+  const spec: CellSpec = { id: "cell", policy: parsePolicy({}), policyHash: "ab".repeat(32) };
 
   test("starts nothing by another runtime when its engine comes back without runsc", async () => {
     expect(await runner.probe()).toMatchObject({ available: true });

@@ -26,15 +26,18 @@ describe.each(kinds)("an odd image in $needed", ({ needed, kind, make }) => {
   });
   afterAll(async () => {
     await rm(directory, { recursive: true, force: true });
-    if (host === undefined) return;
-    const client = await engineClient(kind, host);
-    await client.bytes({ method: "DELETE", path: `/images/${name}`, query: { force: true } }).catch(() => {});
+    if (host !== undefined) await removeImage();
   });
+  const removeImage = async () => {
+    const client = await engineClient(kind, host ?? "");
+    await client.bytes({ method: "DELETE", path: `/images/${name}`, query: { force: true } }).catch(() => {});
+  };
   const open = async (changes: string[]) => {
     const overlay = await mkdtemp(join(directory, "overlay-"));
     await chmod(overlay, 0o755);
     await mkdir(join(overlay, "data"));
     await chmod(join(overlay, "data"), 0o1777);
+    await removeImage(); // the last one would stay, without a name
     await importHostPython(await engineClient(kind, host ?? ""), name, { overlay, changes });
     const env = kind === "docker" ? { DOCKER_HOST: host } : { CONTAINER_HOST: host };
     const runner = make({ engine: kind, addresses: addressFacts(env), image: name, runtimeDir: directory });

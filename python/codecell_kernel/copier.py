@@ -90,7 +90,8 @@ class Copier:
 
     def on_parked(self, header):
         pid, supervisor = header.get("pid"), self.branch.supervisor
-        if not self.is_busy or not claims.is_whole(pid, MAX_PID) or pid in supervisor.kept():
+        # 0 is everybody in the supervisor's own group: where it is no pid 1, it would stop itself
+        if not self.is_busy or not claims.is_whole(pid, MAX_PID) or not pid or pid in supervisor.kept():
             return
         if not freeze_copy(pid):
             return

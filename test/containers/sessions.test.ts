@@ -53,7 +53,7 @@ describe.skipIf(skips)("sessions in containers", () => {
 
   test("run no bash in an image that has none, and say so", async () => {
     const name = "codecell-no-bash:latest";
-    await importHostPython(docker.client, name, ["/bin/sh"]);
+    await importHostPython(docker.client, name, { programs: ["/bin/sh"] });
     const runner = containerRunner({
       engine: "docker",
       addresses: docker.addresses,

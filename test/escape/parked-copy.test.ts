@@ -84,7 +84,7 @@ def claim():
             while time.monotonic() < end:
                 n += 1
                 open("/workspace/alive", "w").write(str(n))
-                for pid in (os.getpid(), 1, -1, 2 ** 31, 10 ** 30, True, "2", None):
+                for pid in (os.getpid(), 0, 1, -1, 2 ** 31, 10 ** 30, True, "2", None):
                     if n < 400: forge({"t": "parked", "pid": pid, "run": "x"})
                 time.sleep(0.0005)
         os._exit(0)

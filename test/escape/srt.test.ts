@@ -10,7 +10,7 @@ import type { PolicyInput } from "../../src/policy/schema.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { skipOrFail } from "../contract/required.ts";
-import { eventually, look, marked, run, within } from "../support/process-cells.ts";
+import { eventually, forging, look, marked, run, within } from "../support/process-cells.ts";
 import { testedSrtRunner } from "../support/srt.ts";
 
 const sample = testedSrtRunner();
@@ -154,6 +154,19 @@ print(json.dumps(through))`;
       state: expect.stringMatching(/^(kept|recovered)$/),
     });
     expect(await run(session, "kept")).toMatchObject({ result: "'yes'" });
+  });
+
+  test("does not have its supervisor stop itself by the claim to be a copy with the number of everybody", async () => {
+    await using fresh = await codecell.openSession();
+    const claim = `${forging}
+def claim():
+    while True:
+        forge({"t": "parked", "pid": 0, "run": 1})
+        time.sleep(0.0002)
+threading.Thread(target=claim, daemon=True).start()`;
+    await within(10_000, run(fresh, claim));
+    await fresh.checkpoint("here");
+    expect(await within(10_000, run(fresh, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
   });
 
   test("comes back after a crash while user code has threads, and can be forked", async () => {

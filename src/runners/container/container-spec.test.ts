@@ -9,7 +9,7 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
   return {
     policy: parsePolicy(policy),
     engine: "docker",
-    image: "codecell-python:test",
+    image: { name: "codecell-python:test", id: "sha256:1", volumes: [] },
     python: "/usr/bin/python3",
     runtime: undefined,
     hasOwnKernel: false,
@@ -36,6 +36,17 @@ const settings = (policy?: PolicyInput, other?: Partial<ContainerParts>) =>
   JSON.parse(spec(policy, other).Cmd[0] ?? "") as Record<string, unknown>;
 
 describe("a container", () => {
+  test("is made of what the image's name meant when it was looked at", () => {
+    expect(spec().Image).toBe("sha256:1");
+  });
+
+  test("has an empty directory that nobody can write to where its image declares a volume", () => {
+    const image = { name: "odd", id: "sha256:1", volumes: ["/data", "/tmp", "/workspace"] };
+    const { Mounts } = host({}, { image });
+    expect(Mounts).toContainEqual({ Type: "bind", Source: "/run/codecell/empty", Target: "/data", ReadOnly: true });
+    expect(Mounts.filter(({ Target }) => Target === "/tmp" || Target === "/workspace")).toEqual([]);
+  });
+
   test("has no network", () => {
     expect(spec()).toMatchObject({ NetworkDisabled: true, HostConfig: { NetworkMode: "none" } });
   });

@@ -3,6 +3,8 @@ import type { CellMount } from "../linux/mounts.ts";
 import { type BindMount, mountFields } from "./bind-mounts.ts";
 import { listenerName } from "./cell-listener.ts";
 import type { EngineKind } from "./engine-address.ts";
+import type { ImageInEngine } from "./image-list.ts";
+import { coveredVolumes } from "./image-volumes.ts";
 
 /** Where a cell keeps its own files in memory, whatever the policy says. */
 export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } as const;
@@ -10,7 +12,7 @@ const inodes = { tmp: 8192, workspace: 16_384 } as const;
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
 const kernelProcesses = 3;
 /** A program that runs in a virtual kernel needs threads of the host's kernel, several for each of its own. */
-const ownKernelThreads = 1024;
+export const ownKernelThreads = 1024;
 
 /** Numbers of Linux, the same on every machine we know. */
 const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
@@ -34,7 +36,7 @@ export const identityFiles = ["passwd", "group", "hosts", "resolv.conf", "nsswit
 export interface ContainerParts {
   readonly policy: Policy;
   readonly engine: EngineKind;
-  readonly image: string;
+  readonly image: ImageInEngine;
   /** the interpreter inside the image */
   readonly python: string;
   /** the engine's name of another runtime: runsc, kata */
@@ -67,7 +69,7 @@ export function containerSpec(parts: ContainerParts) {
   const { policy, user } = parts;
   const { proc } = policy;
   return {
-    Image: parts.image,
+    Image: parts.image.id,
     Entrypoint: [parts.python, "-I", "-S", "-B", "-c", bootstrap],
     Cmd: [JSON.stringify(cellSettings(parts))],
     User: `${user.uid}:${user.gid}`,
@@ -132,7 +134,7 @@ export function containerMemoryBytes({ policy, workspace, hasOwnKernel }: Contai
 }
 
 /** What a virtual kernel takes for itself and for the interpreters it holds. */
-const ownKernelBytes = 256 * 1024 * 1024;
+export const ownKernelBytes = 256 * 1024 * 1024;
 
 function cellSettings(parts: ContainerParts) {
   const { proc } = parts.policy;
@@ -161,16 +163,26 @@ function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Recor
       ? "mode=1777,notmpcopyup"
       : `mode=755,uid=${user.uid},gid=${user.gid},nr_inodes=${inodes.workspace}`;
   const open = engine === "podman" ? "mode=1777,notmpcopyup" : `mode=1777,nr_inodes=${inodes.tmp}`;
-  const closed = "ro,noexec,nosuid,nodev,size=4096,mode=555,notmpcopyup";
   return {
     "/tmp": `${common},size=${scratchBytes.tmp},${open}`,
-    // Podman makes these writable and without a limit when the root is read-only, unless something is there already
-    ...(engine === "podman" ? { "/run": closed, "/var/tmp": closed } : {}),
+    ...closedMemoryFiles(engine),
     ...(hasDirectory ? {} : { "/workspace": `${common},size=${policy.proc.diskBytes},${own}` }),
   };
 }
 
+/** Podman makes these writable and without a limit when the root is read-only, unless something is there already. */
+export function closedMemoryFiles(engine: EngineKind): Record<string, string> {
+  const closed = "ro,noexec,nosuid,nodev,size=4096,mode=555,notmpcopyup";
+  return engine === "podman" ? { "/run": closed, "/var/tmp": closed } : {};
+}
+
 function binds(parts: ContainerParts): BindMount[] {
+  const own = ownBinds(parts);
+  const taken = [...own.map(({ target }) => target), ...Object.keys(memoryFiles(parts))];
+  return [...own, ...coveredVolumes(parts.image, parts.emptyDirectory, taken)];
+}
+
+function ownBinds(parts: ContainerParts): BindMount[] {
   return [
     bind(parts.kernelDirectory, "/.kernel", true),
     ...(parts.socketDirectory === undefined ? [] : [bind(parts.socketDirectory, socketTarget, true)]),

@@ -1,11 +1,15 @@
+import { z } from "zod";
 import type { CellExit } from "../runner.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { containerExit } from "./container-exit.ts";
+import { understood } from "./engine-answer.ts";
 import { type EngineClient, EngineRefusal } from "./engine-client.ts";
 import type { Removals } from "./removals.ts";
 import { startFailure } from "./start-failure.ts";
 
 const createMs = 60_000;
+/** It becomes part of the path of every later request. */
+const createdSchema = z.object({ Id: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/) });
 
 /** A container that runs or is about to, and the stream to its first process. */
 export interface StartedContainer {
@@ -55,10 +59,8 @@ async function created(
   limits: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<{ Id: string }> {
   try {
-    return await client.json<{ Id: string }>({
-      ...{ method: "POST", path: "/containers/create", query: { name }, json: spec },
-      ...limits,
-    });
+    const request = { method: "POST", path: "/containers/create", query: { name }, json: spec } as const;
+    return understood(client, createdSchema, await client.json({ ...request, ...limits }), "a new container");
   } catch (error) {
     if (!(error instanceof EngineRefusal)) removals.doubtful(client, name);
     throw startFailure(error, client.address.name);

@@ -70,6 +70,28 @@ describe("where engines listen", () => {
     },
   );
 
+  test("is nowhere when the chosen context is not there: another engine is not taken instead", async () => {
+    expect(await shown(facts({ DOCKER_CONTEXT: "gone" }), "docker")).toEqual([]);
+  });
+
+  test("is nowhere when TLS is asked for, which we do not speak: in the open anybody could answer", async () => {
+    const DOCKER_HOST = "tcp://build.example:2376";
+    expect(await shown(facts({ DOCKER_HOST, DOCKER_TLS_VERIFY: "1" }), "docker")).toEqual([]);
+    expect(await shown(facts({ DOCKER_HOST }), "docker")).toEqual([[DOCKER_HOST, "DOCKER_HOST"]]);
+    const remote = JSON.stringify({ Endpoints: { docker: { Host: DOCKER_HOST } } });
+    const tls = meta("build").replace("/meta/", "/tls/").replace("meta.json", "docker/ca.pem");
+    const files = { [meta("build")]: remote, [tls]: "-----BEGIN CERTIFICATE-----" };
+    expect(await shown(facts({ DOCKER_CONTEXT: "build" }, files), "docker")).toEqual([]);
+  });
+
+  test("is the usual one when a variable is there and empty", async () => {
+    const files = { "/home/ada/.docker/config.json": '{"currentContext":"build"}', [meta("build")]: endpoint };
+    const names = ["DOCKER_HOST", "CONTAINER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR"];
+    const empty = Object.fromEntries(names.map((name) => [name, ""]));
+    for (const kind of ["docker", "podman"] as const)
+      expect(await shown(facts(empty, files), kind)).toEqual(await shown(facts({}, files), kind));
+  });
+
   test("is CONTAINER_HOST for Podman, and no place of Docker's that nobody named", async () => {
     const given = facts({ CONTAINER_HOST: "unix:///srv/p.sock" });
     expect(await shown(given, "podman")).toEqual([["unix:///srv/p.sock", "CONTAINER_HOST"]]);

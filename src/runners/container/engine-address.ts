@@ -37,19 +37,24 @@ export function addressFacts(env: NodeJS.ProcessEnv = process.env): AddressFacts
 /** Where engines may listen, best first. Where variables name some, nobody else is asked. */
 export async function engineAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
   const { DOCKER_HOST, CONTAINER_HOST } = facts.env;
-  const isNamed = DOCKER_HOST !== undefined || CONTAINER_HOST !== undefined;
+  const isNamed = namesEngine(facts);
   return [
-    ...(isNamed && DOCKER_HOST === undefined ? [] : await dockerAddresses(facts)),
-    ...(isNamed && CONTAINER_HOST === undefined ? [] : podmanAddresses(facts)),
+    ...(isNamed && !DOCKER_HOST ? [] : await dockerAddresses(facts)),
+    ...(isNamed && !CONTAINER_HOST ? [] : podmanAddresses(facts)),
   ];
+}
+
+/** Whether variables say which engine is wanted. An empty one says nothing, as with the engines' own programs. */
+export function namesEngine({ env }: AddressFacts): boolean {
+  return Boolean(env.DOCKER_HOST || env.CONTAINER_HOST);
 }
 
 async function dockerAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
   const { env, uid } = facts;
-  if (env.DOCKER_HOST) return one("docker", env.DOCKER_HOST, "DOCKER_HOST");
+  if (env.DOCKER_HOST) return withoutTls(one("docker", env.DOCKER_HOST, "DOCKER_HOST"), Boolean(env.DOCKER_TLS_VERIFY));
   const context = await contextHost(facts);
-  if (context) return one("docker", context.host, `context ${context.name}`);
-  const rootless = env.XDG_RUNTIME_DIR ?? `/run/user/${uid}`;
+  if (context) return withoutTls(one("docker", context.host, `context ${context.name}`), context.hasTls);
+  const rootless = env.XDG_RUNTIME_DIR || `/run/user/${uid}`;
   return [
     ...(uid === 0 ? [] : one("docker", `unix://${rootless}/docker.sock`, "rootless")),
     ...one("docker", "unix:///var/run/docker.sock", "the usual place"),
@@ -59,22 +64,29 @@ async function dockerAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
 
 function podmanAddresses({ env, uid }: AddressFacts): EngineAddress[] {
   if (env.CONTAINER_HOST) return one("podman", env.CONTAINER_HOST, "CONTAINER_HOST");
-  const runtime = env.XDG_RUNTIME_DIR ?? `/run/user/${uid}`;
+  const runtime = env.XDG_RUNTIME_DIR || `/run/user/${uid}`;
   return uid === 0
     ? one("podman", "unix:///run/podman/podman.sock", "the usual place")
     : one("podman", `unix://${runtime}/podman/podman.sock`, "the usual place");
 }
 
 /** The context that `docker context use` chose; `default` is the usual place. */
-async function contextHost({ env, home, readText }: AddressFacts): Promise<{ name: string; host: string } | undefined> {
-  const directory = env.DOCKER_CONFIG ?? join(home, ".docker");
+async function contextHost({ env, home, readText }: AddressFacts) {
+  const directory = env.DOCKER_CONFIG || join(home, ".docker");
   const config = parseJson(await readText(join(directory, "config.json")));
-  const name = env.DOCKER_CONTEXT ?? text(config?.currentContext);
+  const name = env.DOCKER_CONTEXT || text(config?.currentContext);
   if (!name || name === "default") return undefined;
   const id = createHash("sha256").update(name).digest("hex");
   const meta = parseJson(await readText(join(directory, "contexts", "meta", id, "meta.json")));
-  const host = text(child(child(meta?.Endpoints, "docker"), "Host"));
-  return host ? { name, host } : undefined;
+  // One that is not there is nowhere: another engine is not what was chosen.
+  const host = text(child(child(meta?.Endpoints, "docker"), "Host")) ?? "";
+  const authority = await readText(join(directory, "contexts", "tls", id, "docker", "ca.pem"));
+  return { name, host, hasTls: authority !== undefined };
+}
+
+/** Nobody who asks for TLS is to be spoken to in the open, where anybody on the way could answer. */
+function withoutTls(addresses: EngineAddress[], wantsTls: boolean): EngineAddress[] {
+  return addresses.filter(({ connect }) => "socketPath" in connect || !wantsTls);
 }
 
 /** An address as Docker writes it, or nothing where we cannot speak it (ssh, npipe, TLS). */

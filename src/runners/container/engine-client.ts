@@ -58,69 +58,75 @@ export class EngineClient {
 
   /** The whole answer. */
   async bytes(request: EngineRequest): Promise<Buffer> {
-    const limitMs = request.timeoutMs ?? defaultTimeoutMs;
     return await new Promise<Buffer>((resolve, reject) => {
-      let tooSlow: Error | undefined;
-      const timer = setTimeout(() => {
-        tooSlow = this.#tooSlow(request, limitMs);
-        outgoing.destroy(tooSlow);
-      }, limitMs);
+      const limit = this.#limit(request, (error) => outgoing.destroy(error));
+      const fail = (error: Error) => reject(limit.why(error));
       const outgoing = this.#send(request, (answer) => {
-        collect(answer).then(
-          (body) => {
-            const status = answer.statusCode ?? 0;
-            if (status < 400) resolve(body);
-            else reject(new EngineRefusal(status, refusalText(body)));
-          },
-          // an answer that stops in the middle: out of time, given up, or the daemon died
-          (error: Error) => reject(this.#unreachable(tooSlow ?? (request.signal?.aborted ? givenUp() : error))),
-        );
+        if (isRefusal(answer)) refusal(answer).then(reject, fail);
+        else collect(answer).then(resolve, fail);
       });
-      outgoing.on("error", (error) => reject(this.#unreachable(error)));
-      outgoing.on("close", () => clearTimeout(timer));
+      outgoing.on("error", fail);
+      outgoing.on("close", limit.end);
       sendBody(request, outgoing);
     });
   }
 
   /** The answer as it comes, for builds and events; ending it is the caller's. */
   async stream(request: EngineRequest): Promise<IncomingMessage> {
-    const limitMs = request.timeoutMs ?? defaultTimeoutMs;
     return await new Promise<IncomingMessage>((resolve, reject) => {
-      const timer = setTimeout(() => outgoing.destroy(this.#tooSlow(request, limitMs)), limitMs);
+      const limit = this.#limit(request, (error) => outgoing.destroy(error));
+      const fail = (error: Error) => {
+        limit.end();
+        reject(limit.why(error));
+      };
       const outgoing = this.#send(request, (answer) => {
-        clearTimeout(timer);
-        const status = answer.statusCode ?? 0;
-        if (status < 400) resolve(answer);
-        else collect(answer).then((body) => reject(new EngineRefusal(status, refusalText(body))), reject);
+        if (isRefusal(answer)) {
+          refusal(answer).then(reject, fail).finally(limit.end);
+        } else {
+          limit.end();
+          resolve(answer);
+        }
       });
-      outgoing.on("error", (error) => {
-        clearTimeout(timer);
-        reject(this.#unreachable(error));
-      });
+      outgoing.on("error", fail);
       sendBody(request, outgoing);
     });
   }
 
   /** Turns the connection of a request into a raw one, as attaching does. */
   async hijack(request: EngineRequest): Promise<{ socket: Socket; head: Buffer }> {
-    const limitMs = request.timeoutMs ?? defaultTimeoutMs;
     return await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => outgoing.destroy(this.#tooSlow(request, limitMs)), limitMs);
-      const settle = (then: () => void) => {
-        clearTimeout(timer);
-        then();
+      const limit = this.#limit(request, (error) => outgoing.destroy(error));
+      const fail = (error: Error) => {
+        limit.end();
+        reject(limit.why(error));
       };
       const outgoing = this.#send(request, (answer) => {
-        settle(() =>
-          collect(answer).then((body) => reject(new EngineRefusal(answer.statusCode ?? 0, refusalText(body))), reject),
-        );
+        refusal(answer).then(reject, fail).finally(limit.end);
       });
       outgoing.setHeader("Connection", "Upgrade");
       outgoing.setHeader("Upgrade", "tcp");
-      outgoing.on("upgrade", (_answer, socket: Socket, head) => settle(() => resolve({ socket, head })));
-      outgoing.on("error", (error) => settle(() => reject(this.#unreachable(error))));
+      outgoing.on("upgrade", (_answer, socket: Socket, head) => {
+        limit.end();
+        resolve({ socket, head });
+      });
+      outgoing.on("error", fail);
       outgoing.end();
     });
+  }
+
+  /** The time of one request. It holds until the last word of a refusal: an engine may get stuck in the middle of it. */
+  #limit(request: EngineRequest, stop: (error: Error) => void) {
+    const limitMs = request.timeoutMs ?? defaultTimeoutMs;
+    let tooSlow: Error | undefined;
+    const timer = setTimeout(() => {
+      tooSlow = this.#tooSlow(request, limitMs);
+      stop(tooSlow);
+    }, limitMs);
+    return {
+      end: () => clearTimeout(timer),
+      /** an answer that stops in the middle: out of time, given up, or the daemon died */
+      why: (error: Error) => this.#unreachable(tooSlow ?? (request.signal?.aborted ? givenUp() : error)),
+    };
   }
 
   #send(request: EngineRequest, onAnswer: (answer: IncomingMessage) => void): ClientRequest {
@@ -178,6 +184,15 @@ function sendBody(request: EngineRequest, outgoing: ClientRequest): void {
 
 function bodyOf({ json, body }: EngineRequest): Uint8Array | undefined {
   return json === undefined ? body : Buffer.from(JSON.stringify(json));
+}
+
+function isRefusal({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 400;
+}
+
+/** Why it said no. */
+async function refusal(answer: IncomingMessage): Promise<EngineRefusal> {
+  return new EngineRefusal(answer.statusCode ?? 0, refusalText(await collect(answer)));
 }
 
 async function collect(answer: IncomingMessage): Promise<Buffer> {

@@ -4,7 +4,7 @@ import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
 import { askEngine, type Engine, type EngineProbe, findEngine } from "./engine.ts";
-import { type AddressFacts, addressFacts, type EngineKind, parseEngineAddress } from "./engine-address.ts";
+import { type AddressFacts, addressFacts, type EngineKind, namesEngine, parseEngineAddress } from "./engine-address.ts";
 import { type PodmanService, startPodmanService } from "./podman-service.ts";
 
 export interface EngineFinderOptions {
@@ -38,8 +38,7 @@ export class EngineFinder {
     const facts = this.#options.addresses ?? addressFacts();
     const found = await findEngine(facts, this.#options.engine);
     // Who named an engine wants that one.
-    const isNamed = facts.env.DOCKER_HOST !== undefined || facts.env.CONTAINER_HOST !== undefined;
-    if (found.available || isNamed || !this.#takesOwnPodman || !this.#startsPodman) return found;
+    if (found.available || namesEngine(facts) || !this.#takesOwnPodman || !this.#startsPodman) return found;
     const podman = await this.#ownPodman(facts);
     return podman ? { available: true, engine: podman } : found;
   }

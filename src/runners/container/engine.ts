@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
+import { understood } from "./engine-answer.ts";
 import { EngineClient } from "./engine-client.ts";
 
 const questionMs = 1_500;
@@ -25,6 +26,8 @@ export interface Engine {
   readonly version: string;
   readonly arch: "x64" | "arm64" | undefined;
   readonly runtimes: readonly string[];
+  /** what a container gets that asks for none; empty: the engine does not say */
+  readonly defaultRuntime: string;
   readonly cgroupVersion: string;
   readonly isRootless: boolean;
   readonly remapsUsers: boolean;
@@ -58,7 +61,12 @@ export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promis
 /** Asks one engine what it is. */
 export async function askEngine(address: EngineAddress): Promise<Engine> {
   const client = new EngineClient(address);
-  const info = infoSchema.parse(await client.json({ path: "/info", timeoutMs: questionMs }));
+  const info = understood(
+    client,
+    infoSchema,
+    await client.json({ path: "/info", timeoutMs: questionMs }),
+    "what an engine is",
+  );
   if (info.OSType !== "linux") {
     throw new CodecellError(
       "runner_unavailable",
@@ -72,6 +80,7 @@ export async function askEngine(address: EngineAddress): Promise<Engine> {
     version: info.ServerVersion,
     arch: info.Architecture === "x86_64" || info.Architecture === "amd64" ? "x64" : armOrNothing(info.Architecture),
     runtimes: [...new Set([...Object.keys(info.Runtimes ?? {}), info.DefaultRuntime])].filter(Boolean),
+    defaultRuntime: info.DefaultRuntime,
     cgroupVersion: info.CgroupVersion,
     isRootless: options.some((option) => option.includes("name=rootless")),
     remapsUsers: options.some((option) => option.includes("name=userns")),

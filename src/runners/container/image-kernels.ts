@@ -4,6 +4,7 @@ import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
 import type { ContainerUser } from "./container-user.ts";
 import type { Engine } from "./engine.ts";
 import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
+import type { ImageInEngine } from "./image-list.ts";
 import type { ContainerFacts } from "./plan.ts";
 import type { Removals } from "./removals.ts";
 import type { RunnerHome } from "./runner-home.ts";
@@ -21,16 +22,18 @@ export class ImageKernels {
 
   /** `name` is for the container that examines it, where one is needed. */
   get(
-    { image, imageId = "", hasOwnKernel }: ContainerFacts,
+    image: ImageInEngine,
+    { runtime, hasOwnKernel }: ContainerFacts,
     { engine, user, home, name }: { engine: Engine; user: ContainerUser; home: RunnerHome; name: string },
   ): Promise<ImageKernel> {
-    return this.#kernels.get(`${imageId} ${user.uid}`, () => {
-      this.#logger.info("examining the image", { image });
+    return this.#kernels.get(`${image.id} ${user.uid}`, () => {
+      this.#logger.info("examining the image", { image: image.name });
       const arch = engine.arch ?? "x64";
       const limits = { allowMemfd: true, allowAffinity: true, shieldsSupervisor: hasOwnKernel };
-      const { runtimeDir, labels, processLimit } = home;
+      const { runtimeDir, labels, processLimit, emptyDirectory } = home;
       return prepareImageKernel({
-        ...{ engine, image, imageId, user, runtimeDir, labels, processLimit, removals: this.#removals, name },
+        ...{ engine, runtime, hasOwnKernel, image, user, runtimeDir, labels, processLimit, emptyDirectory, name },
+        removals: this.#removals,
         filters: {
           "notify.bpf": killNotifyFilter(arch),
           "cell.bpf": seccompFilter({ arch, phase: "cell", ...limits }),

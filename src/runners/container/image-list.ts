@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { understood } from "./engine-answer.ts";
 import { type EngineClient, EngineRefusal } from "./engine-client.ts";
 
 const versionLabel = "codecell.image.version";
@@ -44,11 +45,27 @@ export async function findImage(client: EngineClient, name: string): Promise<Fou
 
 const idMs = 5_000;
 
+/** An image as cells are started in it. */
+export interface ImageInEngine {
+  readonly name: string;
+  /** what the name meant: containers are made of this, for a name may mean something else a moment later */
+  readonly id: string;
+  /** directories that the image wants to keep data in, as it writes them */
+  readonly volumes: readonly string[];
+}
+
+const meantSchema = z.object({
+  Id: z.string().min(1),
+  Config: z.object({ Volumes: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+});
+
 /** What an image's name means now; undefined: the engine has no such image. */
-export async function imageId(client: EngineClient, name: string): Promise<string | undefined> {
+export async function imageInEngine(client: EngineClient, name: string): Promise<ImageInEngine | undefined> {
   try {
     const path = `/images/${encodeURIComponent(name)}/json`;
-    return (await client.json<{ Id?: string }>({ path, timeoutMs: idMs })).Id;
+    const answer = await client.json({ path, timeoutMs: idMs });
+    const { Id: id, Config } = understood(client, meantSchema, answer, "an image");
+    return { name, id, volumes: Object.keys(Config?.Volumes ?? {}) };
   } catch (error) {
     if (error instanceof EngineRefusal && error.status === 404) return undefined;
     throw error;

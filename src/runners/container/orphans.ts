@@ -1,9 +1,12 @@
+import { z } from "zod";
 import { isHeld } from "../../lib/liveness-lock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { understood } from "./engine-answer.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { endContainer } from "./removals.ts";
 
 const listMs = 5_000;
+const listedSchema = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }));
 
 /** On every container that is ours: who made it, and the lock that its maker holds as long as it lives. */
 export const ownerLabel = "codecell.owner";
@@ -14,10 +17,8 @@ export const machineLabel = "codecell.machine";
 /** Removes containers whose maker is dead. What a living one owns, or one on another machine, is not touched. */
 export async function removeOrphanContainers(client: EngineClient, machine: string, logger: Logger): Promise<void> {
   const filters = JSON.stringify({ label: [`${machineLabel}=${machine}`, ownerLabel] });
-  const found = await client.json<{ Id: string; Labels?: Record<string, string> }[]>({
-    ...{ path: "/containers/json", query: { all: true, filters }, timeoutMs: listMs },
-  });
-  for (const { Id, Labels } of found) {
+  const answer = await client.json({ path: "/containers/json", query: { all: true, filters }, timeoutMs: listMs });
+  for (const { Id, Labels } of understood(client, listedSchema, answer, "a list of containers")) {
     const lock = Labels?.[lockLabel];
     if (lock === undefined || (await isHeld(lock))) continue;
     logger.info("removing the container of a process that is gone", { container: Id.slice(0, 12) });

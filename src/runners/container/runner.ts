@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
 import type { Policy } from "../../policy/schema.ts";
@@ -22,7 +23,7 @@ import { defaultImage } from "./default-image.ts";
 import { type Engine, engineVersion, isLocalEngine } from "./engine.ts";
 import { EngineFinder, type EngineFinderOptions } from "./engine-finder.ts";
 import { ImageKernels } from "./image-kernels.ts";
-import { imageId } from "./image-list.ts";
+import { type ImageInEngine, imageInEngine } from "./image-list.ts";
 import { containerKernelSetup } from "./kernel-setup.ts";
 import { removeOrphanContainers } from "./orphans.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
@@ -68,7 +69,7 @@ class ContainerRunner implements SandboxRunner {
   readonly #kernels: ImageKernels;
   readonly #identities = new PromiseCache<string>();
   /** what an image's name meant when a cell was last started in it */
-  readonly #imageIds = new Map<string, string>();
+  readonly #images = new Map<string, ImageInEngine>();
   #cells = 0;
 
   constructor(kind: RuntimeKind, options: ContainerRunnerOptions) {
@@ -76,7 +77,7 @@ class ContainerRunner implements SandboxRunner {
     this.#kind = kind;
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
-    this.#finder = new EngineFinder(options, kind.runtime !== undefined, this.#cleanup);
+    this.#finder = new EngineFinder(options, kind.hasOwnKernel, this.#cleanup);
     this.#removals = new Removals(this.#logger);
     this.#kernels = new ImageKernels(this.#removals, this.#logger);
   }
@@ -85,12 +86,9 @@ class ContainerRunner implements SandboxRunner {
     const found = await this.#finder.find(isWanted);
     if (!found.available) return found;
     const { engine } = found;
-    const { runtime, hint } = chooseRuntime(this.#kind, engine.runtimes);
-    if (hint !== undefined) {
-      const reason = `${engine.client.address.name} offers no such runtime (it has ${engine.runtimes.join(", ")})`;
-      return { available: false, reason, hint };
-    }
-    const own: Guarantee = runtime === undefined ? "syscall-filter" : "own-kernel";
+    const { runtime, hint } = chooseRuntime(this.#kind, engine);
+    if (hint !== undefined) return { available: false, reason: noSuchRuntime(engine), hint };
+    const own: Guarantee = this.#kind.hasOwnKernel ? "own-kernel" : "syscall-filter";
     const guarantees: Guarantee[] = [...namespaceGuarantees, "kernel-memory-limit", own];
     return { available: true, version: engineVersion(engine, runtime), guarantees };
   }
@@ -98,8 +96,9 @@ class ContainerRunner implements SandboxRunner {
   async plan(policy: Policy): Promise<EnforcementPlan> {
     const engine = await this.#finder.need();
     try {
-      const image = this.#image(policy);
-      return planContainer(policy, this.#facts(engine, image, await imageId(engine.client, image), false));
+      const name = this.#image(policy);
+      const image = await imageInEngine(engine.client, name);
+      return planContainer(policy, this.#facts(engine, name, image?.id, false));
     } catch (error) {
       throw startFailure(error, engine.client.address.name);
     }
@@ -117,14 +116,14 @@ class ContainerRunner implements SandboxRunner {
   }
 
   async #startInImage(engine: Engine, spec: CellSpec, options: StartOptions): Promise<Cell> {
-    const image = this.#image(spec.policy);
-    const known = this.#imageIds.get(image);
+    const name = this.#image(spec.policy);
+    const known = this.#images.get(name);
     const cell = known === undefined ? undefined : await this.#startInKnown(engine, spec, options, known);
     if (cell) return cell;
-    this.#imageIds.delete(image);
-    const id = await imageId(engine.client, image);
-    const started = await this.#startIn(engine, spec, options, id);
-    if (id !== undefined) this.#imageIds.set(image, id);
+    this.#images.delete(name);
+    const image = await imageInEngine(engine.client, name);
+    const started = await this.#startIn(engine, spec, options, image);
+    if (image !== undefined) this.#images.set(name, image);
     return started;
   }
 
@@ -132,17 +131,22 @@ class ContainerRunner implements SandboxRunner {
    * In what the image's name meant last; undefined: it means another one by now. The engine is asked while the container is on
    * its way up: mostly it still does, and before that the question would be in the way of an engine that is not stuck.
    */
-  async #startInKnown(engine: Engine, spec: CellSpec, options: StartOptions, known: string): Promise<Cell | undefined> {
+  async #startInKnown(
+    engine: Engine,
+    spec: CellSpec,
+    options: StartOptions,
+    known: ImageInEngine,
+  ): Promise<Cell | undefined> {
     const wrong = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, wrong.signal]) : wrong.signal;
     const starting = this.#startIn(engine, spec, { ...options, signal }, known);
-    const asking = settledOrLate(starting, stuckMs).then(() => imageId(engine.client, this.#image(spec.policy)));
+    const asking = settledOrLate(starting, stuckMs).then(() => imageInEngine(engine.client, known.name));
     asking.then(
-      (id) => id !== known && wrong.abort(),
+      (image) => image?.id !== known.id && wrong.abort(),
       () => wrong.abort(), // an engine that does not even answer this
     );
     const [started, meant] = await Promise.allSettled([starting, asking]);
-    if (meant.status === "fulfilled" && meant.value === known) {
+    if (meant.status === "fulfilled" && meant.value?.id === known.id) {
       if (started.status === "rejected") throw started.reason;
       return started.value;
     }
@@ -151,13 +155,18 @@ class ContainerRunner implements SandboxRunner {
     return undefined;
   }
 
-  async #startIn(engine: Engine, spec: CellSpec, options: StartOptions, id: string | undefined): Promise<Cell> {
+  async #startIn(
+    engine: Engine,
+    spec: CellSpec,
+    options: StartOptions,
+    image: ImageInEngine | undefined,
+  ): Promise<Cell> {
     const { policy } = spec;
     const workspace =
       spec.workspace && policy.fs.workspace === undefined ? join(spec.workspace.root, spec.workspace.name) : undefined;
-    const facts = this.#facts(engine, this.#image(policy), id, workspace !== undefined);
+    const facts = this.#facts(engine, this.#image(policy), image?.id, workspace !== undefined);
     const plan = planContainer(policy, facts);
-    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
+    if (plan.refused.length > 0 || image === undefined) throw policyRefused(this.name, plan);
     const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
     const number = ++this.#cells;
@@ -165,12 +174,12 @@ class ContainerRunner implements SandboxRunner {
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
     const [kernel, identityDirectory, listener] = await Promise.all([
-      this.#kernels.get(facts, { engine, user, home, name: `codecell-${home.tag}-${number}-image` }),
+      this.#kernels.get(image, facts, { engine, user, home, name: `codecell-${home.tag}-${number}-image` }),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
       listening,
       prepareWorkspace(workspace, engine.isRootless ? undefined : user.uid),
     ]);
-    const { image, runtime, hasOwnKernel } = facts;
+    const { runtime, hasOwnKernel } = facts;
     const container = await startContainer({
       ...{ client: engine.client, removals: this.#removals, name: `codecell-${home.tag}-${number}` },
       ...(options.signal ? { signal: options.signal } : {}),
@@ -233,8 +242,10 @@ class ContainerRunner implements SandboxRunner {
   }
 
   #facts(engine: Engine, image: string, id: string | undefined, hasSessionDirectory: boolean): ContainerFacts {
-    const { runtime } = chooseRuntime(this.#kind, engine.runtimes);
-    const hasOwnKernel = runtime !== undefined;
+    const { runtime, hint } = chooseRuntime(this.#kind, engine);
+    // An engine may come back without it: its default would be taken for the kernel that was asked for.
+    if (hint !== undefined) throw new CodecellError("runner_unavailable", noSuchRuntime(engine), { hint });
+    const { hasOwnKernel } = this.#kind;
     const name = engine.client.address.name;
     return { engine: { ...engine, name }, runtime, hasOwnKernel, image, imageId: id, hasSessionDirectory };
   }
@@ -257,6 +268,10 @@ class ContainerRunner implements SandboxRunner {
       return home;
     });
   }
+}
+
+function noSuchRuntime({ client, runtimes }: Engine): string {
+  return `${client.address.name} offers no such runtime (it has ${runtimes.join(", ")})`;
 }
 
 async function settledOrLate(promise: Promise<unknown>, lateMs: number): Promise<void> {

@@ -1,31 +1,44 @@
 /** What a runner of this family is: the same code with another runtime of the engine. */
 export interface RuntimeKind {
   readonly name: "container" | "gvisor" | "kata";
-  /** matches the engine's names of the runtimes that will do; undefined: the engine's own default */
-  readonly runtime: RegExp | undefined;
+  /** matches the engine's names of the runtimes that will do */
+  readonly runtime: RegExp;
+  /** the kernel of the cell is not the host's */
+  readonly hasOwnKernel: boolean;
   readonly missing: string;
 }
 
 export const runtimeKinds = {
-  container: { name: "container", runtime: undefined, missing: "" },
+  container: {
+    name: "container",
+    runtime: /^(runc|crun|youki|io\.containerd\.runc\.)/,
+    hasOwnKernel: false,
+    missing: "register runc with the engine, or use the runner that its default runtime belongs to",
+  },
   gvisor: {
     name: "gvisor",
     runtime: /^(runsc|gvisor|io\.containerd\.runsc\.)/,
+    hasOwnKernel: true,
     missing: "install runsc and register it with the engine: gvisor.dev/docs/user_guide/install",
   },
   kata: {
     name: "kata",
     runtime: /^(kata|io\.containerd\.kata\.)/,
+    hasOwnKernel: true,
     missing: "install Kata Containers and register kata-runtime with the engine",
   },
 } as const satisfies Record<string, RuntimeKind>;
 
-/** Pure: which of an engine's runtimes to ask for, or what to do where it has none that will do. */
+/**
+ * Pure: which of an engine's runtimes to ask for, or what to do where it has none that will do. Without a kernel of its own a
+ * cell gets the engine's default, unless that has one: a receipt would say of its limits what does not hold there.
+ */
 export function chooseRuntime(
-  { runtime: wanted, missing }: RuntimeKind,
-  offered: readonly string[],
+  { runtime: wanted, hasOwnKernel, missing }: RuntimeKind,
+  { runtimes, defaultRuntime }: { readonly runtimes: readonly string[]; readonly defaultRuntime: string },
 ): { readonly runtime?: string; readonly hint?: string } {
-  if (wanted === undefined) return {};
-  const runtime = offered.find((name) => wanted.test(name));
+  const { gvisor, kata } = runtimeKinds;
+  if (!hasOwnKernel && ![gvisor, kata].some((other) => other.runtime.test(defaultRuntime))) return {};
+  const runtime = runtimes.find((name) => wanted.test(name));
   return runtime === undefined ? { hint: missing } : { runtime };
 }

@@ -5,6 +5,8 @@ import type { Cell } from "../runner.ts";
 
 const shortestPauseMs = 250;
 const walkShare = 20;
+/** What the smallest entry takes: an empty file has no blocks, and yet a disk is full when it has no inode left. */
+const leastBytes = 512;
 
 /**
  * Ends a cell whose host directory grows past the limit. A bind mount has no size of its own, so this is a watch: it
@@ -37,17 +39,22 @@ async function directorySize(root: string, limitBytes: number): Promise<number> 
   let total = 0;
   const waiting = [root];
   for (let path = waiting.pop(); path !== undefined && total <= limitBytes; path = waiting.pop()) {
-    const entries = await opendir(path).catch(() => undefined);
-    if (!entries) continue; // gone meanwhile, or not ours to read
-    for await (const entry of entries) {
-      const full = join(path, entry.name);
-      if (entry.isDirectory()) waiting.push(full);
-      else
-        total += await lstat(full).then(
-          (stats) => stats.blocks * 512,
-          () => 0,
-        );
+    try {
+      for await (const entry of await opendir(path)) {
+        const full = join(path, entry.name);
+        if (entry.isDirectory()) waiting.push(full);
+        total += await lstat(full).then(({ blocks }) => Math.max(leastBytes, blocks * 512), unseenBytes);
+        if (total > limitBytes) break;
+      }
+    } catch (error) {
+      total += unseenBytes(error);
     }
   }
   return total;
+}
+
+/** Gone meanwhile, or not ours to read; but programs get step by step to where we cannot, and write out of our sight. */
+function unseenBytes(error: unknown): number {
+  const isTooDeep = error instanceof Error && "code" in error && error.code === "ENAMETOOLONG";
+  return isTooDeep ? Number.POSITIVE_INFINITY : 0;
 }

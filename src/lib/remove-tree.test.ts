@@ -1,0 +1,74 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { removeTree } from "./remove-tree.ts";
+
+const nobody = 65_534;
+
+describe("a directory that a program filled", () => {
+  let directory: string;
+  let tree: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "cc-tree-"));
+    tree = join(directory, "tree");
+    await mkdir(tree);
+  });
+  afterEach(() => {
+    execFileSync("rm", ["-rf", directory]);
+  });
+
+  test("goes, and so does one that is not there", async () => {
+    await mkdir(join(tree, "a", "b"), { recursive: true });
+    await writeFile(join(tree, "a", "b", "c"), "");
+    await removeTree(tree);
+    await removeTree(tree);
+    expect(existsSync(tree)).toBe(false);
+  });
+
+  test("goes when its paths are too long to be named", async () => {
+    const code = `import os
+for _ in range(40):
+    for name in ("a" * 250, "b" * 250): os.mkdir(name)
+    open("file", "w").close()
+    os.chdir("a" * 250)`;
+    execFileSync("python3", ["-c", code], { cwd: tree });
+    await removeTree(tree);
+    expect(existsSync(tree)).toBe(false);
+  });
+
+  test("leaves alone what its links lead to, however stubborn it is", async () => {
+    const outside = join(directory, "outside");
+    await mkdir(outside);
+    await writeFile(join(outside, "kept"), "kept");
+    const code = `import os
+for _ in range(20):
+    os.mkdir("a" * 250)
+    os.chdir("a" * 250)
+    os.symlink("${outside}", "link")`;
+    execFileSync("python3", ["-c", code], { cwd: tree });
+    await symlink(outside, join(tree, "link"));
+    await removeTree(tree);
+    expect(existsSync(tree)).toBe(false);
+    expect(await readFile(join(outside, "kept"), "utf8")).toBe("kept");
+  });
+
+  test.skipIf(process.platform === "win32")("goes when its owner may not look into parts of it", async () => {
+    const isRoot = process.getuid?.() === 0;
+    await mkdir(join(tree, "closed", "below"), { recursive: true });
+    await writeFile(join(tree, "closed", "below", "file"), "");
+    if (isRoot) execFileSync("chown", ["-R", String(nobody), directory]);
+    await chmod(join(tree, "closed", "below"), 0o300);
+    await chmod(join(tree, "closed"), 0);
+    await chmod(directory, 0o711);
+    if (isRoot) process.seteuid?.(nobody); // whom permissions hold
+    try {
+      await removeTree(tree);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+    expect(existsSync(tree)).toBe(false);
+  });
+});

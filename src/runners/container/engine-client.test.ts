@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parseEngineAddress } from "./engine-address.ts";
+import { EngineClient, EngineRefusal } from "./engine-client.ts";
+
+describe("an engine that gets stuck", () => {
+  let directory: string;
+  let server: Server | undefined;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "cc-client-"));
+  });
+  afterEach(async () => {
+    server?.closeAllConnections();
+    server?.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const clientOf = async (answers: RequestListener): Promise<EngineClient> => {
+    const socketPath = join(directory, "engine.sock");
+    server = createServer(answers).listen(socketPath);
+    await once(server, "listening");
+    const address = parseEngineAddress("docker", `unix://${socketPath}`, "the test");
+    if (!address) throw new Error("not an address");
+    return new EngineClient(address);
+  };
+  const request = { path: "/containers/x/attach", timeoutMs: 100 };
+  const asks = {
+    bytes: (client: EngineClient) => client.bytes(request),
+    stream: (client: EngineClient) => client.stream(request),
+    hijack: (client: EngineClient) => client.hijack(request),
+  };
+  const ways = Object.keys(asks) as (keyof typeof asks)[];
+
+  test.each(ways)("in the middle of saying no is given up when the time is over (%s)", async (way) => {
+    const client = await clientOf((_, answer) => answer.writeHead(500).write('{"message": "I would'));
+    await expect(asks[way](client)).rejects.toMatchObject({
+      code: "runner_unavailable",
+      message: "Docker did not answer GET /containers/x/attach in 100 ms",
+    });
+  });
+
+  test.each(ways)("before it says anything is given up when the time is over (%s)", async (way) => {
+    const client = await clientOf(() => {});
+    await expect(asks[way](client)).rejects.toMatchObject({ code: "runner_unavailable" });
+  });
+
+  test("with an answer where it should have handed the connection over is given up as well", async () => {
+    const client = await clientOf((_, answer) => answer.writeHead(200).write("a stream of the old kind"));
+    await expect(client.hijack(request)).rejects.toMatchObject({ code: "runner_unavailable" });
+  });
+
+  test.each(ways)("is not what one is that says no, with its reason (%s)", async (way) => {
+    const client = await clientOf((_, answer) => answer.writeHead(409).end('{"message": "it is paused"}'));
+    const refused = await asks[way](client).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(refused).toBeInstanceOf(EngineRefusal);
+    expect(refused).toMatchObject({ status: 409, message: "it is paused" });
+  });
+
+  test.each(ways)("is told from a request that was given up (%s)", async (way) => {
+    const giveUp = new AbortController();
+    const client = await clientOf((_, answer) => {
+      answer.writeHead(500).write("{");
+      giveUp.abort();
+    });
+    const limits = { ...request, timeoutMs: 10_000, signal: giveUp.signal };
+    await expect(client[way](limits)).rejects.toMatchObject({ code: "aborted" });
+  });
+});

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parsePolicy } from "../../policy/parse-policy.ts";
+import type { CellSpec, SandboxRunner } from "../runner.ts";
+import { addressFacts } from "./engine-address.ts";
+import { gvisorRunner } from "./runner.ts";
+
+describe("the gvisor runner", () => {
+  let directory: string;
+  let server: Server;
+  let runner: SandboxRunner;
+  let runtimes: Record<string, object>;
+  const asked: string[] = [];
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "cc-runner-"));
+    asked.length = 0;
+    runtimes = { runc: {}, runsc: {} };
+    server = createServer(({ method, url = "" }, answer) => {
+      asked.push(`${method} ${url.replace(/^\/v[\d.]+/, "").replace(/\?.*/, "")}`);
+      if (url.includes("/info")) answer.end(JSON.stringify({ Runtimes: runtimes, DefaultRuntime: "runc" }));
+      else if (url.includes("/images/")) answer.end(JSON.stringify({ Id: "sha256:1" }));
+      else if (url.includes("/containers/json")) answer.end("[]");
+      else answer.writeHead(500).end("{}");
+    });
+    server.listen(join(directory, "engine.sock"));
+    await once(server, "listening");
+    const addresses = addressFacts({ DOCKER_HOST: `unix://${directory}/engine.sock` });
+    runner = gvisorRunner({ addresses, image: "python:1", runtimeDir: directory });
+  });
+  afterEach(async () => {
+    await runner[Symbol.asyncDispose]?.();
+    server.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const spec: CellSpec = { id: "cell", policy: parsePolicy({}), policyHash: "ab".repeat(32) };
+
+  test("starts nothing by another runtime when its engine comes back without runsc", async () => {
+    expect(await runner.probe()).toMatchObject({ available: true });
+    runtimes = { runc: {} };
+    const missing = { code: "runner_unavailable", message: "Docker offers no such runtime (it has runc)" };
+    await expect(runner.plan(spec.policy)).rejects.toMatchObject(missing);
+    await expect(runner.start(spec)).rejects.toMatchObject(missing);
+    expect(asked).not.toContain("POST /containers/create");
+  });
+
+  test("asks for runsc by name", async () => {
+    expect((await runner.plan(spec.policy)).rules.find(({ rule }) => rule === "isolation.minimum")?.how).toContain(
+      "a kernel of its own",
+    );
+    await expect(runner.start(spec)).rejects.toMatchObject({ code: "cell_start_failed" });
+    expect(asked).toContain("POST /containers/create");
+  });
+});

@@ -1,0 +1,59 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "vitest";
+import { silentLogger } from "../../lib/logger.ts";
+import type { Cell } from "../runner.ts";
+import { watchDisk } from "./disk-watch.ts";
+
+const mebibyte = 2 ** 20;
+
+describe("the watch over a cell's directory", () => {
+  let directory: string;
+  let exit: () => void;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "cc-disk-"));
+  });
+  afterEach(() => {
+    exit();
+    execFileSync("rm", ["-rf", directory]); // which goes deeper than a path can name
+  });
+  /** Settles when the watch ends the cell. */
+  const ending = (limitBytes: number) =>
+    new Promise<void>((resolve) => {
+      const exited = new Promise<void>((settle) => {
+        exit = settle;
+      });
+      const end = async () => {
+        exit();
+        resolve();
+      };
+      const cell = { id: "cell", exited, [Symbol.asyncDispose]: end } as unknown as Cell;
+      watchDisk(cell, directory, limitBytes, silentLogger);
+    });
+
+  test("ends a cell that wrote more than it may", async () => {
+    await writeFile(join(directory, "large"), Buffer.alloc(2 * mebibyte, 1));
+    await ending(mebibyte);
+  });
+
+  test.each([
+    ["empty files", "for n in range(300): open('f%d' % n, 'w').close()"],
+    ["directories", "import os\nfor n in range(300): os.mkdir('d%d' % n)"],
+    ["links", "import os\nfor n in range(300): os.symlink('x', 'l%d' % n)"],
+  ])("counts %s, of which a disk has only so many", async (_, code) => {
+    execFileSync("python3", ["-c", code], { cwd: directory });
+    await ending(mebibyte / 8);
+  });
+
+  test("ends a cell that writes deeper than the host can name", async () => {
+    const code = `import os
+for _ in range(20):
+    os.mkdir("d" * 250)
+    os.chdir("d" * 250)
+open("large", "wb").write(bytes(2 << 20))`;
+    execFileSync("python3", ["-c", code], { cwd: directory });
+    await ending(mebibyte);
+  });
+});

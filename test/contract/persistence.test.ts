@@ -62,7 +62,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     const { manager, session } = await begun();
     expect(await session.save()).toMatchObject({ run: 1, skipped: [{ name: "lock" }] });
     await runIn(session, "x = 'later'");
-    expect(await eventually(() => session.record.snapshot?.run === 2, 8_000)).toBe(true);
+    expect(await eventually(() => session.record.snapshot?.run === 2)).toBe(true);
     const going = await session.run("y = 'in the middle'\nwhile True: pass");
     await idle(100);
     const next = await restart(manager);

@@ -298,13 +298,15 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
   });
 
   test("runs at the same time as its parent, each with its own output and limits", async () => {
-    const { parent, fork } = await pair("import time");
+    const { parent, fork } = await pair("import os, time");
     await using _parent = parent;
     await using _fork = fork;
-    const began = performance.now();
-    const code = (word: string) => `for _ in range(5):\n    time.sleep(0.05)\n    print("${word}")`;
-    const [one, two] = await Promise.all([run(parent, code("parent")), run(fork, code("fork"))]);
-    expect(performance.now() - began).toBeLessThan(450);
+    // each waits in every round until the other is there too: one after the other, neither would end
+    const code = (word: string, other: string) => `for n in range(5):
+    open(f"${word}{n}", "w").close()
+    while not os.path.exists(f"${other}{n}"): time.sleep(0.001)
+    print("${word}")`;
+    const [one, two] = await Promise.all([run(parent, code("parent", "fork")), run(fork, code("fork", "parent"))]);
     expect(one.stdout).toBe("parent\n".repeat(5));
     expect(two.stdout).toBe("fork\n".repeat(5));
     const [slow, quick] = await Promise.all([run(parent, "while True: pass", { timeoutMs: 300 }), run(fork, "1 + 1")]);

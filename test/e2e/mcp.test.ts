@@ -335,7 +335,7 @@ describe.skipIf(!hasProcess)("when the client goes away", () => {
     await input.write(`${JSON.stringify({ jsonrpc: "2.0", ...initialize })}\n`);
     await new Promise((resolve) => parent.stdout?.once("data", resolve));
     parent.kill("SIGKILL");
-    await ended(pid, 3_000);
+    await ended(pid);
     await input.close();
     await rm(place.top, { recursive: true });
   });
@@ -438,7 +438,7 @@ describe("the MCP server over HTTP", () => {
   );
 });
 
-async function until(isSo: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
+async function until(isSo: () => Promise<boolean>, limitMs = 30_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error("it did not happen in time");

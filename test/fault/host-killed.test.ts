@@ -55,8 +55,7 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
           directories: readdirSync(runtimeDir).filter((name) => name.startsWith("cc")),
         });
         const isClean = () => Object.values(left()).every((list) => list.length === 0);
-        if (!(await eventually(isClean, 5_000)))
-          expect(left()).toEqual({ processes: [], cgroups: [], directories: [] });
+        if (!(await eventually(isClean))) expect(left()).toEqual({ processes: [], cgroups: [], directories: [] });
       }
     },
   );

@@ -337,7 +337,7 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
             (name) => !workspaces.has(name) && !records.includes(name),
           ),
         });
-        if (!(await eventually(() => Object.values(left()).every((list) => list.length === 0), 5_000)))
+        if (!(await eventually(() => Object.values(left()).every((list) => list.length === 0))))
           expect(left()).toEqual({ processes: [], cgroups: [], runtime: [], workspaces: [] });
       }
       await living[Symbol.asyncDispose]();

@@ -137,7 +137,7 @@ export function marked(mark: string): HostProcess[] {
 }
 
 /** Waits until the condition holds; false when it never does. */
-export async function eventually(holds: () => boolean, ms = 5_000): Promise<boolean> {
+export async function eventually(holds: () => boolean, ms = 30_000): Promise<boolean> {
   const end = performance.now() + ms;
   while (!holds()) {
     if (performance.now() > end) return false;

@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, hostProcesses, idle, skipsProcess } from "../support/process-cells.ts";
 
 const rounds = 24;
+/** Each round starts a host, on a machine that may be busy with other tests. */
+const roundMs = 10_000;
 const script = fileURLToPath(new URL("host.mjs", import.meta.url));
 const built = fileURLToPath(new URL("../../dist/runners/process/runner.js", import.meta.url));
 const cgroupRoots = readFileSync("/proc/self/mountinfo", "utf8")
@@ -58,6 +60,7 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
         if (!(await eventually(isClean))) expect(left()).toEqual({ processes: [], cgroups: [], directories: [] });
       }
     },
+    (rounds / 2) * roundMs,
   );
 });
 

@@ -22,7 +22,7 @@ export interface Layout {
 }
 
 const sample = processRunner();
-const probe = await sample.probe();
+const probe = await sample.probe({ isPatient: true });
 await sample[Symbol.asyncDispose]();
 
 export const skipsProcess = testsContainersOnly || skipOrFail("process", probe);

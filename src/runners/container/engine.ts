@@ -3,7 +3,8 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
 import { EngineClient } from "./engine-client.ts";
 
-const questionMs = 1_500;
+/** One that hangs costs whoever waits for `auto` this much, and the next is asked; where nothing else is to be chosen, it may be busy. */
+export const questionMs = { inPassing: 1_500, wanted: 4_000 };
 
 const infoSchema = z.object({
   ServerVersion: z.string().default("unknown"),
@@ -36,13 +37,17 @@ export type EngineProbe =
   | { readonly available: true; readonly engine: Engine }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
-/** The first engine that answers. One that hangs costs a second and a half, and the next is asked. */
-export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promise<EngineProbe> {
+/** The first engine that answers, each in its time. */
+export async function findEngine(
+  facts: AddressFacts,
+  kind?: EngineKind,
+  timeoutMs = questionMs.wanted,
+): Promise<EngineProbe> {
   const addresses = (await engineAddresses(facts)).filter((address) => kind === undefined || address.kind === kind);
   const reasons: string[] = [];
   for (const address of addresses) {
     try {
-      return { available: true, engine: await askEngine(address) };
+      return { available: true, engine: await askEngine(address, timeoutMs) };
     } catch (error) {
       if (!isAbsence(error)) reasons.push(messageOf(error));
     }
@@ -56,9 +61,9 @@ export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promis
 }
 
 /** Asks one engine what it is. */
-export async function askEngine(address: EngineAddress): Promise<Engine> {
+export async function askEngine(address: EngineAddress, timeoutMs = questionMs.wanted): Promise<Engine> {
   const client = new EngineClient(address);
-  const info = infoSchema.parse(await client.json({ path: "/info", timeoutMs: questionMs }));
+  const info = infoSchema.parse(await client.json({ path: "/info", timeoutMs }));
   if (info.OSType !== "linux") {
     throw new CodecellError(
       "runner_unavailable",

@@ -1,10 +1,12 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import {
   bothLayouts,
+  copied,
+  eventually,
   hostProcesses,
   idle,
   look,
@@ -69,10 +71,13 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
 
   test("are not made of a state that came back while nobody looked", async () => {
     await open();
-    await run(session, "x = 'before'");
-    await idle();
-    await run(session, "import threading, os\nx = 'lost'\nthreading.Timer(0.01, lambda: os._exit(3)).start()");
-    await idle(200);
+    await run(session, "x = 'before'\nopen('/proc/self/comm', 'w').write('while-nobody')");
+    const worker = Math.min(
+      ...hostProcesses().flatMap(({ pid, status }) => (status.Name === "while-nobody" ? pid : [])),
+    );
+    // it ends when it is copied, in idle time
+    await run(session, "import os\nx = 'lost'\nos.register_at_fork(before=lambda: os._exit(3))");
+    expect(await eventually(() => !existsSync(`/proc/${worker}`))).toBe(true); // and its supervisor knows
     await expect(session.checkpoint("late")).rejects.toMatchObject({
       code: "cell_lost",
       message: expect.stringMatching(/nothing was kept as late: .*variables are as they were after run 1/),
@@ -191,7 +196,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
     await idle();
     await run(session, "x = 2");
     await session.variables();
-    await idle(400);
+    await copied();
     expect(await run(session, crash)).toMatchObject({ state: "recovered", recoveredTo: 2 });
     expect(await run(session, "x")).toMatchObject({ result: "2" });
   });
@@ -290,7 +295,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(await run(fork, "x")).toMatchObject({ result: "['both', 'fork']" });
     await fork.close();
     expect(await run(third, "x.append('third'); x")).toMatchObject({ result: "['both', 'fork', 'third']" });
-    await idle(400);
+    await copied();
     expect(await run(third, crash)).toMatchObject({ state: "recovered" });
     expect(await run(third, "x")).toMatchObject({ result: "['both', 'fork', 'third']" });
     expect(third.sharers).toBe(1);

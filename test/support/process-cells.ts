@@ -86,6 +86,14 @@ export function idle(ms = 80): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/**
+ * After this the next request finds a copy of the latest state, or has one made first, however busy the machine is:
+ * `LONGEST_WITHOUT_COPY` of the kernel's copier has passed.
+ */
+export function copied(): Promise<void> {
+  return idle(1_100);
+}
+
 /** Fails instead of waiting for ever: a hung client is what an attacker may be after. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -430,7 +430,6 @@ class Branch:
             self.runs = 0
             self.holds_values = False
         self.copier.dirty = copy is not None and state == "recovered"  # the copy is in use: the next run waits for a new one
-        self.supervisor.new_processes.any()
         if active is not None and active.kind == "fork":
             self.drop_unborn(active)
         self.report(active, status, state, back_to)

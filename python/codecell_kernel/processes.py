@@ -29,26 +29,32 @@ class NewProcesses:
         before = self.latest
         self.any()
         if not before or forks not in (1, 2) or int(before) + forks != pid or int(self.latest) != pid:
-            self.latest = b""
+            self.forget()
+
+    def forget(self):
+        """The next look finds something, whatever was started until then."""
+        self.latest = b""
 
 
-def kill_all_but(kept, reap, held=()):
+def kill_all_but(kept, reap, held=(), before_look=lambda: None):
     """Ends every other process and returns how many. SIGSTOP goes first, so that a fork bomb cannot outrun us.
 
-    `held` are kept processes that stand still meanwhile: a thread of one could fork faster than we kill.
+    `held` are kept processes that stand still meanwhile: a thread of one could fork faster than we kill. All but one of its
+    threads go on until that one was given a processor, so a process may still start after the last look that found none.
     """
     for pid in held:
         signal_quietly(pid, SIGSTOP)
     try:
-        return kill_others(kept, reap)
+        return kill_others(kept, reap, before_look)
     finally:
         for pid in held:
             signal_quietly(pid, SIGCONT)
 
 
-def kill_others(kept, reap):
+def kill_others(kept, reap, before_look):
     ended = set()
     for round_number in range(2000):
+        before_look()
         others = [pid for pid in pids() if pid not in kept]
         if not others:
             break

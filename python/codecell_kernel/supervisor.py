@@ -364,15 +364,15 @@ class Supervisor:
         kept = self.kept(but=but)
         held = [one.link.pid for one in self.branches.values() if one is not but and one.link.pid]
         if is_shared:
-            self.new_processes.latest = b""
             kept = Spared(kept, lambda session: session != branch.link.pid)
             held = [branch.link.pid] if branch is finishing else []
         elif others:
             workers = [one.link.pid for one in others]  # theirs may just be on its way out of a copy
             kept = Spared(kept, lambda session: session in workers)
-        ended = kill_all_but(kept, self.reap, held)
-        if not is_shared:
-            self.new_processes.any()
+        # Noted before each look: what starts after the last one has a higher number, and goes with the next sweep.
+        ended = kill_all_but(kept, self.reap, held, before_look=self.new_processes.any)
+        if is_shared:
+            self.new_processes.forget()
         self.spared = 0
         return ended
 

@@ -3,6 +3,7 @@ import unittest
 from unittest import mock
 
 from codecell_kernel import processes
+from codecell_kernel.supervisor import Supervisor
 
 
 class Memory(unittest.TestCase):
@@ -44,6 +45,37 @@ class Started(unittest.TestCase):
             new = processes.NewProcesses()
             self.addCleanup(os.close, new.fd)
             self.assertEqual([new.any(), new.any()], [True, False])
+
+
+class Sweeping(unittest.TestCase):
+    """A kernel that is asked for its latest number, and whose processes start when the test says so."""
+
+    def setUp(self):
+        self.latest = 4711
+        pread = mock.patch.object(processes.posix, "pread", lambda *_: b"0 0 0 1/90 %d\n" % self.latest)
+        pread.start()
+        self.addCleanup(pread.stop)
+        self.supervisor = Supervisor.__new__(Supervisor)
+        self.supervisor.branches, self.supervisor.config = {}, {"background": False}
+        self.supervisor.dying, self.supervisor.spared = set(), 0
+        self.supervisor.new_processes = processes.NewProcesses()
+        self.addCleanup(os.close, self.supervisor.new_processes.fd)
+
+    def sweep(self, starts_after_look):
+        def pids():
+            self.latest += starts_after_look
+            return [1]
+
+        with mock.patch.object(processes, "pids", pids), mock.patch.object(Supervisor, "reap", lambda _: None):
+            self.supervisor.sweep()
+
+    def test_what_a_thread_started_after_the_last_look_is_found_at_the_next_end_of_a_run(self):
+        self.sweep(starts_after_look=1)
+        self.assertTrue(self.supervisor.new_processes.any())
+
+    def test_nothing_is_looked_for_again_when_nothing_was_started(self):
+        self.sweep(starts_after_look=0)
+        self.assertFalse(self.supervisor.new_processes.any())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { canonicalSegments, judgeRequest } from "./request-rules.ts";
 
 const rules = [{ host: "api.example.com", methods: ["GET"], paths: ["/v1/**", "/repos/*/issues", "/caf%c3%a9"] }];
@@ -43,12 +44,11 @@ describe("a rule about paths", () => {
     expect(ask(path)).toBe("request");
   });
 
-  test("is not slow for any path", () => {
+  test("is not slow for any path", async () => {
     const many = [{ host: "api.example.com", paths: [`/${"**/a/".repeat(60)}b`, `/${"*a".repeat(200)}b`] }];
     const path = `/${"a/".repeat(5_000)}${"a".repeat(5_000)}`;
-    const started = performance.now();
-    judgeRequest({ host: "api.example.com", port: 443, method: "GET", path, fields: [] }, many);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    const request = { host: "api.example.com", port: 443, method: "GET", path, fields: [] };
+    expect(await cpuMsOf(() => judgeRequest(request, many))).toBeLessThan(2_000);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { foldPath } from "./deny.ts";
 import { compileGlob, globProblem, matchesSegments } from "./glob.ts";
 
@@ -63,13 +64,14 @@ describe("globs", () => {
     ...["x".repeat(257), "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"],
   ])("refuses %j", (glob) => expect(globProblem(glob)).toBeTypeOf("string"));
 
-  test("answers at once for globs that are slow as regular expressions", () => {
-    const started = performance.now();
-    expect(matches("*a".repeat(100), "a".repeat(99))).toBe(false);
-    expect(matches("*a".repeat(100).concat("b"), "a".repeat(4000))).toBe(false);
-    expect(matches("**/a/".repeat(50).concat("b"), "a/".repeat(2000))).toBe(false);
-    expect(matches("**/*a*a*a*b/".repeat(20).concat("c"), `${"a".repeat(200)}/`.repeat(20))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(1000);
+  test("answers at once for globs that are slow as regular expressions", async () => {
+    const spentMs = await cpuMsOf(() => {
+      expect(matches("*a".repeat(100), "a".repeat(99))).toBe(false);
+      expect(matches("*a".repeat(100).concat("b"), "a".repeat(4000))).toBe(false);
+      expect(matches("**/a/".repeat(50).concat("b"), "a/".repeat(2000))).toBe(false);
+      expect(matches("**/*a*a*a*b/".repeat(20).concat("c"), `${"a".repeat(200)}/`.repeat(20))).toBe(false);
+    });
+    expect(spentMs).toBeLessThan(1000);
   });
 
   test("agrees with the obvious recursive matcher on random globs", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { mergePolicy } from "./merge.ts";
 import { parsePolicy, parsePolicyText } from "./parse-policy.ts";
@@ -43,25 +44,22 @@ describe("hostile input", () => {
       "|\n",
     ],
     ..."\t|\n|\r\n|#\n|@|- a: b\n  c: [d, {e: f}]\n".split("|"),
-  ])("a file full of %j is answered quickly", (text) => {
-    const started = performance.now();
-    parse(fill(text));
-    expect(performance.now() - started).toBeLessThan(2000);
+  ])("a file full of %j is answered quickly", async (text) => {
+    expect(await cpuMsOf(() => parse(fill(text)))).toBeLessThan(2000);
   });
 
-  test("ten thousand keys, mounts and unknown rules are answered quickly", () => {
-    const started = performance.now();
-    parse(Array.from({ length: 10_000 }, (_, index) => `k${index}: 1`).join("\n"));
-    parse(`fs:\n  mounts:\n${"    - { sourc: 1 }\n".repeat(5000)}`);
-    parse(`env:\n${Array.from({ length: 9000 }, (_, index) => `  ${index}: 1`).join("\n")}`);
-    expect(performance.now() - started).toBeLessThan(3000);
+  test("ten thousand keys, mounts and unknown rules are answered quickly", async () => {
+    const spentMs = await cpuMsOf(() => {
+      parse(Array.from({ length: 10_000 }, (_, index) => `k${index}: 1`).join("\n"));
+      parse(`fs:\n  mounts:\n${"    - { sourc: 1 }\n".repeat(5000)}`);
+      parse(`env:\n${Array.from({ length: 9000 }, (_, index) => `  ${index}: 1`).join("\n")}`);
+    });
+    expect(spentMs).toBeLessThan(3000);
   });
 
-  test("nested aliases do not multiply", () => {
+  test("nested aliases do not multiply", async () => {
     const levels = Array.from({ length: 30 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}, *a${index}]`);
-    const started = performance.now();
-    parse(`a0: &a0 [x]\n${levels.join("\n")}\n`);
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(await cpuMsOf(() => parse(`a0: &a0 [x]\n${levels.join("\n")}\n`))).toBeLessThan(500);
   });
 
   test("random bytes and mutated policies throw nothing but our errors", () => {

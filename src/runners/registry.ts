@@ -32,7 +32,7 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
       : runners.filter((runner) => runner.name === wanted);
   const passedOver: PassedOver[] = [];
   for (const runner of candidates) {
-    const rejection = await consider(runner, policy);
+    const rejection = await consider(runner, policy, runner === candidates.at(-1));
     if ("plan" in rejection) return { runner, ...rejection, passedOver };
     passedOver.push(rejection.passedOver);
     if (wanted !== "auto") throw rejection.error;
@@ -61,6 +61,7 @@ function refusedBySome(passedOver: readonly PassedOver[]): boolean {
 async function consider(
   runner: SandboxRunner,
   policy: Policy,
+  isPatient: boolean,
 ): Promise<
   | { probe: Extract<Probe, { available: true }>; plan: EnforcementPlan }
   | { passedOver: PassedOver; error: CodecellError }
@@ -73,7 +74,7 @@ async function consider(
       error: new CodecellError("policy_refused", reason, { hint }),
     };
   }
-  const probe = await runner.probe({ isWanted: policy.isolation.runner === runner.name });
+  const probe = await runner.probe({ isWanted: policy.isolation.runner === runner.name, isPatient });
   if (!probe.available) {
     const { reason, hint } = probe;
     const error = new CodecellError("runner_unavailable", `the ${runner.name} runner is not available: ${reason}`, {

@@ -99,6 +99,8 @@ export interface Cell extends AsyncDisposable {
 export interface ProbeOptions {
   /** the policy names this runner: what it needs may be started, which takes longer than a look */
   readonly isWanted?: boolean;
+  /** a machine that is busy is waited for: no other runner is left to be chosen, or nobody chooses */
+  readonly isPatient?: boolean;
 }
 
 /** How a cell is started. */
@@ -111,7 +113,7 @@ export interface SandboxRunner extends AsyncDisposable {
   readonly name: RunnerName;
   /** whether `CellSpec.workspace` can be held; elsewhere files live in the cell alone */
   readonly takesWorkspace: boolean;
-  /** Answers within two seconds whatever the host does: available, or the reason and the exact fix. */
+  /** Answers within two seconds whatever the host does, unless it is wanted or asked patiently: available, or the reason and the exact fix. */
   probe(options?: ProbeOptions): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */
   plan(policy: Policy): Promise<EnforcementPlan>;

@@ -192,7 +192,8 @@ export class Codecell implements AsyncDisposable {
       return await this.#startIn(runner, id, options, ties);
     } catch (error) {
       const isRunners = error instanceof CodecellError && replaceable.has(error.code);
-      if (!isRunners || this.#started.isolation.runner !== "auto") throw error;
+      const hasOthers = this.#started.isolation.runner === "auto" && this.#runners.length > 1;
+      if (!isRunners || !hasOthers) throw error;
       const next = await chooseRunner(this.#runners, this.#started);
       if (next.runner === runner) throw error;
       this.#choice = next;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { searchText } from "./text-search.ts";
 
 const log = "start\nwarning: disk\nstep 1\nERROR: no such file\nstep 2\nwarning: memory\nend";
@@ -65,11 +66,12 @@ describe("a search", () => {
     expect(() => searchText(log, { pattern })).toThrow(expect.objectContaining({ code: "usage" }));
   });
 
-  test("a hostile pattern on a hostile text does not take the thread", () => {
-    const started = performance.now();
-    searchText("a".repeat(4_000_000), { pattern: `${"a*".repeat(99)}b`, wildcards: true });
-    searchText("a".repeat(4_000_000), { pattern: `b${"a".repeat(199)}` });
-    searchText("a".repeat(4_000_000), { pattern: `${"a".repeat(199)}b` });
-    expect(performance.now() - started).toBeLessThan(5_000);
+  test("a hostile pattern on a hostile text does not take the thread", async () => {
+    const spentMs = await cpuMsOf(() => {
+      searchText("a".repeat(4_000_000), { pattern: `${"a*".repeat(99)}b`, wildcards: true });
+      searchText("a".repeat(4_000_000), { pattern: `b${"a".repeat(199)}` });
+      searchText("a".repeat(4_000_000), { pattern: `${"a".repeat(199)}b` });
+    });
+    expect(spentMs).toBeLessThan(5_000);
   });
 });

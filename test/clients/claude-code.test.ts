@@ -174,7 +174,7 @@ function withBuiltInTools(desk: Desk): string[] {
   return onlyServer({ codecell: stdioServer(desk) });
 }
 
-async function gone(processes: readonly string[], limitMs = 10_000): Promise<void> {
+async function gone(processes: readonly string[], limitMs = 30_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (living(processes).length > 0) {
     if (performance.now() > end) throw new Error(`still there: ${living(processes)}`);

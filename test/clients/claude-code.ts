@@ -33,6 +33,9 @@ export async function newDesk(): Promise<Desk> {
     DISABLE_TELEMETRY: "1",
     DISABLE_ERROR_REPORTING: "1",
     DISABLE_AUTOUPDATER: "1",
+    // It begins without a server that takes longer than this: on a busy machine, without the one that is tested.
+    CLAUDE_CODE_MCP_STARTUP_WAIT_MS: "60000",
+    MCP_TIMEOUT: "60000",
   };
   return { ...place, env, [Symbol.asyncDispose]: () => rm(place.top, { recursive: true, force: true }) };
 }

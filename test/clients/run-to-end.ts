@@ -12,7 +12,7 @@ export interface Surroundings {
   readonly env: Record<string, string>;
 }
 
-/** One command to its end, which comes within a minute. */
+/** One command to its end, which comes within three minutes. */
 export function runToEnd(command: string, args: readonly string[], surroundings: Surroundings): Promise<Ended> {
   return startProgram(command, args, surroundings).ended;
 }
@@ -25,7 +25,7 @@ export function startProgram(
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
   const child = spawn(command, args, {
     ...surroundings,
-    ...{ stdio: ["ignore", "pipe", "pipe"], timeout: 55_000, killSignal: "SIGKILL" },
+    ...{ stdio: ["ignore", "pipe", "pipe"], timeout: 170_000, killSignal: "SIGKILL" },
   });
   let stdout = "";
   let stderr = "";

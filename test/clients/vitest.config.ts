@@ -5,7 +5,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["*.test.ts"],
     globalSetup: "check-installed.ts",
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

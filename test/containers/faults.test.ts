@@ -61,7 +61,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     return found;
   };
   /** Nothing is left of any container: not in the daemon's list, and no process of it. */
-  const isEmpty = async (ms = 15_000): Promise<boolean> => {
+  const isEmpty = async (ms = 60_000): Promise<boolean> => {
     const end = performance.now() + ms;
     while ((await docker.containers()).length > 0 || docker.shims().length > 0) {
       if (performance.now() > end) {

@@ -109,7 +109,7 @@ describe.skipIf(skipsProcess)("the audit of a session manager", () => {
     expect(audit.of("session.closed")).toMatchObject([{ session: "kept", isKept: true }]);
     await open({ session: { persist: true, idle: "250ms" } });
     expect(await runIn(await manager.getOrCreate("kept"), "x")).toMatchObject({ result: "1" });
-    await expect.poll(() => audit.of("session.closed").length, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => audit.of("session.closed").length, { timeout: 30_000 }).toBe(2);
     expect(audit.of("session.opened")).toMatchObject([{ origin: "new" }, { origin: "saved" }]);
     expect(audit.of("session.restored")).toMatchObject([{ session: "kept", fromRun: 1, missing: ["f"] }]);
     expect(audit.of("run.started")).toMatchObject([{ run: 1 }, { run: 2 }]);

@@ -26,7 +26,7 @@ export async function runnerContract(
   { workspaceAt = "/workspace" }: ContractDifferences = {},
 ): Promise<void> {
   const sample = make();
-  const probe = await sample.probe();
+  const probe = await sample.probe({ isPatient: true });
   await sample[Symbol.asyncDispose]();
   const recoveries: readonly Guarantee[] = ["crash-recovery", "snapshot-recovery"];
   const recovers = probe.available && probe.guarantees.some((one) => recoveries.includes(one));

@@ -109,7 +109,7 @@ describe.skipIf(skipsProcess)("a session manager", () => {
       const manager = await open({ idle: "250ms" });
       const session = await manager.getOrCreate("idler");
       await runIn(session, "open('f', 'w').write('x')");
-      expect(await eventually(() => session.state === "closed", 5_000)).toBe(true);
+      expect(await eventually(() => session.state === "closed")).toBe(true);
       await expect(session.run("1")).rejects.toMatchObject({ code: "session_culled" });
       await expect(manager.get("idler")).rejects.toMatchObject({
         code: "session_culled",
@@ -121,11 +121,11 @@ describe.skipIf(skipsProcess)("a session manager", () => {
     });
 
     test("does not end a session that runs, or that is used again and again", async () => {
-      const manager = await open({ idle: "250ms" });
+      const manager = await open({ idle: "2s" }); // much more than the pauses, however busy the machine is
       const session = await manager.getOrCreate("busy");
-      expect(await runIn(session, "import time\ntime.sleep(0.7)\nx = 1")).toMatchObject({ status: "ok" });
+      expect(await runIn(session, "import time\ntime.sleep(2.5)\nx = 1")).toMatchObject({ status: "ok" });
       for (let round = 0; round < 6; round++) {
-        await idle(100);
+        await idle(400);
         expect(await runIn(session, "x")).toMatchObject({ result: "1" });
       }
     });

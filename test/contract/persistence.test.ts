@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { SessionManager } from "../../src/sessions/manager.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
-import { eventually, hostProcesses, idle, skipsProcess, within } from "../support/process-cells.ts";
+import { copied, eventually, hostProcesses, idle, skipsProcess, within } from "../support/process-cells.ts";
 
 describe.skipIf(skipsProcess)("a persistent session", () => {
   let stateDir: string;
@@ -62,9 +62,9 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     const { manager, session } = await begun();
     expect(await session.save()).toMatchObject({ run: 1, skipped: [{ name: "lock" }] });
     await runIn(session, "x = 'later'");
-    expect(await eventually(() => session.record.snapshot?.run === 2, 8_000)).toBe(true);
-    const going = await session.run("y = 'in the middle'\nwhile True: pass");
-    await idle(100);
+    expect(await eventually(() => session.record.snapshot?.run === 2)).toBe(true);
+    const going = await session.run("y = 'in the middle'\nprint('on', flush=True)\nwhile True: pass");
+    for await (const _ of going) break;
     const next = await restart(manager);
     expect(await going.result).toMatchObject({ status: "interrupted", state: "kept" });
     expect(await runIn(await next.get("kept"), "x, y")).toMatchObject({ result: "('later', 'in the middle')" });
@@ -165,10 +165,10 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
   test("with a value that ends the interpreter which saves it goes on, and its next result tells", async () => {
     const { session } = await begun();
     await runIn(session, "import os\nclass Exits:\n    def __reduce__(self): os._exit(3)\nbad = Exits()");
-    await idle(400);
+    await copied();
     await expect(session.save()).rejects.toMatchObject({ code: "cell_lost" });
     await runIn(session, "z = 1");
-    await idle(2_600);
+    await idle(5_000); // it is saved after two seconds
     const told = await runIn(session, "x, z");
     expect(told).toMatchObject({ status: "ok", result: "([1, 2], 1)" });
     expect(told.notes.join()).toContain("could not be saved");

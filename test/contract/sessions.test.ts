@@ -1,10 +1,12 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import {
   bothLayouts,
+  copied,
+  eventually,
   hostProcesses,
   idle,
   look,
@@ -69,10 +71,13 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
 
   test("are not made of a state that came back while nobody looked", async () => {
     await open();
-    await run(session, "x = 'before'");
-    await idle();
-    await run(session, "import threading, os\nx = 'lost'\nthreading.Timer(0.01, lambda: os._exit(3)).start()");
-    await idle(200);
+    await run(session, "x = 'before'\nopen('/proc/self/comm', 'w').write('while-nobody')");
+    const worker = Math.min(
+      ...hostProcesses().flatMap(({ pid, status }) => (status.Name === "while-nobody" ? pid : [])),
+    );
+    // it ends when it is copied, in idle time
+    await run(session, "import os\nx = 'lost'\nos.register_at_fork(before=lambda: os._exit(3))");
+    expect(await eventually(() => !existsSync(`/proc/${worker}`))).toBe(true); // and its supervisor knows
     await expect(session.checkpoint("late")).rejects.toMatchObject({
       code: "cell_lost",
       message: expect.stringMatching(/nothing was kept as late: .*variables are as they were after run 1/),
@@ -191,7 +196,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
     await idle();
     await run(session, "x = 2");
     await session.variables();
-    await idle(400);
+    await copied();
     expect(await run(session, crash)).toMatchObject({ state: "recovered", recoveredTo: 2 });
     expect(await run(session, "x")).toMatchObject({ result: "2" });
   });
@@ -290,7 +295,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(await run(fork, "x")).toMatchObject({ result: "['both', 'fork']" });
     await fork.close();
     expect(await run(third, "x.append('third'); x")).toMatchObject({ result: "['both', 'fork', 'third']" });
-    await idle(400);
+    await copied();
     expect(await run(third, crash)).toMatchObject({ state: "recovered" });
     expect(await run(third, "x")).toMatchObject({ result: "['both', 'fork', 'third']" });
     expect(third.sharers).toBe(1);
@@ -298,13 +303,15 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
   });
 
   test("runs at the same time as its parent, each with its own output and limits", async () => {
-    const { parent, fork } = await pair("import time");
+    const { parent, fork } = await pair("import os, time");
     await using _parent = parent;
     await using _fork = fork;
-    const began = performance.now();
-    const code = (word: string) => `for _ in range(5):\n    time.sleep(0.05)\n    print("${word}")`;
-    const [one, two] = await Promise.all([run(parent, code("parent")), run(fork, code("fork"))]);
-    expect(performance.now() - began).toBeLessThan(450);
+    // each waits in every round until the other is there too: one after the other, neither would end
+    const code = (word: string, other: string) => `for n in range(5):
+    open(f"${word}{n}", "w").close()
+    while not os.path.exists(f"${other}{n}"): time.sleep(0.001)
+    print("${word}")`;
+    const [one, two] = await Promise.all([run(parent, code("parent", "fork")), run(fork, code("fork", "parent"))]);
     expect(one.stdout).toBe("parent\n".repeat(5));
     expect(two.stdout).toBe("fork\n".repeat(5));
     const [slow, quick] = await Promise.all([run(parent, "while True: pass", { timeoutMs: 300 }), run(fork, "1 + 1")]);

@@ -21,7 +21,7 @@ const pages = await Promise.all(
 );
 
 await using runner = processRunner();
-const hasBash = (await runner.probe()).available;
+const hasBash = (await runner.probe({ isPatient: true })).available;
 
 let cwd: string;
 beforeAll(async () => {

@@ -89,7 +89,7 @@ async function someDescendants(one: CodecellProcess): Promise<string[]> {
 
 /** The janitor of a cell may outlive it by a moment. */
 async function gone(processes: readonly string[]): Promise<void> {
-  await expect.poll(() => living(processes), { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => living(processes), { timeout: 30_000 }).toEqual([]);
 }
 
 test.each([

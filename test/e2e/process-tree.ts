@@ -16,7 +16,7 @@ export function descendantsOf(top: number): string[] {
 }
 
 /** Waits until a process that need not be ours is gone. */
-export async function ended(pid: number, limitMs = 5_000): Promise<void> {
+export async function ended(pid: number, limitMs = 30_000): Promise<void> {
   const end = performance.now() + limitMs;
   for (let facts = factsOf(String(pid)); facts && facts.state !== "Z"; facts = factsOf(String(pid))) {
     if (performance.now() > end) throw new Error(`process ${pid} still lives`);

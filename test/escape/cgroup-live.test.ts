@@ -32,7 +32,7 @@ describe.skipIf(skipReason !== "")(`control groups of this machine${skipReason}`
     const exited = once(bomb, "exit");
     const group = cgroup.placement[0]?.path ?? "";
     await expect
-      .poll(async () => lines(await readFile(join(group, "cgroup.procs"), "utf8")), { timeout: 5000 })
+      .poll(async () => lines(await readFile(join(group, "cgroup.procs"), "utf8")), { timeout: 30_000 })
       .toBeGreaterThan(3);
     expect(lines(await readFile(join(group, "cgroup.procs"), "utf8"))).toBeLessThanOrEqual(limits.pids);
     await cgroup[Symbol.asyncDispose]();

@@ -71,14 +71,14 @@ describeAttacks(everyLayout, "what a program leaves behind in the $name", (layou
     const mark = newMark();
     const code = `${staying(mark, way)}\nwhile True: pass`;
     expect(await within(15_000, run(session, code, { timeoutMs: 400 }))).toMatchObject({ status: "timeout" });
-    expect(await eventually(() => marked(mark).length === 0, 2_000)).toBe(true);
+    expect(await eventually(() => marked(mark).length === 0)).toBe(true);
   });
 
   test("by an interpreter that was killed is gone with it", async () => {
     const mark = newMark();
     const code = staying(mark, "for _ in range(5):\n    if os.fork() == 0: stay()");
     expect(await within(15_000, run(session, `${code}\nos._exit(3)`))).toMatchObject({ status: "crashed" });
-    expect(await eventually(() => marked(mark).length === 0, 2_000)).toBe(true);
+    expect(await eventually(() => marked(mark).length === 0)).toBe(true);
   });
 
   test("in the moment between the end of a run and the copy of its state is found at the next end", async () => {
@@ -89,13 +89,15 @@ def trickle():
     for _ in range(30):
         if os.fork() == 0: os.setsid(); stay()
         time.sleep(0.0003)
-threading.Thread(target=trickle).start()`;
+trickler = threading.Thread(target=trickle)
+trickler.start()`;
     await within(15_000, run(session, late));
     await idle(150);
     await within(15_000, run(session, "1"));
-    await idle(100);
+    // on a busy machine it may still be at it
+    await within(15_000, run(session, "trickler.join()"));
     await within(15_000, run(session, "2"));
-    expect(await eventually(() => marked(mark).length === 0, 2_000)).toBe(true);
+    expect(await eventually(() => marked(mark).length === 0)).toBe(true);
   });
 
   test("by a thread that never stops forking does not hold the session up", async () => {

@@ -4,7 +4,7 @@ import type { CellMessage, DoneMessage, HostMessage } from "../../src/kernel/mes
 import { policyRules } from "../../src/policy/rules.ts";
 import type { Policy, RunnerName } from "../../src/policy/schema.ts";
 import type { EnforcementPlan, RefusedRule } from "../../src/runners/receipt.ts";
-import type { Cell, CellExit, CellSpec, Probe, SandboxRunner } from "../../src/runners/runner.ts";
+import type { Cell, CellExit, CellSpec, Probe, ProbeOptions, SandboxRunner } from "../../src/runners/runner.ts";
 
 /** What a fake program does: prints through `cell` and says how it ended. */
 export type FakeProgram = (cell: FakeRun) => Partial<DoneMessage> | Promise<Partial<DoneMessage>>;
@@ -36,6 +36,7 @@ export class FakeRunner implements SandboxRunner {
   readonly name: RunnerName;
   readonly takesWorkspace = false;
   readonly started: CellSpec[] = [];
+  readonly probed: ProbeOptions[] = [];
   readonly #options: FakeOptions;
   openCells = 0;
   isDisposed = false;
@@ -45,7 +46,8 @@ export class FakeRunner implements SandboxRunner {
     this.#options = options;
   }
 
-  async probe(): Promise<Probe> {
+  async probe(options: ProbeOptions = {}): Promise<Probe> {
+    this.probed.push(options);
     return this.#options.probe ?? { available: true, version: "fake 1", guarantees: ["no-network"] };
   }
 

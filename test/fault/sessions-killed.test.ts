@@ -20,6 +20,8 @@ const workerRounds = 150;
 const cellRounds = 30;
 const templateRounds = 8;
 const hostRounds = 24;
+/** Each round ends and starts processes, on a machine that may be busy with other tests: only what hangs is ended by these. */
+const roundMs = { worker: 3_000, cell: 6_000, template: 15_000, host: 20_000 };
 const script = fileURLToPath(new URL("sessions-host.mjs", import.meta.url));
 const built = fileURLToPath(new URL("../../dist/sessions/manager.js", import.meta.url));
 
@@ -146,93 +148,102 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     return result;
   }
 
-  test(`are intact or say what they lost, when a worker dies at ${workerRounds} moments`, async () => {
-    const outcomes: Record<string, number> = {};
-    let session = await manager.getOrCreate("workers");
-    const ledger = new Ledger();
-    for (let round = 0; round < workerRounds; round++) {
-      if (round % 50 === 49) {
-        await manager.close(session.id);
-        session = await manager.getOrCreate("workers");
+  test(
+    `are intact or say what they lost, when a worker dies at ${workerRounds} moments`,
+    async () => {
+      const outcomes: Record<string, number> = {};
+      let session = await manager.getOrCreate("workers");
+      const ledger = new Ledger();
+      for (let round = 0; round < workerRounds; round++) {
+        if (round % 50 === 49) {
+          await manager.close(session.id);
+          session = await manager.getOrCreate("workers");
+          ledger.newCell();
+          ledger.expect(undefined);
+        }
+        const set = await runIn(session, `n = ${round}`);
+        expect(set).toMatchObject({ status: "ok", state: "kept" });
+        ledger.ran(set.id, round);
+        const worker = await workerOf(session, `w${Math.random().toString(36).slice(2, 12)}`);
+        if (round % 3 === 0) await idle(30);
+        const acting = act(session, ledger, round).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(CodecellError);
+          return [(error as Error).message];
+        });
+        await idle(Math.random() * 25);
+        killIfThere(worker);
+        const words = await within(20_000, acting);
+        await idle(round % 2 === 0 ? 0 : 15);
+        const result = await checked(session, ledger, words);
+        const outcome =
+          ledger.expected === undefined ? "lost" : words.length + result.notes.length ? "recovered" : "intact";
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      }
+      console.info(`a worker killed ${workerRounds} times:`, outcomes);
+      expect(outcomes.recovered).toBeGreaterThan(workerRounds / 4);
+      await manager.close("workers");
+    },
+    workerRounds * roundMs.worker,
+  );
+
+  test(
+    `lose a cell whose first process dies at ${cellRounds} moments, say so, and go on with their files`,
+    async () => {
+      const others = await manager.getOrCreate("untouched");
+      await runIn(others, "n = 'untouched'");
+      const spared = new Set(ownCells().map(({ pid }) => pid));
+      const session = await manager.getOrCreate("cells");
+      const ledger = new Ledger();
+      for (let round = 0; round < cellRounds; round++) {
+        const set = await runIn(session, `n = ${round}\nopen('n.txt', 'w').write('${round}')`);
+        ledger.ran(set.id, round);
+        const cell = ownCells().find(({ pid }) => !spared.has(pid));
+        const acting = act(session, ledger, round).catch((error: unknown) => [(error as Error).message]);
+        await idle(Math.random() * 20);
+        if (cell) process.kill(cell.pid, "SIGKILL");
+        await within(20_000, acting);
+        await eventually(() => session.state !== "live");
         ledger.newCell();
-        ledger.expect(undefined);
-      }
-      const set = await runIn(session, `n = ${round}`);
-      expect(set).toMatchObject({ status: "ok", state: "kept" });
-      ledger.ran(set.id, round);
-      const worker = await workerOf(session, `w${Math.random().toString(36).slice(2, 12)}`);
-      if (round % 3 === 0) await idle(30);
-      const acting = act(session, ledger, round).catch((error: unknown) => {
-        expect(error).toBeInstanceOf(CodecellError);
-        return [(error as Error).message];
-      });
-      await idle(Math.random() * 25);
-      killIfThere(worker);
-      const words = await within(20_000, acting);
-      await idle(round % 2 === 0 ? 0 : 15);
-      const result = await checked(session, ledger, words);
-      const outcome =
-        ledger.expected === undefined ? "lost" : words.length + result.notes.length ? "recovered" : "intact";
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    }
-    console.info(`a worker killed ${workerRounds} times:`, outcomes);
-    expect(outcomes.recovered).toBeGreaterThan(workerRounds / 4);
-    await manager.close("workers");
-  });
-
-  test(`lose a cell whose first process dies at ${cellRounds} moments, say so, and go on with their files`, async () => {
-    const others = await manager.getOrCreate("untouched");
-    await runIn(others, "n = 'untouched'");
-    const spared = new Set(ownCells().map(({ pid }) => pid));
-    const session = await manager.getOrCreate("cells");
-    const ledger = new Ledger();
-    for (let round = 0; round < cellRounds; round++) {
-      const set = await runIn(session, `n = ${round}\nopen('n.txt', 'w').write('${round}')`);
-      ledger.ran(set.id, round);
-      const cell = ownCells().find(({ pid }) => !spared.has(pid));
-      const acting = act(session, ledger, round).catch((error: unknown) => [(error as Error).message]);
-      await idle(Math.random() * 20);
-      if (cell) process.kill(cell.pid, "SIGKILL");
-      await within(20_000, acting);
-      await eventually(() => session.state !== "live");
-      ledger.newCell();
-      const result = await checked(session, ledger, []);
-      expect(result.notes.join()).toContain("without them");
-      expect(await runIn(session, "open('n.txt').read()")).toMatchObject({ result: `'${round}'`, notes: [] });
-      expect(await runIn(others, "n")).toMatchObject({ result: "'untouched'", notes: [] });
-    }
-    await manager.close("cells");
-    expect(await eventually(() => ownCells().every(({ pid }) => spared.has(pid)))).toBe(true);
-    await manager.close("untouched");
-  });
-
-  test(`come back after their template died ${templateRounds} times, all of them`, async () => {
-    const sessions = await Promise.all(["t1", "t2", "t3"].map((id) => manager.getOrCreate(id)));
-    for (let round = 0; round < templateRounds; round++) {
-      await Promise.all(sessions.map((session) => runIn(session, `n = ${round}`)));
-      const going = await Promise.all(sessions.map((session) => session.run("import time\ntime.sleep(0.05)")));
-      // a cell's own parent gives it to the template when it ends, and a cell of the dead template may still be going
-      const parents = () => new Set(ownCells().map(({ status }) => Number(status.PPid)));
-      expect(await eventually(() => parents().size === 1)).toBe(true);
-      const [template] = parents();
-      await idle(Math.random() * 80);
-      process.kill(Number(template), "SIGKILL");
-      for (const { result } of going) expect(["ok", "crashed"]).toContain((await within(15_000, result)).status);
-      await eventually(() => sessions.every(({ state }) => state !== "live"));
-      for (const session of sessions) {
-        const result = await within(15_000, runIn(session, value));
-        expect(result).toMatchObject({ status: "ok", result: undefined });
+        const result = await checked(session, ledger, []);
         expect(result.notes.join()).toContain("without them");
+        expect(await runIn(session, "open('n.txt').read()")).toMatchObject({ result: `'${round}'`, notes: [] });
+        expect(await runIn(others, "n")).toMatchObject({ result: "'untouched'", notes: [] });
       }
-    }
-    for (const { id } of sessions) await manager.close(id);
-    expect(await eventually(() => ownCells().length === 0)).toBe(true);
-    expect(readdirSync(join(stateDir, "workspaces"))).toEqual([]);
-  });
-});
+      await manager.close("cells");
+      expect(await eventually(() => ownCells().every(({ pid }) => spared.has(pid)))).toBe(true);
+      await manager.close("untouched");
+    },
+    cellRounds * roundMs.cell,
+  );
 
-/** Each round starts two hosts, on a machine that may be busy with other tests. */
-const roundMs = 8_000;
+  test(
+    `come back after their template died ${templateRounds} times, all of them`,
+    async () => {
+      const sessions = await Promise.all(["t1", "t2", "t3"].map((id) => manager.getOrCreate(id)));
+      for (let round = 0; round < templateRounds; round++) {
+        await Promise.all(sessions.map((session) => runIn(session, `n = ${round}`)));
+        const going = await Promise.all(sessions.map((session) => session.run("import time\ntime.sleep(0.05)")));
+        // a cell's own parent gives it to the template when it ends, and a cell of the dead template may still be going
+        const parents = () => new Set(ownCells().map(({ status }) => Number(status.PPid)));
+        expect(await eventually(() => parents().size === 1)).toBe(true);
+        const [template] = parents();
+        await idle(Math.random() * 80);
+        process.kill(Number(template), "SIGKILL");
+        for (const { result } of going) expect(["ok", "crashed"]).toContain((await within(15_000, result)).status);
+        await eventually(() => sessions.every(({ state }) => state !== "live"));
+        for (const session of sessions) {
+          const result = await within(15_000, runIn(session, value));
+          expect(result).toMatchObject({ status: "ok", result: undefined });
+          expect(result.notes.join()).toContain("without them");
+        }
+      }
+      for (const { id } of sessions) await manager.close(id);
+      expect(await eventually(() => ownCells().length === 0)).toBe(true);
+      expect(readdirSync(join(stateDir, "workspaces"))).toEqual([]);
+    },
+    templateRounds * roundMs.template,
+  );
+});
 
 interface Line {
   readonly t: "up" | "begins" | "ran" | "saved";
@@ -337,14 +348,14 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
             (name) => !workspaces.has(name) && !records.includes(name),
           ),
         });
-        if (!(await eventually(() => Object.values(left()).every((list) => list.length === 0), 5_000)))
+        if (!(await eventually(() => Object.values(left()).every((list) => list.length === 0))))
           expect(left()).toEqual({ processes: [], cgroups: [], runtime: [], workspaces: [] });
       }
       await living[Symbol.asyncDispose]();
       console.info(`a host killed ${hostRounds} times, its sessions found:`, outcomes);
       expect((outcomes.saved ?? 0) + (outcomes["older save"] ?? 0)).toBeGreaterThan(hostRounds / 3);
     },
-    hostRounds * roundMs,
+    hostRounds * roundMs.host,
   );
 });
 

@@ -22,7 +22,7 @@ export interface Layout {
 }
 
 const sample = processRunner();
-const probe = await sample.probe();
+const probe = await sample.probe({ isPatient: true });
 await sample[Symbol.asyncDispose]();
 
 export const skipsProcess = testsContainersOnly || skipOrFail("process", probe);
@@ -86,6 +86,14 @@ export function idle(ms = 80): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/**
+ * After this the next request finds a copy of the latest state, or has one made first, however busy the machine is:
+ * `LONGEST_WITHOUT_COPY` of the kernel's copier has passed.
+ */
+export function copied(): Promise<void> {
+  return idle(1_100);
+}
+
 /** Fails instead of waiting for ever: a hung client is what an attacker may be after. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -137,7 +145,7 @@ export function marked(mark: string): HostProcess[] {
 }
 
 /** Waits until the condition holds; false when it never does. */
-export async function eventually(holds: () => boolean, ms = 5_000): Promise<boolean> {
+export async function eventually(holds: () => boolean, ms = 30_000): Promise<boolean> {
   const end = performance.now() + ms;
   while (!holds()) {
     if (performance.now() > end) return false;

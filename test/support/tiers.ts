@@ -59,7 +59,7 @@ export async function isMissing({ name, make }: Tier): Promise<boolean> {
 
 /** An engine without an image to run is of no use here. */
 async function probeWithImage(runner: SandboxRunner): Promise<Probe> {
-  const probe = await runner.probe();
+  const probe = await runner.probe({ isPatient: true });
   if (!probe.available) return probe;
   const { refused } = await runner.plan(parsePolicy({}));
   const [first] = refused;

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
-import { askEngine, type Engine, type EngineProbe, findEngine } from "./engine.ts";
+import type { ProbeOptions } from "../runner.ts";
+import { askEngine, type Engine, type EngineProbe, findEngine, questionMs } from "./engine.ts";
 import { type AddressFacts, addressFacts, type EngineKind, namesEngine, parseEngineAddress } from "./engine-address.ts";
 import { type PodmanService, startPodmanService } from "./podman-service.ts";
 
@@ -24,6 +25,8 @@ export class EngineFinder {
   #known: Engine | undefined;
   #podman: PodmanService | undefined;
   #startsPodman = false;
+  /** no other runner is to be chosen instead */
+  #isPatient = false;
 
   /** `needsOtherRuntime`: other runtimes are registered with Docker, so a Podman of our own would not help. */
   constructor(options: EngineFinderOptions, needsOtherRuntime: boolean, cleanup: Cleanup) {
@@ -33,10 +36,12 @@ export class EngineFinder {
   }
 
   /** Asked each time: an engine comes and goes while we live. */
-  async find(isWanted: boolean): Promise<EngineProbe> {
+  async find({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<EngineProbe> {
     this.#startsPodman ||= isWanted;
+    this.#isPatient ||= isWanted || isPatient;
     const facts = this.#options.addresses ?? addressFacts();
-    const found = await findEngine(facts, this.#options.engine);
+    const timeoutMs = this.#isPatient ? questionMs.wanted : questionMs.inPassing;
+    const found = await findEngine(facts, this.#options.engine, timeoutMs);
     // Who named an engine wants that one.
     if (found.available || namesEngine(facts) || !this.#takesOwnPodman || !this.#startsPodman) return found;
     const podman = await this.#ownPodman(facts);
@@ -50,7 +55,7 @@ export class EngineFinder {
 
   /** The engine that answers now. */
   async need(): Promise<Engine> {
-    const found = await this.find(false);
+    const found = await this.find();
     if (!found.available) throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });
     this.#known = found.engine;
     return found.engine;

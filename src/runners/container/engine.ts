@@ -4,7 +4,8 @@ import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses
 import { understood } from "./engine-answer.ts";
 import { EngineClient } from "./engine-client.ts";
 
-const questionMs = 1_500;
+/** One that hangs costs whoever waits for `auto` this much, and the next is asked; where nothing else is to be chosen, it may be busy. */
+export const questionMs = { inPassing: 1_500, wanted: 4_000 };
 
 const infoSchema = z.object({
   ServerVersion: z.string().default("unknown"),
@@ -39,13 +40,17 @@ export type EngineProbe =
   | { readonly available: true; readonly engine: Engine }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
-/** The first engine that answers. One that hangs costs a second and a half, and the next is asked. */
-export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promise<EngineProbe> {
+/** The first engine that answers, each in its time. */
+export async function findEngine(
+  facts: AddressFacts,
+  kind?: EngineKind,
+  timeoutMs = questionMs.wanted,
+): Promise<EngineProbe> {
   const addresses = (await engineAddresses(facts)).filter((address) => kind === undefined || address.kind === kind);
   const reasons: string[] = [];
   for (const address of addresses) {
     try {
-      return { available: true, engine: await askEngine(address) };
+      return { available: true, engine: await askEngine(address, timeoutMs) };
     } catch (error) {
       if (!isAbsence(error)) reasons.push(messageOf(error));
     }
@@ -59,14 +64,9 @@ export async function findEngine(facts: AddressFacts, kind?: EngineKind): Promis
 }
 
 /** Asks one engine what it is. */
-export async function askEngine(address: EngineAddress): Promise<Engine> {
+export async function askEngine(address: EngineAddress, timeoutMs = questionMs.wanted): Promise<Engine> {
   const client = new EngineClient(address);
-  const info = understood(
-    client,
-    infoSchema,
-    await client.json({ path: "/info", timeoutMs: questionMs }),
-    "what an engine is",
-  );
+  const info = understood(client, infoSchema, await client.json({ path: "/info", timeoutMs }), "what an engine is");
   if (info.OSType !== "linux") {
     throw new CodecellError(
       "runner_unavailable",

@@ -82,8 +82,8 @@ class ContainerRunner implements SandboxRunner {
     this.#kernels = new ImageKernels(this.#removals, this.#logger);
   }
 
-  async probe({ isWanted = false }: ProbeOptions = {}): Promise<Probe> {
-    const found = await this.#finder.find(isWanted);
+  async probe(options: ProbeOptions = {}): Promise<Probe> {
+    const found = await this.#finder.find(options);
     if (!found.available) return found;
     const { engine } = found;
     const { runtime, hint } = chooseRuntime(this.#kind, engine);

@@ -26,10 +26,13 @@ export interface FindPythonOptions {
   readonly forOtherUid?: boolean;
   /** answers by executable, kept by the caller */
   readonly cache?: Map<string, Promise<PythonInstallation>>;
+  /** how long each candidate may take to say what it is */
+  readonly timeoutMs?: number;
 }
 
 const oldestMinor = 9;
-const questionMs = 2000;
+/** It answers at once, except on a machine that is busy; somebody may wait for `auto` to choose. */
+export const questionMs = { inPassing: 2_000, wanted: 15_000 };
 const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
 const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or name one in kernel.python";
 
@@ -63,23 +66,25 @@ export async function findPython(requested?: string, options: FindPythonOptions 
 }
 
 /** The same with a memory: an interpreter is examined once. */
-export function pythonFinder(forOtherUid: boolean): (requested: string | undefined) => Promise<PythonInstallation> {
+export function pythonFinder(
+  forOtherUid: boolean,
+): (requested: string | undefined, timeoutMs?: number) => Promise<PythonInstallation> {
   const cache = new Map<string, Promise<PythonInstallation>>();
-  return (requested) => findPython(requested, { forOtherUid, cache });
+  return (requested, timeoutMs = questionMs.wanted) => findPython(requested, { forOtherUid, cache, timeoutMs });
 }
 
 function examined(executable: string, options: FindPythonOptions): Promise<PythonInstallation> {
   const key = `${options.forOtherUid ? "other" : "own"}:${executable}`;
   const known = options.cache?.get(key);
   if (known) return known;
-  const answer = examine(executable, options.forOtherUid ?? false);
+  const answer = examine(executable, options.forOtherUid ?? false, options.timeoutMs ?? questionMs.wanted);
   options.cache?.set(key, answer);
   answer.catch(() => options.cache?.delete(key)); // a Python installed later is found later
   return answer;
 }
 
-async function examine(candidate: string, forOtherUid: boolean): Promise<PythonInstallation> {
-  const facts = await ask(candidate);
+async function examine(candidate: string, forOtherUid: boolean, timeoutMs: number): Promise<PythonInstallation> {
+  const facts = await ask(candidate, timeoutMs);
   const [major, minor] = facts.version;
   if (major !== 3 || minor < oldestMinor) {
     const message = `${candidate} is Python ${facts.version.join(".")}; 3.${oldestMinor} or newer is needed`;
@@ -124,19 +129,19 @@ async function examine(candidate: string, forOtherUid: boolean): Promise<PythonI
   };
 }
 
-async function ask(candidate: string): Promise<z.output<typeof answerSchema>> {
+async function ask(candidate: string, timeout: number): Promise<z.output<typeof answerSchema>> {
   try {
-    const limits = { env: {}, cwd: "/", timeout: questionMs, killSignal: "SIGKILL", maxBuffer: 2 ** 20 } as const;
+    const limits = { env: {}, cwd: "/", timeout, killSignal: "SIGKILL", maxBuffer: 2 ** 20 } as const;
     const { stdout } = await promisify(execFile)(candidate, ["-I", "-c", question], limits);
     return answerSchema.parse(JSON.parse(stdout));
   } catch (error) {
-    throw new CodecellError("runner_unavailable", `${candidate} ${complaintOf(error)}`, { hint, cause: error });
+    throw new CodecellError("runner_unavailable", `${candidate} ${complaintOf(error, timeout)}`, { hint, cause: error });
   }
 }
 
-function complaintOf(error: unknown): string {
+function complaintOf(error: unknown, timeoutMs: number): string {
   // Its message would end with a line of the question.
-  if ((error as { killed?: boolean }).killed) return `did not answer within ${questionMs / 1000} s`;
+  if ((error as { killed?: boolean }).killed) return `did not answer within ${timeoutMs / 1000} s`;
   return `does not run as Python: ${messageOf(error).trim().split("\n").at(-1)?.slice(0, 200)}`;
 }
 

@@ -17,11 +17,12 @@ export type BubblewrapProbe =
     }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
-const limitMs = 1800;
+/** Somebody may wait for `auto` to choose: what does not answer soon is passed over, unless nothing else is to be chosen. */
+export const trialMs = { inPassing: 1_800, wanted: 15_000 };
 
 /** Really starts a jail, as the uid that cells will have, because settings and versions promise nothing. */
-export async function probeBubblewrap(): Promise<BubblewrapProbe> {
-  const facts = await readHostFacts();
+export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promise<BubblewrapProbe> {
+  const facts = known ?? (await readHostFacts());
   const path = facts.bubblewrap;
   if (facts.platform !== "linux" || path === undefined) return unavailable("", facts);
   const uid = facts.isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8"))?.first : undefined;
@@ -52,9 +53,9 @@ export async function probeBubblewrap(): Promise<BubblewrapProbe> {
     "/proc",
   ];
   const [version, nested, plain] = await Promise.all([
-    attempt(path, ["--version"], uid),
-    attempt(path, [...jail, "--", ...inner, "--", "/usr/bin/env"], uid),
-    attempt(path, [...jail, "--disable-userns", "--", "/usr/bin/env"], uid),
+    attempt(path, ["--version"], uid, limitMs),
+    attempt(path, [...jail, "--", ...inner, "--", "/usr/bin/env"], uid, limitMs),
+    attempt(path, [...jail, "--disable-userns", "--", "/usr/bin/env"], uid, limitMs),
   ]);
   const layouts = { template: nested.ok, direct: plain.ok };
   if (!layouts.template && !layouts.direct) {
@@ -74,7 +75,7 @@ interface Attempt {
   readonly stderr: string;
 }
 
-function attempt(path: string, args: readonly string[], uid: number | undefined): Promise<Attempt> {
+function attempt(path: string, args: readonly string[], uid: number | undefined, limitMs: number): Promise<Attempt> {
   const child = spawn(path, args, {
     env: {},
     cwd: "/",
@@ -89,7 +90,8 @@ function attempt(path: string, args: readonly string[], uid: number | undefined)
   return new Promise((resolve) => {
     child.on("error", (error) => resolve({ ok: false, stdout: "", stderr: messageOf(error) }));
     child.on("close", (code, signal) => {
-      const complaint = stderr() === "" && code !== 0 ? `it ended with ${signal ?? code}` : stderr();
+      const silence = child.killed ? `it did not end within ${limitMs / 1000} s` : `it ended with ${signal ?? code}`;
+      const complaint = stderr() === "" && code !== 0 ? silence : stderr();
       resolve({ ok: code === 0, stdout: stdout(), stderr: complaint });
     });
   });

@@ -11,18 +11,27 @@ import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { type PythonInstallation, pythonFinder } from "../linux/python.ts";
+import { type PythonInstallation, pythonFinder, questionMs } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
-import type { Carrier, Cell, CellSpec, Guarantee, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import type {
+  Carrier,
+  Cell,
+  CellSpec,
+  Guarantee,
+  Probe,
+  ProbeOptions,
+  SandboxRunner,
+  StartOptions,
+} from "../runner.ts";
 import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
 import { takeListener } from "./listener-desk.ts";
 import { planProcess } from "./plan.ts";
-import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
+import { type BubblewrapProbe, probeBubblewrap, trialMs } from "./probe.ts";
 import { Template } from "./template.ts";
 
 export interface ProcessRunnerOptions extends HostOptions {
@@ -55,13 +64,14 @@ class ProcessRunner implements SandboxRunner {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  async probe(): Promise<Probe> {
+  async probe({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<Probe> {
     const unheld = noFilterHere();
     if (unheld) return unheld;
-    const found = await this.#bubblewrap();
+    const patience = isWanted || isPatient ? "wanted" : "inPassing";
+    const found = await this.#bubblewrap(trialMs[patience]);
     if (!found.available) return found;
     try {
-      await this.#python(undefined);
+      await this.#python(undefined, questionMs[patience]);
     } catch (error) {
       if (!(error instanceof CodecellError)) throw error;
       return { available: false, reason: error.message, hint: error.hint ?? "" };
@@ -240,16 +250,22 @@ class ProcessRunner implements SandboxRunner {
     return policy.net.enabled && this.#options.carrier !== "streams";
   }
 
-  #bubblewrap(): Promise<BubblewrapProbe> {
-    this.#probe ??= probeBubblewrap();
-    return this.#probe;
+  /** A failure is not remembered: the machine was busy, or somebody mends it while we live. */
+  async #bubblewrap(limitMs: number): Promise<BubblewrapProbe> {
+    this.#probe ??= probeBubblewrap(limitMs);
+    const found = await this.#probe;
+    if (!found.available) this.#probe = undefined;
+    return found;
   }
 
   #openHost(): Promise<Host> {
-    this.#host ??= this.#bubblewrap().then((found) => {
+    const open = async () => {
+      const found = await this.#bubblewrap(trialMs.wanted);
       if (found.available) return openHost(found, this.#options, this.#cleanup);
+      this.#host = undefined;
       throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });
-    });
+    };
+    this.#host ??= open();
     return this.#host;
   }
 }

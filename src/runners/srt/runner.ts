@@ -13,7 +13,7 @@ import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { pythonFinder } from "../linux/python.ts";
+import { pythonFinder, questionMs } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
@@ -56,7 +56,7 @@ class SrtRunner implements SandboxRunner {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  async probe({ isWanted = false }: ProbeOptions = {}): Promise<Probe> {
+  async probe({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<Probe> {
     if (process.platform !== "linux") {
       const reason = "the kernel inside the cell needs Linux: /proc, inotify and packets between processes";
       return { available: false, reason, hint: "use the wasm runner" };
@@ -65,8 +65,9 @@ class SrtRunner implements SandboxRunner {
     if (unheld) return unheld;
     try {
       const host = await this.#openHost();
-      await this.#python(undefined);
-      const timeoutMs = this.#options.trialMs ?? (isWanted ? trialMs.wanted : trialMs.inPassing);
+      const patience = isWanted || isPatient ? "wanted" : "inPassing";
+      await this.#python(undefined, questionMs[patience]);
+      const timeoutMs = this.#options.trialMs ?? trialMs[patience];
       this.#trial ??= trySrt(host, timeoutMs);
       await this.#trial;
     } catch (error) {

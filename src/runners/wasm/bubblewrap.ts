@@ -5,7 +5,8 @@ import process from "node:process";
 import type { ChildIdentity } from "./child-identity.ts";
 import { type BubblewrapSupport, bubblewrapArguments, insideNode } from "./command.ts";
 
-const probeTimeoutMs = 1500;
+/** Long: on a busy machine, too little would take the second wall away from every cell. */
+const probeTimeoutMs = 15_000;
 
 /** Proves bubblewrap by running Node in it: a binary alone says nothing where user namespaces are closed. */
 export async function probeBubblewrap(

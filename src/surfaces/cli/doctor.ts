@@ -41,7 +41,7 @@ async function diagnose(context: CommandContext): Promise<Diagnosis> {
   const there = context.runners(silentLogger);
   const runners = await Promise.all(
     [...runnerNames].reverse().map(async (name) => {
-      const probe = await there.find((runner) => runner.name === name)?.probe();
+      const probe = await there.find((runner) => runner.name === name)?.probe({ isPatient: true });
       return { name, probe: probe ?? ("not in this version" as const) };
     }),
   );

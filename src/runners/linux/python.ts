@@ -135,7 +135,10 @@ async function ask(candidate: string, timeout: number): Promise<z.output<typeof 
     const { stdout } = await promisify(execFile)(candidate, ["-I", "-c", question], limits);
     return answerSchema.parse(JSON.parse(stdout));
   } catch (error) {
-    throw new CodecellError("runner_unavailable", `${candidate} ${complaintOf(error, timeout)}`, { hint, cause: error });
+    throw new CodecellError("runner_unavailable", `${candidate} ${complaintOf(error, timeout)}`, {
+      hint,
+      cause: error,
+    });
   }
 }
 

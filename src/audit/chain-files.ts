@@ -43,15 +43,15 @@ export async function listChains(dir: string): Promise<string[]> {
   return names.filter((name) => chainName.test(name)).sort();
 }
 
-/** Numbers of a chain's files, in order. */
+/** Numbers of a chain's files, in order. Stops a pipe in a file's place, at which every reader would wait for ever. */
 export async function listFiles(dir: string, chain: string): Promise<number[]> {
-  const names = await readdir(join(dir, chain)).catch((error: NodeJS.ErrnoException) => {
+  const entries = await readdir(join(dir, chain), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  return names
-    .flatMap((name) => {
-      const number = fileName.exec(name)?.[1];
+  return entries
+    .flatMap((entry) => {
+      const number = entry.isFile() ? fileName.exec(entry.name)?.[1] : undefined;
       return number === undefined ? [] : [Number(number)];
     })
     .sort((a, b) => a - b);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -346,6 +347,15 @@ describe("a removal by the policy that somebody made up", () => {
     await cutAndExcuse(chain, 1, 1_000);
     expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
   });
+});
+
+test("a pipe in a file's place is a file that is missing, and holds nobody up", async () => {
+  await writeEvents(dir, ["a", "b", "c", "d", "e", "f"], { fileBytes: 700 });
+  const chain = await onlyChain(dir);
+  const [, second = 0] = await listFiles(dir, chain);
+  await rm(filePath(dir, chain, second));
+  execFileSync("mkfifo", [filePath(dir, chain, second)]);
+  expect(await messages()).toContain("00000002.jsonl is missing");
 });
 
 test("files that the policy removes while they are read are no problem", async () => {

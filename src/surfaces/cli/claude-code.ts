@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import type { McpEntry } from "./mcp-json.ts";
+import type { SetupReport } from "./setup-report.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Scope = "local" | "user";
@@ -9,37 +10,36 @@ export async function claudeCode(
   terminal: Terminal,
   scope: Scope,
   entry: McpEntry | undefined,
-  { print }: { print: boolean },
+  { print, report }: { print: boolean; report: SetupReport },
 ): Promise<number> {
-  const { stdout } = terminal;
   const change = entry ? addition(scope, entry) : removal(scope);
   if (print) {
-    stdout.write(`would run: ${shellCommand(change)}\n`);
+    report.tell({ step: "would run", command: shellCommand(change) });
     return 0;
   }
   const done = await run(terminal, change);
   if (done === "missing") {
-    stdout.write(`Claude Code is not installed here; with it, run:\n${shellCommand(change)}\n`);
+    report.tell({ step: "not installed", command: shellCommand(change) });
     return 0;
   }
   if (entry === undefined) {
-    if (!done.output.includes("No MCP server named")) return report(terminal, change, done);
-    stdout.write(`nothing to do: Claude Code has no codecell in its ${scope} scope\n`);
+    if (!done.output.includes("No MCP server named")) return outcome(report, change, done);
+    report.tell({ step: "unchanged", why: `Claude Code has no codecell in its ${scope} scope` });
     return 0;
   }
-  if (done.code !== 0 && done.output.includes("already exists")) return replace(terminal, scope, entry);
-  return report(terminal, change, done) || confirm(terminal, entry);
+  if (done.code !== 0 && done.output.includes("already exists")) return replace(terminal, scope, entry, report);
+  return outcome(report, change, done) || confirm(terminal, entry);
 }
 
 /** A server of this name is there. One that starts in another way must not stay: it may lack the policy or the wrap. */
-async function replace(terminal: Terminal, scope: Scope, entry: McpEntry): Promise<number> {
+async function replace(terminal: Terminal, scope: Scope, entry: McpEntry, report: SetupReport): Promise<number> {
   const known = await run(terminal, ["mcp", "get", "codecell"]);
   if (known !== "missing" && isOf(scope, known.output) && startsAs(entry, known.output)) {
-    terminal.stdout.write("nothing to do: Claude Code knows codecell already\n");
+    report.tell({ step: "unchanged", why: "Claude Code knows codecell already" });
     return 0;
   }
   for (const change of [removal(scope), addition(scope, entry)]) {
-    if (report(terminal, change, await run(terminal, change)) !== 0) return 1;
+    if (outcome(report, change, await run(terminal, change)) !== 0) return 1;
   }
   return confirm(terminal, entry);
 }
@@ -78,9 +78,9 @@ function removal(scope: Scope): string[] {
 
 type Done = { readonly code: number; readonly output: string } | "missing";
 
-function report({ stdout }: Terminal, change: readonly string[], done: Done): number {
+function outcome(report: SetupReport, change: readonly string[], done: Done): number {
   if (done === "missing") return 1;
-  stdout.write(`ran: ${shellCommand(change)}\n${done.output}`);
+  report.tell({ step: "ran", command: shellCommand(change), output: done.output });
   return done.code === 0 ? 0 : 1;
 }
 

@@ -10,6 +10,7 @@ import type { McpEntry } from "./mcp-json.ts";
 import { parseToolset } from "./mcp-options.ts";
 import { notesText } from "./notes-text.ts";
 import { setUpProject } from "./setup-project.ts";
+import { SetupReport } from "./setup-report.ts";
 import { removeSrtSettings, wrapPlaces, writeSrtSettings } from "./srt-settings-file.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -21,13 +22,14 @@ const options = {
   here: { type: "boolean", help: "Start this installation instead of `npx -y codecell`." },
   print: { type: "boolean", help: "Show what would be changed, and change nothing." },
   uninstall: { type: "boolean", help: "Take it away again." },
+  json: { type: "boolean", help: "Print what was done as one JSON object." },
   ...commonOptions,
 } as const;
 
 export const setupClaudeCodeCommand: Command = {
   name: "setup claude-code",
   summary: "Add the MCP server to Claude Code",
-  usage: "codecell setup claude-code [--scope local|project|user] [--wrap srt] [--print] [--uninstall]",
+  usage: "codecell setup claude-code [--scope local|project|user] [--wrap srt] [--print] [--uninstall] [--json]",
   options,
   notes: [
     "--scope project writes .mcp.json in the current directory; the other scopes call `claude mcp`, or print the command where Claude Code is not installed. Doing it twice changes nothing.",
@@ -37,6 +39,7 @@ export const setupClaudeCodeCommand: Command = {
     ["codecell setup claude-code", "for you, in this project"],
     ["codecell setup claude-code --scope project --print", "what everybody who works here would get"],
     ["codecell setup claude-code --scope user --uninstall", "take it away again"],
+    ["codecell setup claude-code --print --json", "what would be done, for programs"],
     ["codecell setup claude-code --wrap srt --print", "the settings and the command of a wrapped server"],
   ],
   run: runSetup,
@@ -46,15 +49,27 @@ async function runSetup(argv: readonly string[], context: CommandContext): Promi
   const { terminal } = context;
   const { values } = parseArguments("setup claude-code", argv, options, 0);
   const scope = parseScope(values.scope);
-  const { print = false, uninstall = false } = values;
   const wrap = parseWrap(values.wrap, scope);
-  if (uninstall) return takeAway(scope, { print }, terminal);
-  if (wrap !== undefined && scope !== "project") return setUpWrapped(scope, values, context);
+  const report = new SetupReport(terminal, values.json ?? false);
+  return report.end(await setUp(scope, wrap, values, context, report));
+}
+
+async function setUp(
+  scope: Scope,
+  wrap: "srt" | undefined,
+  values: SetupFlags,
+  context: CommandContext,
+  report: SetupReport,
+): Promise<number> {
+  const { terminal } = context;
+  const { print = false } = values;
+  if (values.uninstall) return takeAway(scope, { print, report }, terminal);
+  if (wrap !== undefined && scope !== "project") return setUpWrapped(scope, values, context, report);
   // The server would start, and its every tool would fail.
   if (values.policy !== undefined) await loadPolicy(resolve(terminal.cwd, values.policy));
   const entry = serverEntry(values, terminal.cwd);
-  if (scope === "project") return setUpProject(terminal, entry, { print });
-  return claudeCode(terminal, scope, entry, { print });
+  if (scope === "project") return setUpProject(terminal, entry, { print, report });
+  return claudeCode(terminal, scope, entry, { print, report });
 }
 
 type Scope = "local" | "project" | "user";
@@ -64,33 +79,43 @@ interface SetupFlags {
   readonly tools?: string;
   readonly here?: boolean;
   readonly print?: boolean;
+  readonly uninstall?: boolean;
 }
 
-async function setUpWrapped(scope: "local" | "user", flags: SetupFlags, context: CommandContext): Promise<number> {
+async function setUpWrapped(
+  scope: "local" | "user",
+  flags: SetupFlags,
+  context: CommandContext,
+  report: SetupReport,
+): Promise<number> {
   const { planSrtWrap } = await import("./srt-wrap.ts");
-  const { stdout, stderr } = context.terminal;
   const args = { launcher: [process.execPath, launcher], mcp: toolsArguments(flags), policy: flags.policy };
   const wrap = await planSrtWrap(scope, args, context);
   const print = flags.print === true;
-  if (print) stdout.write(`would write ${wrap.settingsFile}:\n${JSON.stringify(wrap.settings, undefined, 2)}\n`);
-  else
-    stdout.write(
-      `${(await writeSrtSettings(wrap, wrap.settings)) ? "wrote" : "already there:"} ${wrap.settingsFile}\n`,
-    );
-  stderr.write(notesText(wrap.notes));
-  return claudeCode(context.terminal, scope, wrap.entry, { print });
+  const content = `${JSON.stringify(wrap.settings, undefined, 2)}\n`;
+  if (print) report.tell({ step: "would write", file: wrap.settingsFile, content });
+  else if (await writeSrtSettings(wrap, wrap.settings)) {
+    report.tell({ step: "wrote", file: wrap.settingsFile, content });
+  } else report.tell({ step: "unchanged", why: `${wrap.settingsFile} is there already` });
+  context.terminal.stderr.write(notesText(wrap.notes));
+  return claudeCode(context.terminal, scope, wrap.entry, { print, report });
 }
 
-async function takeAway(scope: Scope, { print }: { print: boolean }, terminal: Terminal): Promise<number> {
+async function takeAway(
+  scope: Scope,
+  { print, report }: { print: boolean; report: SetupReport },
+  terminal: Terminal,
+): Promise<number> {
   const code =
     scope === "project"
-      ? await setUpProject(terminal, undefined, { print })
-      : await claudeCode(terminal, scope, undefined, { print });
+      ? await setUpProject(terminal, undefined, { print, report })
+      : await claudeCode(terminal, scope, undefined, { print, report });
   const places = wrapPlaces(scope, terminal);
   if (print) {
-    if (existsSync(places.settingsFile)) terminal.stdout.write(`would remove ${places.settingsFile}\n`);
+    if (existsSync(places.settingsFile)) report.tell({ step: "would remove", file: places.settingsFile });
   } else if (await removeSrtSettings(places)) {
-    terminal.stdout.write(`removed ${places.settingsFile}; the server's sessions stay in ${places.stateHome}\n`);
+    const advice = `the server's sessions stay in ${places.stateHome}`;
+    report.tell({ step: "removed", file: places.settingsFile, advice });
   }
   return code;
 }

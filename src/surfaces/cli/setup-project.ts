@@ -2,13 +2,14 @@ import { chmod, readFile, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileAtomically } from "../../lib/atomic-file.ts";
 import { editMcpJson, type McpEntry } from "./mcp-json.ts";
+import type { SetupReport } from "./setup-report.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Writes or takes away the server's entry in the project's `.mcp.json`, and shows what changes. */
 export async function setUpProject(
-  { cwd, stdout }: Terminal,
+  { cwd }: Terminal,
   entry: McpEntry | undefined,
-  { print }: { print: boolean },
+  { print, report }: { print: boolean; report: SetupReport },
 ): Promise<number> {
   const named = join(cwd, ".mcp.json");
   const file = await realpath(named).catch(() => named); // a link stays a link
@@ -18,14 +19,17 @@ export async function setUpProject(
   });
   const after = editMcpJson(before, "codecell", entry);
   if (after === before || after === undefined) {
-    stdout.write(`nothing to do: ${named} ${entry ? "has it already" : "does not have it"}\n`);
+    report.tell({ step: "unchanged", why: `${named} ${entry ? "has it already" : "does not have it"}` });
     return 0;
   }
-  stdout.write(`${print ? "would write" : "writing"} ${named}:\n${after}`);
-  if (print) return 0;
+  if (print) {
+    report.tell({ step: "would write", file: named, content: after });
+    return 0;
+  }
   const mode = before === undefined ? 0o644 : (await stat(file)).mode & 0o777;
   await writeFileAtomically(file, after);
   await chmod(file, mode);
-  stdout.write(entry ? "done; Claude Code asks once whether to trust it\n" : "done\n");
+  const advice = entry ? "Claude Code asks once whether to trust it" : undefined;
+  report.tell({ step: "wrote", file: named, content: after, ...(advice ? { advice } : {}) });
   return 0;
 }

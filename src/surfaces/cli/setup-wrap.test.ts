@@ -94,7 +94,7 @@ test("changes nothing the second time", async () => {
   await setup("--wrap", "srt");
   const before = await stat(await settingsFile());
   const again = await setup("--wrap", "srt");
-  expect(again.stdout.text).toMatch(/already there: .*\n.*nothing to do/);
+  expect(again.stdout.text).toMatch(/is there already\n.*nothing to do/);
   expect((await stat(await settingsFile())).ino).toBe(before.ino);
   expect(await calls()).toEqual(["add"]);
 });

@@ -36,6 +36,21 @@ test("--print shows and changes nothing", async () => {
   expect(await setup("--print")).toBe("would run: claude mcp add --scope local codecell -- npx -y codecell mcp\n");
 });
 
+test("--json tells programs every step, done or not", async () => {
+  const shown = JSON.parse(await setup("--scope", "project", "--print", "--json"));
+  expect(shown).toMatchObject({ ok: true, steps: [{ step: "would write", file: join(cwd, ".mcp.json") }] });
+  const done = JSON.parse(await setup("--scope", "project", "--json"));
+  expect(done.steps).toEqual([
+    { step: "wrote", file: join(cwd, ".mcp.json"), content: await file(), advice: expect.stringContaining("trust") },
+  ]);
+  expect(JSON.parse(await setup("--scope", "project", "--json")).steps).toMatchObject([{ step: "unchanged" }]);
+  const command = "claude mcp add --scope user codecell -- npx -y codecell mcp";
+  expect(JSON.parse(await setup("--scope", "user", "--json"))).toEqual({
+    ok: true,
+    steps: [{ step: "not installed", command }],
+  });
+});
+
 test("registers no server whose policy is missing or wrong", async () => {
   await expect(setup("--scope", "project", "--policy", "none.yaml")).rejects.toMatchObject({ code: "usage" });
   await writeFile(join(cwd, "typo.yaml"), "proc: { memry: 1GiB }");

@@ -1,6 +1,7 @@
 import { printable } from "../../policy/problem.ts";
 import type { HistoryEntry } from "../../sessions/session-history.ts";
 import type { SessionRecord } from "../../sessions/store.ts";
+import { counted } from "./counted.ts";
 import { formatAge } from "./format-age.ts";
 import { filesJson, filesTable } from "./format-files.ts";
 import { snapshotJson, snapshotText } from "./format-snapshot.ts";
@@ -34,7 +35,7 @@ export function sessionFactsText(facts: SessionFacts, nowMs: number, style: Styl
   const { id, createdMs, usedMs, runs, snapshot } = record;
   const ages = `${formatAge(nowMs - createdMs)} old, used ${formatAge(nowMs - usedMs)} ago`;
   const sections = [
-    `${style.bold(id)}: ${state}, ${runs} runs, ${ages}\n`,
+    `${style.bold(id)}: ${state}, ${counted(runs, "run")}, ${ages}\n`,
     snapshot ? snapshotText(snapshot, style) : "no variables were saved\n",
   ];
   if (history.length > 0) sections.push(historyText(history, style, width));

@@ -67,7 +67,7 @@ test("tells what a save has and what came back of it", () => {
   const failed = [{ name: "f", reason: "no module" }];
   const report = { snapshot, failed, problem: undefined, note: "" };
   expect(restoreText("work", report, plainStyle)).toBe(
-    "session work: 1 variables came back from the save after run 3\n  x\n" +
+    "session work: 1 variable came back from the save after run 3\n  x\n" +
       "did not come back: f (no module)\nwas never saved: conn (TypeError: cannot pickle\ufffd[2J)\n",
   );
   expect(restoreJson("work", "process", report)).toMatchObject({ run: 3, restored: ["x"], failed, problem: null });

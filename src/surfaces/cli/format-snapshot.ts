@@ -1,6 +1,7 @@
 import { printable } from "../../policy/problem.ts";
 import type { RestoreReport } from "../../sessions/session-saves.ts";
 import type { SnapshotInfo } from "../../sessions/store.ts";
+import { counted } from "./counted.ts";
 import { formatBytes } from "./format-bytes.ts";
 import type { Style } from "./style.ts";
 
@@ -33,7 +34,7 @@ export function snapshotJson(snapshot: SnapshotInfo): object {
 /** A save: which variables it has, and which it could not take. */
 export function snapshotText({ saved, skipped, bytes, run, python, runner }: SnapshotInfo, style: Style): string {
   const lines = [
-    `saved after run ${run}: ${saved.length} variables, ${formatBytes(bytes)} (Python ${printable(python)}, ${printable(runner)} runner)`,
+    `saved after run ${run}: ${counted(saved.length, "variable")}, ${formatBytes(bytes)} (Python ${printable(python)}, ${printable(runner)} runner)`,
     `  ${namesText(saved)}`,
   ];
   if (skipped.length > 0) lines.push(style.yellow(`not saved: ${missingText(skipped)}`));
@@ -54,7 +55,9 @@ export function restoreText(id: string, report: RestoreReport | undefined, style
   if (!report) return `session ${id} has no saved variables; its files are there\n`;
   const { snapshot, failed, problem } = report;
   const names = restoredNames(report);
-  const lines = [`session ${id}: ${names.length} variables came back from the save after run ${snapshot.run}`];
+  const lines = [
+    `session ${id}: ${counted(names.length, "variable")} came back from the save after run ${snapshot.run}`,
+  ];
   if (names.length > 0) lines.push(`  ${namesText(names)}`);
   if (problem) lines.push(style.red(printable(problem.message, 500)));
   if (failed.length > 0) lines.push(style.red(`did not come back: ${missingText(failed)}`));

@@ -56,7 +56,7 @@ async function cold(client) {
       }),
     };
     for (const measure of Object.values(variants)) await measure();
-    const { bare, ours } = await interleave(variants, 25);
+    const { bare, ours } = await interleave(variants, 60);
     const detail = `${ms(ours)} / ${ms(bare)}`;
     return [row("cold container / bare create, attach, start", ours / bare, { atMost: 1.15 }, detail)];
   } finally {

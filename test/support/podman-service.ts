@@ -8,6 +8,7 @@ import { type EngineProcess, startEngineProcess } from "./engine-process.ts";
 export async function startPodman(directory: string): Promise<EngineProcess & { host: string }> {
   await using cleanup = new Cleanup();
   await mkdir(join(directory, "networks"), { recursive: true });
+  await mkdir(join(directory, "scratch"));
   const socket = join(directory, "podman.sock");
   const config = join(directory, "containers.conf");
   await writeFile(config, await containersConf(directory));
@@ -20,7 +21,8 @@ export async function startPodman(directory: string): Promise<EngineProcess & { 
       ...["--runtime", "runc", "--cgroup-manager", "cgroupfs", "--log-level", "warn"],
       ...["system", "service", "--time=0", `unix://${socket}`],
     ],
-    { socket, env: { CONTAINERS_CONF: config } },
+    // loaded images pass through TMPDIR, and stay there
+    { socket, env: { CONTAINERS_CONF: config, TMPDIR: at("scratch") } },
   );
   cleanup.defer(() => service[Symbol.asyncDispose]());
   const owned = cleanup.move();

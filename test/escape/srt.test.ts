@@ -14,7 +14,7 @@ import { eventually, forging, look, marked, run, within } from "../support/proce
 import { testedSrtRunner } from "../support/srt.ts";
 
 const sample = testedSrtRunner();
-const skips = skipOrFail("srt", await sample.probe());
+const skips = skipOrFail("srt", await sample.probe({ isPatient: true }));
 await sample[Symbol.asyncDispose]();
 
 const secret = "s3cret-of-the-host";

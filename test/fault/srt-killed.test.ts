@@ -6,7 +6,7 @@ import { eventually, hostProcesses, run, within } from "../support/process-cells
 import { testedSrtRunner } from "../support/srt.ts";
 
 const sample = testedSrtRunner();
-const skips = skipOrFail("srt", await sample.probe());
+const skips = skipOrFail("srt", await sample.probe({ isPatient: true }));
 await sample[Symbol.asyncDispose]();
 
 const children = (part: string) =>

@@ -7,6 +7,5 @@ const withClients = join(import.meta.dirname, "../clients/node_modules/@anthropi
 
 /** The runner with the package that the client tests install, where it is not a dependency. */
 export function testedSrtRunner(): SandboxRunner {
-  const trialMs = 30_000; // on a machine that runs other tests too
-  return srtRunner(existsSync(withClients) ? { packagePath: withClients, trialMs } : { trialMs });
+  return srtRunner(existsSync(withClients) ? { packagePath: withClients } : {});
 }

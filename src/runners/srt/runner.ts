@@ -29,8 +29,6 @@ import { spawnWrapped } from "./spawn-wrapped.ts";
 
 export interface SrtRunnerOptions extends SrtHostOptions {
   readonly logger?: Logger;
-  /** how long a probe tries to run something, where there is no other runner to be chosen instead */
-  readonly trialMs?: number;
 }
 
 const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
@@ -67,8 +65,7 @@ class SrtRunner implements SandboxRunner {
       const host = await this.#openHost();
       const patience = isWanted || isPatient ? "wanted" : "inPassing";
       await this.#python(undefined, questionMs[patience]);
-      const timeoutMs = this.#options.trialMs ?? trialMs[patience];
-      this.#trial ??= trySrt(host, timeoutMs);
+      this.#trial ??= trySrt(host, trialMs[patience]);
       await this.#trial;
     } catch (error) {
       this.#trial = undefined;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { closedAddress } from "./address.ts";
-import { type DenialCode, decide, decideText, type EgressRules } from "./decide.ts";
-import { parsePair } from "./target.ts";
+import { type Denial, type DenialCode, decide, type EgressRules, malformed, type Permission } from "./decide.ts";
+import { type ParsedTarget, parseAuthority, parseForwardUrl, parsePair, type Target } from "./target.ts";
 
 const rules: EgressRules = {
   enabled: true,
@@ -239,4 +239,16 @@ function row(kind: string, text: string, verdict: string, what: string): string 
     .slice(1, -1)
     .replace(unseen, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return `| ${kind} | \`${escaped}\` | ${verdict} | ${what} |`;
+}
+
+/** Parses what a client sends, and decides about it, as the proxy does. */
+function decideText(
+  via: "http" | "connect",
+  text: string,
+  rules: EgressRules,
+): (Permission & { target: Target }) | Denial {
+  const parsed: ParsedTarget = via === "http" ? parseForwardUrl(text) : parseAuthority(text);
+  if (!parsed.ok) return malformed(parsed.reason);
+  const verdict = decide({ ...parsed.target, via }, rules);
+  return verdict.allow ? { ...verdict, target: parsed.target } : verdict;
 }

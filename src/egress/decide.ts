@@ -1,7 +1,7 @@
 import { isModelHost } from "../policy/model-hosts.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EgressQuota } from "./limits.ts";
-import { type ParsedTarget, parseAuthority, parseForwardUrl, type Target } from "./target.ts";
+import type { Target } from "./target.ts";
 
 /** The part of a policy that decides about hosts and requests, and how much of them one session gets. */
 export type EgressRules = Pick<Policy["net"], "enabled" | "allowlist" | "deny"> &
@@ -81,18 +81,6 @@ export function decide({ host, port, via }: EgressRequest, rules: EgressRules): 
     return deny("needs_tls", `port ${tlsPort} of ${host} is for TLS`, `ask for https://${host}/`);
   }
   return { allow: true, rule, needsTls: via !== "http" && (!namesPort || port === tlsPort) };
-}
-
-/** The same for text as a client sends it. */
-export function decideText(
-  via: "http" | "connect",
-  text: string,
-  rules: EgressRules,
-): (Permission & { target: Target }) | Denial {
-  const parsed: ParsedTarget = via === "http" ? parseForwardUrl(text) : parseAuthority(text);
-  if (!parsed.ok) return malformed(parsed.reason);
-  const verdict = decide({ ...parsed.target, via }, rules);
-  return verdict.allow ? { ...verdict, target: parsed.target } : verdict;
 }
 
 export function malformed(reason: string): Denial {

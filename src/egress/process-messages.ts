@@ -59,4 +59,3 @@ export const fromProxy = z.discriminatedUnion("t", [
   z.object({ t: z.literal("event"), session, event }),
   z.object({ t: z.literal("flushed"), flush: bytes }),
 ]);
-export type FromProxy = z.output<typeof fromProxy>;

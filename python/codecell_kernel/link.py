@@ -7,13 +7,12 @@ from time import monotonic
 import _signal
 import _socket
 
-from . import worker
+from . import scratch, worker
 from .channel import Outlet
 from .frames import head
 from .kill_guard import KillGuard
 from .lean_json import loads
 
-PACKET_BYTES = 256 << 10
 HEADER_BYTES = 200 << 10
 LAST_FOR_NOW = ("done", "reply")  # nothing follows before the next request: one look less
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1 << 20
@@ -93,7 +92,7 @@ class WorkerLink:
         messages = []
         while len(messages) < 64:
             try:
-                packet = posix.read(self.replies, PACKET_BYTES)
+                packet = scratch.read(self.replies)
             except (BlockingIOError, ConnectionError):
                 break
             if not packet:

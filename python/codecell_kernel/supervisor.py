@@ -7,6 +7,7 @@ from time import monotonic
 
 import _signal
 
+from . import scratch
 from .branch import Branch
 from .bulk import BulkRelay, NetBody
 from .changes import changes_below
@@ -19,7 +20,6 @@ PROTOCOL = 1
 WORKSPACE = "/workspace"
 FEATURES = ["checkpoints", "fork", "snapshot", "changes"]
 PID_WRAP_SECONDS = 0.2
-READ_BYTES = 256 << 10
 OUTLET_HIGH = 1 << 20
 MAX_PLANS = 64
 MEMORY_WATCH_SECONDS = 0.02
@@ -211,7 +211,7 @@ class Supervisor:
             self.relay()
             return
         try:
-            data = posix.read(self.channel, READ_BYTES)
+            data = scratch.read(self.channel)
         except BlockingIOError:
             return
         if not data:

@@ -5,9 +5,10 @@ from time import monotonic
 
 import _signal
 
-from . import claims
+from . import claims, scratch
 from .copier import Copier
 from .frames import head
+from .interpreter import REHEARSAL
 from .link import WorkerLink
 from .processes import is_own_session, signal_quietly
 
@@ -18,7 +19,7 @@ FORK_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3
 WINDOW = 4 << 20
 MAX_QUEUE = 64
-REHEARSAL = 0  # the number of a run that is nobody's: it touches what every run touches, and leaves nothing
+OUTPUT_BYTES = 64 << 10
 RUNAWAY_BYTES = 64 << 20
 MAX_CHANGED_FILES = 1000
 NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
@@ -54,7 +55,10 @@ class Branch:
     def tell(self, header, body=b""):
         if self.number:
             header["branch"] = self.number
-        self.supervisor.outlet.write(head(header, len(body)), body)
+        if body:
+            self.supervisor.outlet.write(head(header, len(body)), body)
+        else:
+            self.supervisor.outlet.write(head(header))
 
     @property
     def has_processes(self):
@@ -211,7 +215,9 @@ class Branch:
 
     def on_reply(self, header, body):
         kind, active = header.get("t"), self.active
-        if kind == "parked":
+        if kind == "done" and active is not None and active.is_run and header.get("id") == active.id:
+            self.finish_run(claims.ending(header))
+        elif kind == "parked":
             self.copier.on_parked(header)
         elif kind == "copied":
             self.copier.on_copied(header)
@@ -229,8 +235,6 @@ class Branch:
                 self.tell(piece, body)
         elif kind == "data" and not active.is_run:
             self.tell({"t": "data", "id": active.id}, body)
-        elif kind == "done" and active.is_run:
-            self.finish_run(claims.ending(header))
         elif kind == "reply" and not active.is_run:
             self.on_answer(claims.reply(active.id, header))
 
@@ -264,7 +268,7 @@ class Branch:
         active = self.active
         for _ in range(8):
             try:
-                data = posix.read(fd, 65536)
+                data = scratch.read(fd, OUTPUT_BYTES)
             except BlockingIOError:
                 return False
             if not data:

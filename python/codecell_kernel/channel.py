@@ -15,11 +15,30 @@ class Outlet:
         posix.set_blocking(fd, False)
 
     def write(self, *parts):
+        if not self.waiting and len(parts) == 1:
+            self.write_through(parts[0])
+            return
         for data in parts:
-            if data:
-                self.waiting.append(memoryview(data))
-                self.size += len(data)
+            self.enqueue(data)
         self.flush()
+
+    def write_through(self, data):
+        """One piece, which mostly goes at once: nothing is kept of it then."""
+        try:
+            written = posix.write(self.fd, data)
+        except BlockingIOError:
+            written = 0
+        except BrokenPipeError:
+            if not self.reader_may_die:
+                raise
+            return
+        if written < len(data):
+            self.enqueue(memoryview(data)[written:])
+
+    def enqueue(self, data):
+        if data:
+            self.waiting.append(memoryview(data))
+            self.size += len(data)
 
     def flush(self):
         """Writes what goes now; the rest waits for POLLOUT. Raises OSError when the reader is gone."""

@@ -44,7 +44,7 @@ class Copier:
         if self.is_stillborn:
             self.on_unparked()
         if self.at is not None and now >= self.at:
-            self.park()
+            self.park(idle=True)
         if self.is_busy and now >= self.began + PARK_SECONDS:
             # Fork hooks or threads of user code hold the worker: nobody may wait for it for ever.
             self.branch.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
@@ -62,10 +62,12 @@ class Copier:
             return True
         return self.has_gift and request.is_run
 
-    def park(self):
+    def park(self, idle=False):
         self.at = None
         if self.branch.active is None and self.branch.link.ready and not self.is_busy and self.dirty:
             self.make(AUTOMATIC)
+            if idle:
+                self.branch.link.send({"t": "rehearse"})
 
     def make(self, purpose):
         self.purpose = purpose

@@ -12,6 +12,7 @@ from .tracebacks import Sources, describe
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
 IS_COROUTINE = 0x80
+REHEARSAL = 0  # the number of a run that is nobody's: it touches what every run touches, and leaves nothing
 NO_INPUT = "input() has no terminal here: pass the value as a variable or write it into the code"
 
 
@@ -62,8 +63,13 @@ class Interpreter:
         self.flush()
         return outcome
 
+    @property
+    def is_rehearsal(self):
+        return self.displays.run_id == REHEARSAL
+
     async def run_python(self, filename, code):
-        self.sources.remember(filename, code)
+        if not self.is_rehearsal:
+            self.sources.remember(filename, code)
         try:
             body, last = self.compile(filename, code)
         except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
@@ -110,7 +116,7 @@ class Interpreter:
         """Runs the value's own repr, so it happens while user code may still be interrupted."""
         done = {"status": "ok", "exitCode": 0}
         figures = sys.modules.get("codecell_kernel.figures")
-        if figures is not None:
+        if figures is not None and not self.is_rehearsal:
             figures.send = self.displays.send
             figures.flush()
         if value is None:

@@ -2,7 +2,7 @@
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 
 try:
-    from _json import encode_basestring_ascii as quote, make_scanner
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
 
     class Context:
         strict = True
@@ -17,18 +17,14 @@ try:
     def loads(text):
         return scan(text, 0)[0]
 
+    def refuse(value):
+        raise TypeError(type(value).__name__)
+
+    # in the order of its arguments: no memory of what it is in, and neither spaces, nor an order, nor NaN
+    encode = make_encoder(None, refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+
     def dumps(value):
-        if isinstance(value, str):
-            return quote(value)
-        if value is None:
-            return "null"
-        if value is True or value is False:
-            return "true" if value else "false"
-        if isinstance(value, (int, float)):
-            return repr(value)
-        if isinstance(value, dict):
-            return "{" + ",".join([quote(k) + ":" + dumps(v) for k, v in value.items()]) + "}"
-        return "[" + ",".join([dumps(item) for item in value]) + "]"
+        return "".join(encode(value, 0))
 
 except ImportError:
     from json import dumps, loads  # noqa: F401

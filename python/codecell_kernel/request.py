@@ -5,6 +5,13 @@ BULK = ("set", "restore")  # their bodies follow as `data` frames
 
 
 class Request:
+    deadline = None
+    is_answered = False  # the worker has forked: of a fork or a checkpoint, whose new process is still to come
+    ending = None  # why the supervisor ends it
+    began = 0.0
+    sent = 0  # bytes of its output that went to the host
+    granted = 0
+
     def __init__(self, header, frame):
         """`frame` is the request as it came: the worker gets the same bytes."""
         self.header = header
@@ -14,12 +21,6 @@ class Request:
         self.is_run = self.kind == "run"
         self.is_bulk = self.kind in BULK
         self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
-        self.deadline = None
-        self.is_answered = False  # the worker has forked: of a fork or a checkpoint, whose new process is still to come
-        self.ending = None  # why the supervisor ends it
-        self.began = 0.0
-        self.sent = 0
-        self.granted = 0
         self.bytes = {"stdout": 0, "stderr": 0}
 
     def done(self, status, state, notes=()):

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { DeadlinePassed, deadline } from "../lib/deadline.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
-import { encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
+import { encodeFrame, encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
 import { type CellMessage, cellMessage, type HostMessage, type NetMessage } from "./messages.ts";
 import { NetStreams } from "./net-streams.ts";
 import { plainDone } from "./plain-done.ts";
@@ -102,18 +102,14 @@ export class KernelConnection {
 
   send(branch: number, message: HostMessage, body: readonly Uint8Array[] = [], flushed?: () => void): void {
     const size = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    const head = encodeFrameHead(branch === 0 ? message : { ...message, branch }, size);
-    if (size === 0) {
-      this.#channel.write(head);
-      return;
-    }
+    const header = branch === 0 ? message : { ...message, branch };
     if (size <= smallBodyBytes) {
-      this.#channel.write(Buffer.concat([head, ...body])); // one write for one system call
+      this.#channel.write(encodeFrame(header, body, size)); // one write for one system call
       flushed?.();
       return;
     }
     this.#channel.cork();
-    this.#channel.write(head);
+    this.#channel.write(encodeFrameHead(header, size));
     body.forEach((piece, at) => {
       this.#channel.write(piece, at === body.length - 1 ? () => flushed?.() : undefined);
     });

@@ -20,15 +20,33 @@ const emptyBody = new Uint8Array(0);
 
 /** Prefix and header of a frame; the body follows as its own write, so that bulk is never copied. */
 export function encodeFrameHead(header: object, bodyBytes = 0): Buffer {
-  const json = Buffer.from(JSON.stringify(header));
-  if (json.length > maxHeaderBytes || 4 + json.length + bodyBytes > maxFrameBytes) {
-    throw new CodecellError("too_large", `a frame of ${json.length + bodyBytes} bytes is over the protocol's limit`);
+  return allocated(header, bodyBytes, 0).frame;
+}
+
+/** A whole frame in one piece, for a body that is small enough to be copied. */
+export function encodeFrame(header: object, body: readonly Uint8Array[], bodyBytes: number): Buffer {
+  const { frame, bodyAt } = allocated(header, bodyBytes, bodyBytes);
+  let at = bodyAt;
+  for (const piece of body) {
+    frame.set(piece, at);
+    at += piece.byteLength;
   }
-  const head = Buffer.allocUnsafe(8 + json.length);
-  head.writeUInt32LE(4 + json.length + bodyBytes, 0);
-  head.writeUInt32LE(json.length, 4);
-  json.copy(head, 8);
-  return head;
+  return frame;
+}
+
+/** Prefix and header are in it, and room for as much of the body as is asked for. */
+function allocated(header: object, bodyBytes: number, roomBytes: number): { frame: Buffer; bodyAt: number } {
+  const json = JSON.stringify(header);
+  const headerBytes = Buffer.byteLength(json);
+  if (headerBytes > maxHeaderBytes || 4 + headerBytes + bodyBytes > maxFrameBytes) {
+    throw new CodecellError("too_large", `a frame of ${headerBytes + bodyBytes} bytes is over the protocol's limit`);
+  }
+  const bodyAt = 8 + headerBytes;
+  const frame = Buffer.allocUnsafe(bodyAt + roomBytes);
+  frame.writeUInt32LE(4 + headerBytes + bodyBytes, 0);
+  frame.writeUInt32LE(headerBytes, 4);
+  frame.write(json, 8);
+  return { frame, bodyAt };
 }
 
 /** Turns a byte stream into frames. Bytes from a cell are untrusted: a frame out of bounds ends the stream. */
@@ -39,7 +57,7 @@ export class FrameDecoder {
 
   /** Feeds received bytes; calls `onFrame` for each complete frame, in order. */
   push(bytes: Uint8Array, onFrame: (frame: Frame) => void): void {
-    this.#chunks.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    this.#chunks.push(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     this.#buffered += bytes.byteLength;
     if (this.#buffered < this.#needed) return;
     let data = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#buffered);

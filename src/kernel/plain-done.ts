@@ -1,6 +1,9 @@
 import type { DoneMessage } from "./messages.ts";
 
 const statuses: ReadonlySet<unknown> = new Set(["ok", "error", "timeout", "interrupted", "output_limit", "cancelled"]);
+const fields: ReadonlySet<string> = new Set([
+  ...["t", "id", "status", "state", "exitCode", "result", "stdoutBytes", "stderrBytes", "notes", "branch"],
+]);
 
 /**
  * The end of an ordinary run, checked by hand: nothing but whole numbers, known words and an optional result. It comes
@@ -9,11 +12,8 @@ const statuses: ReadonlySet<unknown> = new Set(["ok", "error", "timeout", "inter
  */
 export function plainDone(header: unknown): DoneMessage | undefined {
   if (typeof header !== "object" || header === null) return undefined;
-  const { t, id, status, state, exitCode, result, stdoutBytes, stderrBytes, notes, branch, ...rest } = header as Record<
-    string,
-    unknown
-  >;
-  if (t !== "done" || state !== "kept" || !statuses.has(status) || !hasNothing(rest)) return undefined;
+  const { t, id, status, state, exitCode, result, stdoutBytes, stderrBytes, notes } = header as Record<string, unknown>;
+  if (t !== "done" || state !== "kept" || !statuses.has(status) || !hasOnlyPlainFields(header)) return undefined;
   if (!isCount(id) || !isCount(stdoutBytes) || !isCount(stderrBytes)) return undefined;
   if (!Array.isArray(notes) || notes.length > 0) return undefined;
   if (exitCode !== undefined && !(isCount(exitCode) && exitCode <= 255)) return undefined;
@@ -36,7 +36,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-function hasNothing(rest: object): boolean {
-  for (const _ in rest) return false;
+function hasOnlyPlainFields(header: object): boolean {
+  for (const field in header) if (!fields.has(field)) return false;
   return true;
 }

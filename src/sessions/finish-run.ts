@@ -39,6 +39,8 @@ export interface RunCourse {
   /** what the interpreter lost before the run ended */
   readonly lost: string[];
   readonly signal?: AbortSignal;
+  /** The session is free for its next run. */
+  drop(): void;
 }
 
 /** Waits for the end of a run, whatever it is, and makes its result. */
@@ -60,11 +62,17 @@ export async function finishRun(
     void session.close().catch(() => {});
   }, course.timeoutMs + supervisorGraceMs);
   try {
-    const done = await reply.catch((error: unknown) => cellEnded(session, run.id, error, isOverdue));
+    let done: DoneMessage;
+    try {
+      done = await reply;
+    } catch (error) {
+      done = await cellEnded(session, run.id, error, isOverdue);
+    }
     clearTimeout(watchdog);
     const { recovery } = session;
     return await resultOf(session, run, recovery ? await recovered(session, recovery, done) : done, course);
   } finally {
+    course.drop();
     clearTimeout(watchdog);
     course.signal?.removeEventListener("abort", abort);
   }

@@ -203,7 +203,7 @@ export class Session implements AsyncDisposable {
       isBegun = true;
       if (isInterrupted) interrupt();
       const signal = options.signal ? { signal: options.signal } : {};
-      return finishRun(this.#running, self, done, { timeoutMs, started, lost, ...signal }).finally(drop);
+      return finishRun(this.#running, self, done, { timeoutMs, started, lost, drop, ...signal });
     };
     const { runner, policyHash: policy } = this.receipt;
     const facts = { session: this.id, run: number, language, runner, policy, code, timeoutMs };

@@ -1,4 +1,5 @@
 import type { Policy } from "../../policy/schema.ts";
+import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { type BindMount, mountFields } from "./bind-mounts.ts";
 import { listenerName } from "./cell-listener.ts";
@@ -19,7 +20,7 @@ const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
 
 const socketTarget = "/.channel";
 
-const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.container import main; main()";
+const bootstrap = kernelBootstrap("container");
 
 /** What tells about the machine and its other tenants, beyond what engines hide by themselves. */
 const hiddenPaths = [

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { bundleName } from "../kernel-bootstrap.ts";
 import { kernelSources } from "../kernel-sources.ts";
 import { askImage, type ImageQuestion, imageFactsSchema } from "./image-question.ts";
 
 type Sources = Awaited<ReturnType<typeof kernelSources>>;
 
 /** Changes when the content of a kernel's directory is made in another way. */
-const layout = 2;
+const layout = 3;
 
 /** An image's interpreter, and the kernel as compiled for it. */
 export interface ImageKernel {
@@ -66,11 +67,9 @@ async function examine(request: ImageKernelRequest, sources: Sources, directory:
     for (const { name, data } of sources) await writeFile(join(kernel, name), data, { mode: 0o644 });
     for (const [name, data] of Object.entries(request.filters))
       await writeFile(join(files, name), data, { mode: 0o644 });
-    const { compiled, ...found } = await askImage(request, files);
+    const { bundle, ...found } = await askImage(request, files);
     // Written here, and not by the image's own program: in a directory of the host it could fill the disk.
-    await mkdir(join(kernel, "__pycache__"), { mode: 0o755 });
-    for (const [name, data] of Object.entries(compiled))
-      await writeFile(join(kernel, "__pycache__", name), data, { encoding: "base64", mode: 0o644 });
+    await writeFile(join(files, bundleName), bundle, { encoding: "base64", mode: 0o644 });
     await writeFile(join(files, answerFile), JSON.stringify(found), { mode: 0o644 });
     await rename(files, directory).catch(async (error: unknown) => {
       if (!(await stat(directory).catch(() => undefined))) throw error;

@@ -15,15 +15,11 @@ const scratchBytes = 16 * 1024 * 1024;
 
 /** Asks the image's Python what it is, and to compile the kernel. What it compiled comes with the answer. */
 const question = `import base64, json, sys
-found = {"executable": sys.executable, "version": list(sys.version_info[:3]), "path": [p for p in sys.path if p], "compiled": {}}
+found = {"executable": sys.executable, "version": list(sys.version_info[:3]), "path": [p for p in sys.path if p], "bundle": ""}
 if sys.version_info >= (3, ${oldestMinor}):
-    import importlib.util, os, py_compile
-    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    for name in os.listdir("/.kernel/codecell_kernel"):
-        source = "/.kernel/codecell_kernel/" + name
-        if py_compile.compile(source, "/tmp/compiled", quiet=2, invalidation_mode=mode):
-            with open("/tmp/compiled", "rb") as file:
-                found["compiled"][os.path.basename(importlib.util.cache_from_source(source))] = base64.b64encode(file.read()).decode()
+    sys.path.insert(0, "/.kernel")
+    from codecell_kernel.bundle import bundle
+    found["bundle"] = base64.b64encode(bundle("/.kernel/codecell_kernel")).decode()
 print(json.dumps(found))`;
 
 export const imageFactsSchema = z.object({
@@ -32,8 +28,8 @@ export const imageFactsSchema = z.object({
   path: z.array(z.string().startsWith("/")).max(64),
 });
 const answerSchema = imageFactsSchema.extend({
-  /** bytecode as base64, by the name of its file: a name with a slash would be written somewhere else */
-  compiled: z.record(z.string().regex(/^[a-z_]+\.[a-z0-9-]+\.pyc$/i), z.base64()),
+  /** the kernel as bytecode, in base64 */
+  bundle: z.base64(),
 });
 
 export type ImageAnswer = z.output<typeof answerSchema>;

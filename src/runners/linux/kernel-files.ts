@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { access, mkdir, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { bundleName, bundleProgram } from "../kernel-bootstrap.ts";
 import { kernelSources } from "../kernel-sources.ts";
 import type { PythonInstallation } from "./python.ts";
 
@@ -33,8 +34,7 @@ export async function prepareKernelFiles(
   await mkdir(join(kernel, "codecell_kernel"), { recursive: true, mode: 0o755 });
   for (const { name, data } of files) await writeFile(join(kernel, "codecell_kernel", name), data, { mode: 0o644 });
   await writeFile(join(kernel, "notify.bpf"), notifyFilter, { mode: 0o644 });
-  // Bytecode that is not checked against its source saves a cold cell several milliseconds.
-  const compile = ["-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", kernel];
+  const compile = ["-I", "-B", "-c", bundleProgram, kernel, join(kernel, bundleName)];
   await run(python.executable, compile, { env: {}, cwd: "/", timeout: compileMs });
   // Two hosts may prepare the same files at once: the second rename fails and finds the first one's.
   await rename(kernel, target).catch(async (error: unknown) => {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Policy } from "../../policy/schema.ts";
+import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
@@ -15,7 +16,7 @@ import { cgroupHolds } from "./cgroup.ts";
 import type { Host } from "./host.ts";
 import { type Expected, ListenerDesk, newTicket } from "./listener-desk.ts";
 
-const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.direct import main; main()";
+const bootstrap = kernelBootstrap("direct");
 /** The shell enters the cell's cgroups before bubblewrap exists; paths are arguments, never part of the script. */
 const enterGroups = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 71; shift; done; shift; exec "$@"';
 

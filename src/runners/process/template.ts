@@ -9,6 +9,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
@@ -24,7 +25,7 @@ import { ListenerDesk } from "./listener-desk.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
 const startMs = 60_000;
-const bootstrap = "import sys; sys.path.insert(0, '/.kernel'); from codecell_kernel.template import main; main()";
+const bootstrap = kernelBootstrap("template");
 
 export interface TemplateParts {
   readonly host: Host;

@@ -1,3 +1,4 @@
+import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 
@@ -18,7 +19,7 @@ export interface SrtCellConfig {
 
 /** Pure: the shell command that starts the supervisor. It says nothing that a cell may not read. */
 export function cellCommand(python: string, kernelDirectory: string, config: SrtCellConfig): string {
-  const bootstrap = "import sys; sys.path.insert(0, sys.argv[1]); from codecell_kernel.srt import main; main()";
+  const bootstrap = kernelBootstrap("srt", "sys.argv[1]");
   const words = [python, "-I", "-S", "-B", "-c", bootstrap, kernelDirectory, JSON.stringify(config)];
   return `exec ${words.map(quoted).join(" ")}`;
 }

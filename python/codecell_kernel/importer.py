@@ -1,0 +1,35 @@
+"""Imports the kernel's modules from the one file that holds them all, made by `bundle.py`.
+
+Runs before everything else, without being a module itself: whoever starts the kernel has read the file, and gives its
+content as `data`. A module is unpacked when it is wanted: many of them come after the cell is ready, or never.
+"""
+import sys
+from marshal import loads
+
+VIEW = memoryview(data)  # noqa: F821
+INDEX = loads(VIEW[int.from_bytes(VIEW[-4:], "little") :])
+Spec = type(sys.__spec__)
+
+
+class Importer:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        place = INDEX.get(name)
+        if place is None:
+            return None
+        code = loads(VIEW[place[0] : place[1]])
+        spec = Spec(name, Importer, origin=code.co_filename, loader_state=code, is_package=name == "codecell_kernel")
+        spec.has_location = True
+        return spec
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        exec(module.__spec__.loader_state, module.__dict__)
+        module.__spec__.loader_state = None
+
+
+sys.meta_path.insert(0, Importer)

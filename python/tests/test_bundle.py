@@ -1,0 +1,63 @@
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from codecell_kernel.bundle import bundle
+
+KERNEL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "codecell_kernel")
+START = """import sys, builtins, marshal
+with open(sys.argv[1], 'rb') as file: data = file.read()
+exec(marshal.loads(data), {'data': data, '__builtins__': dict(vars(builtins))})
+"""
+
+
+class Bundles(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.file = os.path.join(directory.name, "bundle")
+        with open(self.file, "wb") as file:
+            file.write(bundle(KERNEL))
+
+    def run_with_bundle(self, code):
+        """In an interpreter that finds the kernel nowhere else."""
+        command = [sys.executable, "-I", "-S", "-B", "-c", START + code, self.file]
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=30)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.strip()
+
+    def test_hold_every_module_of_the_kernel_in_a_cell(self):
+        elsewhere = {"__init__", "bundle", "importer", "wasm", "wasm_asyncio"}
+        names = sorted({name[:-3] for name in os.listdir(KERNEL) if name.endswith(".py")} - elsewhere)
+        code = "import importlib\nfor name in %r: importlib.import_module('codecell_kernel.' + name)\nprint('all')" % names
+        self.assertEqual(self.run_with_bundle(code), "all")
+
+    def test_are_where_the_kernel_is_imported_from(self):
+        code = "from codecell_kernel import supervisor, variables as v\nprint(supervisor.__file__, v.listing({'x': 1}, ()))"
+        expected = "/.kernel/codecell_kernel/supervisor.py [{'name': 'x', 'type': 'int', 'summary': '1', 'size': 28}]"
+        self.assertEqual(self.run_with_bundle(code), expected)
+
+    def test_leave_other_modules_to_the_interpreter(self):
+        self.assertEqual(self.run_with_bundle("import json\nprint(json.loads('[1]'))"), "[1]")
+        self.assertEqual(
+            self.run_with_bundle("try:\n    import codecell_kernel.nothing\nexcept ImportError as e:\n    print(e.name)"),
+            "codecell_kernel.nothing",
+        )
+
+    def test_are_imported_from_though_user_code_replaced_the_builtins(self):
+        code = "def no(*_): raise SystemError\nbuiltins.exec = builtins.compile = no\nimport codecell_kernel.shell\nprint('there')"
+        self.assertEqual(self.run_with_bundle(code), "there")
+
+    def test_hide_the_kernel_s_frames_from_a_traceback(self):
+        code = """
+from codecell_kernel.interpreter import Interpreter
+try: Interpreter(None, None).execute(1, "1 / 0").send(None)
+except StopIteration as end: print('codecell_kernel' in end.value["error"]["traceback"], end.value["error"]["name"])
+"""
+        self.assertEqual(self.run_with_bundle(code), "False ZeroDivisionError")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -19,7 +19,6 @@ FORK_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3
 WINDOW = 4 << 20
 MAX_QUEUE = 64
-OUTPUT_BYTES = 64 << 10
 RUNAWAY_BYTES = 64 << 20
 MAX_CHANGED_FILES = 1000
 NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
@@ -108,7 +107,7 @@ class Branch:
 
     def next(self):
         """Hands the next request to the worker; a copy's announcement comes first."""
-        if self.active is not None or self.copier.is_busy or not self.queue or not self.link.ready:
+        if self.active is not None or not self.queue or self.copier.is_busy or not self.link.ready:
             return
         handle = OWN_REQUESTS.get(self.queue[0].kind)
         if handle is None and self.copier.is_due_before(self.queue[0]):
@@ -268,7 +267,7 @@ class Branch:
         active = self.active
         for _ in range(8):
             try:
-                data = scratch.read(fd, OUTPUT_BYTES)
+                data = scratch.read(fd)
             except BlockingIOError:
                 return False
             if not data:

@@ -21,6 +21,14 @@ def head(header, body_bytes=0):
     return PREFIX.pack(4 + len(text) + body_bytes, len(text)) + text
 
 
+def is_one_frame(data):
+    """Whether the bytes are one whole frame and nothing else, as those of a request mostly are."""
+    if len(data) < 8:
+        return False
+    length, header_length = PREFIX.unpack_from(data)
+    return 4 + length == len(data) and 4 + header_length <= length <= MAX_FRAME and header_length <= MAX_HEADER
+
+
 class Decoder:
     """Bytes in, (header, body, whole frame) out; the latter two are views that hold until the next `feed`.
 
@@ -34,6 +42,9 @@ class Decoder:
         self.missing = 0
 
     def feed(self, data):
+        if not self.buffer and is_one_frame(data):
+            body_at = 8 + PREFIX.unpack_from(data)[1]
+            return ((loads(str(data[8:body_at], "utf-8")), data[body_at:], data),)
         self.buffer = self.buffer + data if self.buffer else data
         view, at, total = memoryview(self.buffer), 0, len(self.buffer)
         frames = []

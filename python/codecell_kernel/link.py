@@ -108,7 +108,7 @@ class WorkerLink:
             except Exception:  # whatever the parser makes of it; some of its errors need modules that are not loaded
                 continue
             if isinstance(header, dict):
-                messages.append((header, memoryview(packet)[20 + length :]))
+                messages.append((header, packet[20 + length :]))
                 if header.get("t") in LAST_FOR_NOW:
                     break
         return messages

@@ -10,6 +10,9 @@ BYTES = 256 << 10
 VIEW = memoryview(bytearray(BYTES))
 
 
-def read(fd, most=BYTES):
-    """As posix.read does."""
-    return bytes(VIEW[: posix.readv(fd, [VIEW[:most]])])
+WHOLE = (VIEW,)
+
+
+def read(fd):
+    """What there is, up to the size of the buffer; otherwise as posix.read."""
+    return VIEW[: posix.readv(fd, WHOLE)].tobytes()

@@ -64,11 +64,19 @@ export class FrameDecoder {
     for (;;) {
       this.#needed = frameBytes(data);
       if (data.length < this.#needed || data.length < 8) break;
-      onFrame(decode(data, this.#needed));
-      data = data.subarray(this.#needed);
+      const end = this.#needed;
+      onFrame(decode(data, end));
+      if (end === data.length) return this.#forget(); // mostly a read is a frame
+      data = data.subarray(end);
     }
-    this.#chunks = data.length > 0 ? [data] : [];
+    this.#chunks = [data];
     this.#buffered = data.length;
+  }
+
+  #forget(): void {
+    this.#chunks.length = 0;
+    this.#buffered = 0;
+    this.#needed = 8;
   }
 }
 

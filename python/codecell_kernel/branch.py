@@ -134,6 +134,8 @@ class Branch:
             self.zombies = ()
 
     def finish(self):
+        if self.active is not None and self.active.ending:
+            self.link.send({"t": "calm"})  # the signal may have come after the answer
         self.active = None
         self.supervisor.drop_bulk(self)
 

@@ -66,7 +66,7 @@ class Copier:
         self.at = None
         if self.branch.active is None and self.branch.link.ready and not self.is_busy and self.dirty:
             self.make(AUTOMATIC)
-            if idle:
+            if idle and not self.branch.idle_deaths:  # one that died of it must not die of it again
                 self.branch.link.send({"t": "rehearse"})
 
     def make(self, purpose):

@@ -2,24 +2,24 @@
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 import sys
 
+from . import displays
+
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas  # noqa: F401
     from matplotlib.backend_bases import FigureManagerBase as FigureManager  # noqa: F401
 except ImportError:
     FigureCanvas = FigureManager = None
 
-send = None
-
 
 def show(*_, **__):
     """plt.show(): display what is open, in order, and close it."""
     pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is None or send is None:
+    if pyplot is None or displays.current is None:
         return
     for number in pyplot.get_fignums():
         figure = pyplot.figure(number)
         if figure.axes or figure.texts or figure.lines or figure.images:
-            send({"text/plain": text_of(figure), "image/png": png(figure)})
+            displays.current.send({"text/plain": text_of(figure), "image/png": png(figure)})
         pyplot.close(figure)
 
 

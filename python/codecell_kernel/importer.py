@@ -1,12 +1,12 @@
 """Imports the kernel's modules from the one file that holds them all, made by `bundle.py`.
 
 Runs before everything else, without being a module itself: whoever starts the kernel has read the file, and gives its
-content as `data`. A module is unpacked when it is wanted: many of them come after the cell is ready, or never.
+content as `data` and its directory as `root`. A module is unpacked when it is wanted: many of them come after the cell is ready, or never.
 """
 import sys
 from marshal import loads
 
-VIEW = memoryview(data)  # noqa: F821
+VIEW, ROOT = memoryview(data), root  # noqa: F821
 INDEX = loads(VIEW[int.from_bytes(VIEW[-4:], "little") :])
 Spec = type(sys.__spec__)
 
@@ -18,8 +18,10 @@ class Importer:
         if place is None:
             return None
         code = loads(VIEW[place[0] : place[1]])
-        spec = Spec(name, Importer, origin=code.co_filename, loader_state=code, is_package=name == "codecell_kernel")
+        spec = Spec(name, Importer, origin=code.co_filename, loader_state=code)
         spec.has_location = True
+        if name == "codecell_kernel":
+            spec.submodule_search_locations = [ROOT + "/codecell_kernel"]
         return spec
 
     @staticmethod
@@ -33,3 +35,5 @@ class Importer:
 
 
 sys.meta_path.insert(0, Importer)
+# for programs that take over our paths and not our importers, such as those of multiprocessing
+sys.path.append(ROOT)

@@ -51,7 +51,6 @@ class Interpreter:
     async def execute(self, run_id, code, language="python"):
         """Runs code and says how it ended. A failing program is a result: nothing is raised."""
         self.displays.begin(run_id)
-        self.interrupt_pending = False
         try:
             outcome = await self.run_python("<run %d>" % run_id, code)
         except KeyboardInterrupt:
@@ -77,7 +76,8 @@ class Interpreter:
             return {"status": "error", "exitCode": 1, "error": describe(error, self.sources)}
         try:
             self.user_code = True
-            if self.interrupt_pending:
+            if self.interrupt_pending:  # it came before the run was under way
+                self.interrupt_pending = False
                 raise KeyboardInterrupt
             value = None
             if body is not None:
@@ -98,11 +98,11 @@ class Interpreter:
 
     def compile(self, filename, code):
         """Everything but the last expression, and the last expression, whose value is the run's result."""
-        import _ast
-
         tree = compile(code, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT)
         last = None
-        if tree.body and type(tree.body[-1]) is _ast.Expr:
+        if tree.body and type(tree.body[-1]).__name__ == "Expr":
+            import _ast
+
             last = compile(_ast.Expression(tree.body.pop().value), filename, "eval", TOP_LEVEL_AWAIT)
         body = compile(tree, filename, "exec", TOP_LEVEL_AWAIT) if tree.body else None
         return body, last
@@ -117,7 +117,6 @@ class Interpreter:
         done = {"status": "ok", "exitCode": 0}
         figures = sys.modules.get("codecell_kernel.figures")
         if figures is not None and not self.is_rehearsal:
-            figures.send = self.displays.send
             figures.flush()
         if value is None:
             return done

@@ -100,11 +100,12 @@ class WorkerLink:
             if packet[:16] != self.token or len(packet) < 20:
                 continue
             length = int.from_bytes(packet[16:20], "little")
-            if length > HEADER_BYTES:
+            text = packet[20 : 20 + length]
+            # as our own worker writes it: other text, and DEL as it is, would grow when it is written out again
+            if length > HEADER_BYTES or b"\x7f" in text:
                 continue
             try:
-                # ASCII, as our own worker writes it: other text would grow when it is written out again
-                header = loads(packet[20 : 20 + length].decode("ascii"))
+                header = loads(text.decode("ascii"))
             except Exception:  # whatever the parser makes of it; some of its errors need modules that are not loaded
                 continue
             if isinstance(header, dict):

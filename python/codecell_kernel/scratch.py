@@ -1,4 +1,4 @@
-"""One buffer that the supervisor reads everything into.
+"""One buffer that the supervisor reads messages and output into.
 
 Memory for the largest message that may come would be taken from the kernel for each read and given back after it. Where
 the C library asks for huge pages, that is a page of two megabytes to be cleared each time: half a millisecond.

@@ -3,9 +3,11 @@ from .pristine import BUILTINS as __builtins__  # noqa: A001
 import io
 import posix
 import sys
+from gc import disable, enable, isenabled
 from sys import getprofile, gettrace
 
 import _signal
+import _thread
 
 from . import kill_guard
 from .errors import KernelError
@@ -16,6 +18,7 @@ from .sibling import SiblingFork
 from .tracebacks import cut
 from .system import close_all_but, set_dumpable, set_name, set_oom_score
 
+get_tool = getattr(getattr(sys, "monitoring", None), "get_tool", None)  # since Python 3.12
 PIECE = 128 << 10
 MAX_HEADER = 180 << 10
 READ_BYTES = 4096
@@ -29,6 +32,7 @@ class Worker:
         self.replies = replies
         self.token = token
         self.unread = b""
+        self.has_audit_hook = False
         self.loop = None
         self.fork_sibling = SiblingFork()
         self.shell = None
@@ -76,15 +80,20 @@ class Worker:
             self.park(header["run"])
         elif kind == "rehearse":
             self.rehearse()
+        elif kind == "calm":
+            self.interpreter.interrupt_pending = False  # it was for the request before, and came too late
         elif kind == "fork":
             self.fork(header)
         elif kind == "reap":
             reap(header["pids"])
         elif kind == "run":
-            self.prepare()
+            if _thread._count():
+                self.prepare()  # its threads went on between the runs
             self.send(dict(self.run(header, body), t="done", id=header["id"]))
+            self.prepare()
         else:
             self.request(kind, header)
+            self.prepare()
 
     def request(self, kind, header):
         reply = {"t": "reply", "id": header["id"], "ok": True}
@@ -158,6 +167,9 @@ class Worker:
             self.shell = Shell()
         self.interpreter.user_code = True
         try:
+            if self.interpreter.interrupt_pending:
+                self.interpreter.interrupt_pending = False
+                raise KeyboardInterrupt
             return self.shell.run(body)
         except KeyboardInterrupt:
             return {"status": "interrupted"}
@@ -183,16 +195,13 @@ class Worker:
             raise
 
     def prepare(self):
-        """Undoes what the last run may have done to the streams, the interrupt and its children."""
+        """Undoes what user code may have done to the streams and the interrupt: after it, while nobody waits."""
         posix.dup2(self.out[0], 1)
         posix.dup2(self.out[1], 2)
         if getattr(sys.stdout, "codecell", None) is not self or sys.stdout.closed:
             sys.stdout = sys.__stdout__ = self.stream(1)
         if getattr(sys.stderr, "codecell", None) is not self or sys.stderr.closed:
             sys.stderr = sys.__stderr__ = self.stream(2)
-        self.take_interrupts()
-
-    def take_interrupts(self):
         _signal.signal(_signal.SIGINT, self.interrupt)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGINT])
 
@@ -205,7 +214,7 @@ class Worker:
     def interrupt(self, _signal_number, _frame):
         if self.interpreter.user_code:
             raise KeyboardInterrupt
-        self.interpreter.interrupt_pending = True  # it came while the run was being compiled
+        self.interpreter.interrupt_pending = True  # it came while the run was on its way here, or being compiled
 
     def park(self, run_id):
         """Leaves a frozen copy behind. The copy returns from here only when the supervisor wakes it in the worker's place."""
@@ -226,14 +235,36 @@ class Worker:
         """Runs nothing, right after a copy was made. Every page is shared with the copy, and is copied when it is written to:
         those that any run writes to are copied now, while nobody waits, and not in the next run.
         """
-        if gettrace() is not None or getprofile() is not None:
-            return  # user code that follows its own steps would see these
+        collects = isenabled()
+        disable()  # collecting garbage would write to every page there is
         try:
-            self.take_interrupts()
-            self.interpreter.compile("<rehearsal>", SAMPLE)
-            dumps(dict(self.run({"id": REHEARSAL, "language": "python"}, b"None"), t="done", id=REHEARSAL)).encode()
+            if not self.is_watched():
+                self.interpreter.compile("<rehearsal>", SAMPLE)
+                done = self.run({"id": REHEARSAL, "language": "python"}, b"None")
+                dumps(dict(done, t="done", id=REHEARSAL)).encode()
+                if done["status"] == "interrupted":
+                    self.interpreter.interrupt_pending = True  # it is for the next run, which is on its way here
         except BaseException:
-            pass  # no memory, or a hook of user code: the next run meets it as well, and tells
+            pass  # no memory left: the next run meets it as well, and tells
+        finally:
+            if collects:
+                enable()
+
+    def is_watched(self):
+        """Whether user code follows each step of this process: it would take a rehearsal for a run of its own."""
+        if self.has_audit_hook or gettrace() is not None or getprofile() is not None:
+            return True
+        return get_tool is not None and any(get_tool(number) for number in range(6))
+
+    def notice_audit_hooks(self):
+        """There is no way to ask for them."""
+        real = sys.addaudithook
+
+        def addaudithook(hook):
+            self.has_audit_hook = True
+            return real(hook)
+
+        sys.addaudithook = addaudithook
 
     def fork(self, header):
         """A second worker that goes on from here, on descriptors of its own. This one goes on as it was."""
@@ -365,6 +396,7 @@ def main(requests, replies, out, err, token, config, notify_filter):
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
         sys.argv[:] = [""]
         worker = Worker(requests, replies, token)
+        worker.notice_audit_hooks()
         worker.prepare()
         worker.interpreter.begin(config)
         set_name(b"python3")

@@ -9,7 +9,8 @@ from codecell_kernel.bundle import bundle
 KERNEL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "codecell_kernel")
 START = """import sys, builtins, marshal
 with open(sys.argv[1], 'rb') as file: data = file.read()
-exec(marshal.loads(data), {'data': data, '__builtins__': dict(vars(builtins))})
+root = sys.argv[2]
+exec(marshal.loads(data), {'data': data, 'root': root, '__builtins__': dict(vars(builtins))})
 """
 
 
@@ -22,8 +23,7 @@ class Bundles(unittest.TestCase):
             file.write(bundle(KERNEL))
 
     def run_with_bundle(self, code):
-        """In an interpreter that finds the kernel nowhere else."""
-        command = [sys.executable, "-I", "-S", "-B", "-c", START + code, self.file]
+        command = [sys.executable, "-I", "-S", "-B", "-c", START + code, self.file, os.path.dirname(KERNEL)]
         done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=30)
         self.assertEqual(done.stderr, "")
         return done.stdout.strip()
@@ -49,6 +49,11 @@ class Bundles(unittest.TestCase):
     def test_are_imported_from_though_user_code_replaced_the_builtins(self):
         code = "def no(*_): raise SystemError\nbuiltins.exec = builtins.compile = no\nimport codecell_kernel.shell\nprint('there')"
         self.assertEqual(self.run_with_bundle(code), "there")
+
+    def test_are_not_needed_where_user_code_put_the_usual_finders_back(self):
+        code = "sys.meta_path[:] = sys.meta_path[1:]\nfrom codecell_kernel import errors\nprint(errors.__file__)"
+        code = "import codecell_kernel\n" + code
+        self.assertEqual(self.run_with_bundle(code), os.path.join(KERNEL, "errors.py"))
 
     def test_hide_the_kernel_s_frames_from_a_traceback(self):
         code = """

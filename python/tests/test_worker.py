@@ -1,5 +1,7 @@
 import builtins
+import gc
 import os
+import signal
 import sys
 import unittest
 
@@ -11,6 +13,7 @@ class WithWorker(unittest.TestCase):
     def setUp(self):
         saved = dict(vars(builtins)), sys.modules["__main__"]
         self.addCleanup(lambda: (vars(builtins).update(saved[0]), sys.modules.update(__main__=saved[1])))
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
         requests, self.host = os.pipe()
         self.answers, replies = os.pipe()
         for fd in (requests, self.host, self.answers, replies):
@@ -46,6 +49,19 @@ class Requests(WithWorker):
         self.worker.drain()
         os.write(self.host, b"for this one")
         self.assertEqual(self.worker.read(12), b"for this one")
+
+
+class Interrupts(WithWorker):
+    def test_that_came_before_the_run_end_it(self):
+        for language in ("python", "bash"):
+            self.worker.interrupt(signal.SIGINT, None)
+            done = self.worker.run({"id": 1, "language": language}, b"x=1")
+            self.assertEqual(done, {"status": "interrupted"})
+
+    def test_that_came_after_the_end_are_forgotten_when_the_supervisor_says_so(self):
+        self.worker.interrupt(signal.SIGINT, None)
+        self.worker.handle({"t": "calm"}, b"")
+        self.assertEqual(self.worker.run({"id": 1, "language": "python"}, b"x = 1")["status"], "ok")
 
 
 class Rehearsals(WithWorker):
@@ -84,6 +100,38 @@ class Rehearsals(WithWorker):
         self.worker.rehearse()
         sys.settrace(None)
         self.assertNotIn("<run 0>", seen)
+
+    def test_are_left_out_where_user_code_has_an_audit_hook(self):
+        compiled = []
+        self.worker.interpreter.compile = lambda *_: compiled.append("a rehearsal")
+        real, added = sys.addaudithook, []
+        self.addCleanup(setattr, sys, "addaudithook", real)
+        sys.addaudithook = added.append  # a real one would stay for the tests that come after
+        self.worker.notice_audit_hooks()
+        sys.addaudithook("the hook")
+        self.worker.rehearse()
+        self.assertEqual((added, compiled), (["the hook"], []))
+
+    @unittest.skipUnless(hasattr(sys, "monitoring"), "since Python 3.12")
+    def test_are_left_out_while_a_monitoring_tool_is_in_use(self):
+        compiled = []
+        self.worker.interpreter.compile = lambda *_: compiled.append("a rehearsal")
+        sys.monitoring.use_tool_id(3, "a profiler")
+        self.addCleanup(sys.monitoring.free_tool_id, 3)
+        self.worker.rehearse()
+        self.assertEqual(compiled, [])
+
+    def test_leave_an_interrupt_to_the_run_it_is_for(self):
+        self.worker.prepare()
+        self.worker.interrupt(signal.SIGINT, None)
+        self.worker.rehearse()
+        self.assertEqual(self.worker.run({"id": 1, "language": "python"}, b"x = 1"), {"status": "interrupted"})
+        self.assertEqual(self.worker.run({"id": 2, "language": "python"}, b"x = 1")["status"], "ok")
+
+    def test_do_not_collect_garbage(self):
+        self.worker.interpreter.compile = lambda *_: self.assertFalse(gc.isenabled())
+        self.worker.rehearse()
+        self.assertTrue(gc.isenabled())
 
     def test_do_not_end_a_worker_in_which_nothing_can_be_compiled(self):
         def fail(*_):

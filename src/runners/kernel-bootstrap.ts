@@ -4,7 +4,7 @@ export const bundleName = "bundle";
 /** What makes the bundle; the arguments are where `codecell_kernel` is, and the file to write. */
 export const bundleProgram =
   "import sys; sys.path.insert(0, sys.argv[1]); from codecell_kernel.bundle import bundle; " +
-  "open(sys.argv[2], 'wb').write(bundle(sys.argv[1] + '/codecell_kernel'))";
+  "data = bundle(sys.argv[1] + '/codecell_kernel'); file = open(sys.argv[2], 'wb'); file.write(data); file.close()";
 
 /**
  * Pure: the program that starts one of the kernel's entries. `directory` is a Python expression: where the cell sees the
@@ -13,8 +13,9 @@ export const bundleProgram =
 export function kernelBootstrap(entry: "container" | "template" | "direct" | "srt", directory = "'/.kernel'"): string {
   return [
     "import sys, builtins, marshal",
-    `with open(${directory} + '/${bundleName}', 'rb') as file: data = file.read()`,
-    "exec(marshal.loads(data), {'data': data, '__builtins__': dict(vars(builtins))})",
+    `root = ${directory}`,
+    `with open(root + '/${bundleName}', 'rb') as file: data = file.read()`,
+    "exec(marshal.loads(data), {'data': data, 'root': root, '__builtins__': dict(vars(builtins))})",
     `from codecell_kernel.${entry} import main`,
     "main()",
   ].join("\n");

@@ -51,17 +51,18 @@ export async function finishRun(
   course: RunCourse,
 ): Promise<RunResult> {
   const abort = () => run.interrupt();
-  if (course.signal?.aborted) abort();
-  course.signal?.addEventListener("abort", abort, { once: true });
+  let watchdog: NodeJS.Timeout | undefined;
   let isOverdue = false;
-  // The supervisor ends a run at its limit; this ends the cell when the supervisor itself does not answer.
-  const watchdog = setTimeout(() => {
-    isOverdue = true;
-    // The cell itself, whoever shares it: a supervisor that is stuck answers nobody's farewell.
-    void session.cell.end().catch(() => {});
-    void session.close().catch(() => {});
-  }, course.timeoutMs + supervisorGraceMs);
   try {
+    if (course.signal?.aborted) abort();
+    course.signal?.addEventListener("abort", abort, { once: true });
+    // The supervisor ends a run at its limit; this ends the cell when the supervisor itself does not answer.
+    watchdog = setTimeout(() => {
+      isOverdue = true;
+      // The cell itself, whoever shares it: a supervisor that is stuck answers nobody's farewell.
+      void session.cell.end().catch(() => {});
+      void session.close().catch(() => {});
+    }, course.timeoutMs + supervisorGraceMs);
     let done: DoneMessage;
     try {
       done = await reply;

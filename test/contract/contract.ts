@@ -133,6 +133,24 @@ export async function runnerContract(
         if (!maps) expect(session.receipt.notes.join()).toContain("/workspace does not exist");
       });
 
+      test("that was given up before it began keeps the state, and none after it is interrupted for it", async () => {
+        await run("kept = 1");
+        for (let round = 0; round < 20; round++) {
+          const given = session.run("import time\ntime.sleep(30)", { signal: AbortSignal.abort() });
+          expect(await given.result).toMatchObject({ status: "cancelled", state: "kept" });
+          expect(await run("kept")).toMatchObject({ status: "ok", result: "1" });
+        }
+      });
+
+      test("whose interrupt comes with its end or after it leaves the next one alone", async () => {
+        for (let round = 0; round < 30; round++) {
+          const quick = session.run("1");
+          setTimeout(() => quick.interrupt(), round % 3);
+          expect(await quick.result).toMatchObject({ state: "kept" });
+          expect(await run("1 + 1")).toMatchObject({ status: "ok", result: "2" });
+        }
+      });
+
       test("is refused while another one goes on", async () => {
         const going = session.run("import time\ntime.sleep(30)");
         expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_busy" }));

@@ -39,6 +39,10 @@ const forgeries: readonly (readonly [string, string])[] = [
     "text that grows when it is written again",
     'forge(b\'{"t":"display","id":2,"display":1,"more":false,"mime":"\' + \'é\'.encode() * 90000 + b\'"}\')',
   ],
+  [
+    "text of a character that grows when it is written again",
+    'forge(b\'{"t":"done","id":2,"status":"ok","result":"\' + b\'\\x7f\' * 150000 + b\'"}\')',
+  ],
   ["data for a run", "forge({'t': 'data', 'id': 2}, bytes(100000))"],
   [
     "a reply to nobody",

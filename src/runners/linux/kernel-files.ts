@@ -20,7 +20,7 @@ export async function prepareKernelFiles(
 ): Promise<string> {
   const files = await kernelSources();
   const hash = createHash("sha256")
-    .update(`${python.executable} ${python.version.join(".")}`)
+    .update(`${python.executable} ${python.version.join(".")} ${python.bytecode}`)
     .update(notifyFilter);
   for (const { name, data } of files) hash.update(`\0${name}\0`).update(data);
   const target = join(runtimeDir, `kernel-${hash.digest("hex").slice(0, 16)}`);

@@ -24,6 +24,7 @@ describe("finding Python", () => {
       executable: await realpath("/usr/bin/env"),
       executableInside: await realpath("/usr/bin/env"),
       version: [3, 11, 2],
+      bytecode: "some",
       mounts: [],
       path: [await realpath("/usr/lib")],
     });
@@ -143,7 +144,7 @@ interface Facts {
 
 /** An interpreter that gives these answers. */
 async function pretend(name: string, facts: Facts): Promise<string> {
-  const answer = JSON.stringify({ base: facts.prefix, version: [3, 11, 2], shared: false, ...facts });
+  const answer = JSON.stringify({ base: facts.prefix, version: [3, 11, 2], bytecode: "some", shared: false, ...facts });
   const path = join(base, name);
   await writeFile(path, `#!/bin/sh\ncat <<'END'\n${answer}\nEND\n`, { mode: 0o755 });
   return path;

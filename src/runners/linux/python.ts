@@ -11,6 +11,8 @@ export interface PythonInstallation {
   /** as seen in a cell */
   readonly executableInside: string;
   readonly version: readonly [major: number, minor: number, micro: number];
+  /** which bytecode it reads: no other may be given to it */
+  readonly bytecode: string;
   /** what a cell needs besides /usr, read-only; sources are host paths */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
   /** import directories as seen in a cell: the standard library, then packages */
@@ -37,12 +39,15 @@ const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
 const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or name one in kernel.python";
 
 const question = `import sys, json, sysconfig
-print(json.dumps({"executable": getattr(sys, "_base_executable", None) or sys.executable, "version": list(sys.version_info[:3]),
+try: from importlib.util import MAGIC_NUMBER
+except ImportError: MAGIC_NUMBER = "old"
+print(json.dumps({"bytecode": repr(MAGIC_NUMBER), "executable": getattr(sys, "_base_executable", None) or sys.executable, "version": list(sys.version_info[:3]),
   "prefix": sys.prefix, "base": sys.base_prefix, "path": sys.path,
   "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))}))`;
 const answerSchema = z.object({
   executable: z.string().startsWith("/"),
   version: z.tuple([z.int(), z.int(), z.int()]),
+  bytecode: z.string(),
   prefix: z.string().startsWith("/"),
   base: z.string().startsWith("/"),
   path: z.array(z.string()),
@@ -123,6 +128,7 @@ async function examine(candidate: string, forOtherUid: boolean, timeoutMs: numbe
     executable,
     executableInside,
     version: facts.version,
+    bytecode: facts.bytecode,
     mounts,
     path: [...new Set(path.filter((entry) => entry !== undefined))],
     ...(facts.shared && !isWithin(base, "/usr") ? { libraryPath: `${inside.base}/lib` } : {}),

@@ -14,6 +14,7 @@ const jail: JailPaths = {
     executable: "/home/x/py/bin/python3",
     executableInside: "/opt/python/bin/python3",
     version: [3, 12, 0],
+    bytecode: "any",
     mounts: [{ source: "/home/x/py", target: "/opt/python" }],
     path: [],
     libraryPath: "/opt/python/lib",

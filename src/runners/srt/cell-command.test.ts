@@ -30,6 +30,7 @@ describe("pythonOnHost", () => {
     executable: "/home/me/py/bin/python3",
     executableInside: "/opt/python/bin/python3",
     version: [3, 12, 0],
+    bytecode: "any",
     mounts: [{ source: "/home/me/py", target: "/opt/python" }],
     path: ["/opt/python/lib/python3.12", "/usr/lib/python3/dist-packages", "/opt/python-other"],
     libraryPath: "/opt/python/lib",

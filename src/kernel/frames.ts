@@ -16,7 +16,7 @@ export interface Frame {
   readonly body: Uint8Array;
 }
 
-const emptyBody = new Uint8Array(0);
+const none = Buffer.alloc(0);
 
 /** Prefix and header of a frame; the body follows as its own write, so that bulk is never copied. */
 export function encodeFrameHead(header: object, bodyBytes = 0): Buffer {
@@ -66,17 +66,10 @@ export class FrameDecoder {
       if (data.length < this.#needed || data.length < 8) break;
       const end = this.#needed;
       onFrame(decode(data, end));
-      if (end === data.length) return this.#forget(); // mostly a read is a frame
-      data = data.subarray(end);
+      data = end === data.length ? none : data.subarray(end); // mostly a read is a frame
     }
-    this.#chunks = [data];
+    this.#chunks = data.length > 0 ? [data] : [];
     this.#buffered = data.length;
-  }
-
-  #forget(): void {
-    this.#chunks.length = 0;
-    this.#buffered = 0;
-    this.#needed = 8;
   }
 }
 
@@ -94,7 +87,7 @@ function decode(data: Buffer, end: number): Frame {
   const bodyAt = 8 + data.readUInt32LE(4);
   try {
     const header: unknown = JSON.parse(data.toString("utf8", 8, bodyAt));
-    return { header, body: bodyAt === end ? emptyBody : data.subarray(bodyAt, end) };
+    return { header, body: bodyAt === end ? none : data.subarray(bodyAt, end) };
   } catch (error) {
     throw new CodecellError("cell_lost", "the cell sent a frame whose header is not JSON", { cause: error });
   }

@@ -99,7 +99,7 @@ async function consider(
 export function policyRefused(runner: RunnerName, plan: EnforcementPlan): CodecellError {
   const rules = plan.refused.map((one) => `${one.rule} (${one.value}): ${one.reason}`).join("; ");
   return new CodecellError("policy_refused", `refuses ${rules}`, {
-    hint: plan.refused.map((one) => one.hint).join("; "),
+    hint: [...new Set(plan.refused.map((one) => one.hint))].join("; "),
     details: { runner, refused: plan.refused },
   });
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CodecellError } from "../../lib/errors.ts";
 import type { CellExit } from "../runner.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { containerExit } from "./container-exit.ts";
@@ -9,7 +10,12 @@ import { startFailure } from "./start-failure.ts";
 
 const createMs = 60_000;
 /** It becomes part of the path of every later request. */
-const createdSchema = z.object({ Id: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/) });
+const createdSchema = z.object({
+  Id: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/),
+  Warnings: z.array(z.string()).nullish(),
+});
+/** How engines say that they made the container without something that was asked for. */
+const givenUp = /\b(discarded|ignored)\b/i;
 
 /** A container that runs or is about to, and the stream to its first process. */
 export interface StartedContainer {
@@ -34,8 +40,9 @@ export interface ContainerOrder {
 export async function startContainer(order: ContainerOrder): Promise<StartedContainer> {
   const { client, removals } = order;
   const limits = { timeoutMs: createMs, ...(order.signal ? { signal: order.signal } : {}) };
-  const { Id: id } = await created(order, limits);
+  const { Id: id, Warnings: warnings } = await created(order, limits);
   try {
+    assertNothingGivenUp(client, warnings ?? []);
     const query = { stream: true, stdin: true, stdout: true, stderr: true };
     const path = `/containers/${id}/attach`;
     const { socket, head } = await client.hijack({ method: "POST", path, query, ...limits });
@@ -57,7 +64,7 @@ export async function startContainer(order: ContainerOrder): Promise<StartedCont
 async function created(
   { client, spec, name, removals }: ContainerOrder,
   limits: { timeoutMs: number; signal?: AbortSignal },
-): Promise<{ Id: string }> {
+): Promise<z.output<typeof createdSchema>> {
   try {
     const request = { method: "POST", path: "/containers/create", query: { name }, json: spec } as const;
     return understood(client, createdSchema, await client.json({ ...request, ...limits }), "a new container");
@@ -65,4 +72,13 @@ async function created(
     if (!(error instanceof EngineRefusal)) removals.doubtful(client, name);
     throw startFailure(error, client.address.name);
   }
+}
+
+/** Stops a limit that the receipt promises from being left out with a warning that nobody reads. */
+function assertNothingGivenUp({ address }: EngineClient, warnings: readonly string[]): void {
+  const left = warnings.find((warning) => givenUp.test(warning));
+  if (left === undefined) return;
+  throw new CodecellError("cell_start_failed", `${address.name} would hold less than the policy asks for: ${left}`, {
+    hint: "take an engine that can, such as one with cgroup v2, or another runner",
+  });
 }

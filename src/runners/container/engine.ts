@@ -3,6 +3,7 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
 import { understood } from "./engine-answer.ts";
 import { EngineClient } from "./engine-client.ts";
+import { installedRuntimes } from "./installed-runtimes.ts";
 
 /** One that hangs costs whoever waits for `auto` this much, and the next is asked; where nothing else is to be chosen, it may be busy. */
 export const questionMs = { inPassing: 1_500, wanted: 4_000 };
@@ -15,7 +16,9 @@ const infoSchema = z.object({
   Runtimes: z.record(z.string(), z.unknown()).nullish(),
   DefaultRuntime: z.string().default(""),
   CgroupVersion: z.string().default("1"),
+  Rootless: z.boolean().default(false), // Podman; Docker has it among the security options
   MemoryLimit: z.boolean().default(true),
+  SwapLimit: z.boolean().default(true),
   PidsLimit: z.boolean().default(true),
   CpuCfsQuota: z.boolean().default(true),
 });
@@ -33,7 +36,16 @@ export interface Engine {
   readonly isRootless: boolean;
   readonly remapsUsers: boolean;
   readonly seccomp: boolean;
-  readonly limits: { readonly memory: boolean; readonly pids: boolean; readonly cpus: boolean };
+  readonly limits: EngineLimits;
+}
+
+/** What it can hold a container to. */
+export interface EngineLimits {
+  readonly memory: boolean;
+  /** memory that was swapped out counts as well */
+  readonly swap: boolean;
+  readonly pids: boolean;
+  readonly cpus: boolean;
 }
 
 export type EngineProbe =
@@ -74,19 +86,30 @@ export async function askEngine(address: EngineAddress, timeoutMs = questionMs.w
     );
   }
   const options = info.SecurityOptions ?? [];
+  const named = info.Runtimes ?? {};
+  const isLocalPodman = address.kind === "podman" && isLocal(address);
+  const runtimes = isLocalPodman ? await installedRuntimes(named) : Object.keys(named);
+  const isRootless = info.Rootless || options.some((option) => option.includes("name=rootless"));
   return {
     client,
     kind: address.kind,
     version: info.ServerVersion,
     arch: info.Architecture === "x86_64" || info.Architecture === "amd64" ? "x64" : armOrNothing(info.Architecture),
-    runtimes: [...new Set([...Object.keys(info.Runtimes ?? {}), info.DefaultRuntime])].filter(Boolean),
+    runtimes: [...new Set([...runtimes, info.DefaultRuntime])].filter(Boolean),
     defaultRuntime: info.DefaultRuntime,
     cgroupVersion: info.CgroupVersion,
-    isRootless: options.some((option) => option.includes("name=rootless")),
+    isRootless,
     remapsUsers: options.some((option) => option.includes("name=userns")),
     seccomp: options.some((option) => option.includes("name=seccomp")),
-    limits: { memory: info.MemoryLimit, pids: info.PidsLimit, cpus: info.CpuCfsQuota },
+    limits: isRootless && info.CgroupVersion === "1" ? noLimits : engineLimits(info),
   };
+}
+
+/** The first cgroups give nothing to ordinary users. Podman says what the host could do, and drops every limit. */
+const noLimits: EngineLimits = { memory: false, swap: false, pids: false, cpus: false };
+
+function engineLimits({ MemoryLimit, SwapLimit, PidsLimit, CpuCfsQuota }: z.output<typeof infoSchema>): EngineLimits {
+  return { memory: MemoryLimit, swap: SwapLimit, pids: PidsLimit, cpus: CpuCfsQuota };
 }
 
 /** As people name it: the engine, its version, and the runtime where it is not the engine's own. */
@@ -96,7 +119,11 @@ export function engineVersion({ client, version }: Engine, runtime: string | und
 
 /** Whether files and sockets of this machine are the engine's as well, as far as an address can tell. */
 export function isLocalEngine({ client }: Engine): boolean {
-  return process.platform === "linux" && "socketPath" in client.address.connect;
+  return isLocal(client.address);
+}
+
+function isLocal({ connect }: EngineAddress): boolean {
+  return process.platform === "linux" && "socketPath" in connect;
 }
 
 function armOrNothing(architecture: string): "arm64" | undefined {

@@ -10,7 +10,7 @@ function facts(other: Partial<ContainerFacts> = {}, engine: Partial<EngineFacts>
   return {
     engine: {
       ...{ name: "Docker", version: "28.0", cgroupVersion: "2", seccomp: true, isRootless: false },
-      limits: { memory: true, pids: true, cpus: true },
+      limits: { memory: true, swap: true, pids: true, cpus: true },
       ...engine,
     },
     ...{ runtime: undefined, hasOwnKernel: false, image: "codecell-python:1", imageId: "sha256:1" },
@@ -41,8 +41,15 @@ describe("the plan of a container", () => {
     ["pids", "proc.pids"],
     ["cpus", "proc.cpus"],
   ] as const)("refuses what an engine without a limit of %s cannot hold", (limit, rule) => {
-    const limits = { memory: true, pids: true, cpus: true, [limit]: false };
+    const limits = { memory: true, swap: true, pids: true, cpus: true, [limit]: false };
     expect(refused({}, facts({}, { limits }))).toEqual([rule]);
+  });
+
+  test("says where swap is not limited", () => {
+    const unlimited = facts({}, { limits: { memory: true, swap: false, pids: true, cpus: true } });
+    expect(answer("proc.memory", {}, unlimited)?.how).not.toContain("without swap");
+    expect(plan({}, unlimited).notes.join()).toContain("cannot limit swap");
+    expect(plan({}).notes.join()).not.toContain("swap");
   });
 
   test("refuses an interpreter of the host, and an image that is not there", () => {

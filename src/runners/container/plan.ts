@@ -43,10 +43,9 @@ const table: AnswerTable<ContainerFacts> = {
   "proc.cpus": (_, { engine }) =>
     engine.limits.cpus
       ? byKernel(`cpu quota of the container, cgroup v${engine.cgroupVersion}`)
-      : { reason: "the engine cannot limit cpus here", hint: "give its user the cpu controller" },
+      : unlimited("cpus", "cpu", engine),
   "proc.memory": ({ proc, fs }, { engine, hasOwnKernel, hasSessionDirectory }) => {
-    if (!engine.limits.memory)
-      return { reason: "the engine cannot limit memory here", hint: "give its user the memory controller" };
+    if (!engine.limits.memory) return unlimited("memory", "memory", engine);
     if (hasOwnKernel)
       return bySupervisor(
         "sum of resident memory every 20 ms, RLIMIT_DATA for each process, and a limit of the container",
@@ -54,12 +53,11 @@ const table: AnswerTable<ContainerFacts> = {
     const isOnDisk = fs.workspace !== undefined || hasSessionDirectory;
     const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : proc.diskBytes);
     return byKernel(
-      `memory limit of the container without swap, cgroup v${engine.cgroupVersion}, together with ${formatSize(files)} for files in memory`,
+      `memory limit of the container${engine.limits.swap ? " without swap" : ""}, cgroup v${engine.cgroupVersion}, together with ${formatSize(files)} for files in memory`,
     );
   },
   "proc.pids": (_, { engine, hasOwnKernel }) => {
-    if (!engine.limits.pids)
-      return { reason: "the engine cannot limit processes here", hint: "give its user the pids controller" };
+    if (!engine.limits.pids) return unlimited("processes", "pids", engine);
     return hasOwnKernel
       ? byKernel("RLIMIT_NPROC in the cell's own kernel, a count by the supervisor, and a limit of the container")
       : byKernel(`pids limit of the container, cgroup v${engine.cgroupVersion}`);
@@ -86,6 +84,14 @@ const table: AnswerTable<ContainerFacts> = {
         },
 };
 
+function unlimited(what: string, controller: string, { isRootless, cgroupVersion }: ContainerFacts["engine"]) {
+  const first = isRootless && cgroupVersion === "1";
+  const hint = first
+    ? "boot with cgroup v2, or take an engine that root runs"
+    : `give its user the ${controller} controller`;
+  return { reason: `the engine cannot limit ${what} here`, hint };
+}
+
 /** Pure: what this engine would do with a policy. */
 export function planContainer(policy: Policy, facts: ContainerFacts): EnforcementPlan {
   return answerRules(policy, table, facts, notes(facts));
@@ -104,6 +110,11 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
     ...(engine.seccomp || hasOwnKernel
       ? []
       : [`${engine.name} has no system call filter of its own; ours is in place`]),
+    ...(engine.limits.memory && !engine.limits.swap && !hasOwnKernel
+      ? [
+          `${engine.name} cannot limit swap here: where the host has some, memory of the cell may go there without limit`,
+        ]
+      : []),
     ...(engine.isRootless ? ["root of the container is the user who runs the engine, without any capability"] : []),
   ];
 }

@@ -89,7 +89,8 @@ class ContainerRunner implements SandboxRunner {
     const { runtime, hint } = chooseRuntime(this.#kind, engine);
     if (hint !== undefined) return { available: false, reason: noSuchRuntime(engine), hint };
     const own: Guarantee = this.#kind.hasOwnKernel ? "own-kernel" : "syscall-filter";
-    const guarantees: Guarantee[] = [...namespaceGuarantees, "kernel-memory-limit", own];
+    const limited: Guarantee[] = engine.limits.memory ? ["kernel-memory-limit"] : [];
+    const guarantees: Guarantee[] = [...namespaceGuarantees, ...limited, own];
     return { available: true, version: engineVersion(engine, runtime), guarantees };
   }
 

@@ -1,3 +1,4 @@
+import { release } from "node:os";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
@@ -12,6 +13,7 @@ const infoSchema = z.object({
   ServerVersion: z.string().default("unknown"),
   OSType: z.string().default("linux"),
   Architecture: z.string().default(""),
+  KernelVersion: z.string().default(""),
   SecurityOptions: z.array(z.string()).nullish(),
   Runtimes: z.record(z.string(), z.unknown()).nullish(),
   DefaultRuntime: z.string().default(""),
@@ -33,6 +35,8 @@ export interface Engine {
   /** what a container gets that asks for none; empty: the engine does not say */
   readonly defaultRuntime: string;
   readonly cgroupVersion: string;
+  /** files and sockets of this machine are the engine's as well */
+  readonly isLocal: boolean;
   readonly isRootless: boolean;
   readonly remapsUsers: boolean;
   readonly seccomp: boolean;
@@ -87,8 +91,8 @@ export async function askEngine(address: EngineAddress, timeoutMs = questionMs.w
   }
   const options = info.SecurityOptions ?? [];
   const named = info.Runtimes ?? {};
-  const isLocalPodman = address.kind === "podman" && isLocal(address);
-  const runtimes = isLocalPodman ? await installedRuntimes(named) : Object.keys(named);
+  const isLocal = isOnThisKernel(address, info.KernelVersion);
+  const runtimes = address.kind === "podman" && isLocal ? await installedRuntimes(named) : Object.keys(named);
   const isRootless = info.Rootless || options.some((option) => option.includes("name=rootless"));
   return {
     client,
@@ -98,6 +102,7 @@ export async function askEngine(address: EngineAddress, timeoutMs = questionMs.w
     runtimes: [...new Set([...runtimes, info.DefaultRuntime])].filter(Boolean),
     defaultRuntime: info.DefaultRuntime,
     cgroupVersion: info.CgroupVersion,
+    isLocal,
     isRootless,
     remapsUsers: options.some((option) => option.includes("name=userns")),
     seccomp: options.some((option) => option.includes("name=seccomp")),
@@ -117,13 +122,9 @@ export function engineVersion({ client, version }: Engine, runtime: string | und
   return `${client.address.name} ${version}${runtime === undefined ? "" : ` with ${runtime}`}`;
 }
 
-/** Whether files and sockets of this machine are the engine's as well, as far as an address can tell. */
-export function isLocalEngine({ client }: Engine): boolean {
-  return isLocal(client.address);
-}
-
-function isLocal({ connect }: EngineAddress): boolean {
-  return process.platform === "linux" && "socketPath" in connect;
+/** Docker Desktop and a Podman machine listen on a socket of this machine too, and have their containers in another one. */
+function isOnThisKernel({ connect }: EngineAddress, kernel: string): boolean {
+  return process.platform === "linux" && "socketPath" in connect && (kernel === "" || kernel === release());
 }
 
 function armOrNothing(architecture: string): "arm64" | undefined {

@@ -20,7 +20,7 @@ import { type StartedContainer, startContainer } from "./container.ts";
 import { containerSpec } from "./container-spec.ts";
 import { type ContainerUser, containerUser, writeIdentity } from "./container-user.ts";
 import { defaultImage } from "./default-image.ts";
-import { type Engine, engineVersion, isLocalEngine } from "./engine.ts";
+import { type Engine, engineVersion } from "./engine.ts";
 import { EngineFinder, type EngineFinderOptions } from "./engine-finder.ts";
 import { ImageKernels } from "./image-kernels.ts";
 import { type ImageInEngine, imageInEngine } from "./image-list.ts";
@@ -199,7 +199,7 @@ class ContainerRunner implements SandboxRunner {
         ...{ identityDirectory, emptyFile: home.emptyFile, emptyDirectory: home.emptyDirectory, labels: home.labels },
         kernelDirectory: kernel.directory,
         socketDirectory: listener?.directory,
-        checksIdentities: !hasOwnKernel && isLocalEngine(engine),
+        checksIdentities: !hasOwnKernel && engine.isLocal,
         filter: "cell.bpf",
         usesHostUsers: engine.remapsUsers,
         processLimit: home.processLimit,
@@ -258,7 +258,7 @@ class ContainerRunner implements SandboxRunner {
     { uid }: ContainerUser,
     directory: string,
   ): Promise<CellListener | undefined> {
-    if (hasOwnKernel || !isLocalEngine(engine)) return undefined;
+    if (hasOwnKernel || !engine.isLocal) return undefined;
     return await listenForCell(directory, process.getuid?.() === 0 && !engine.isRootless ? uid : undefined);
   }
 

@@ -14,6 +14,7 @@ from .processes import is_own_session, signal_quietly
 
 MAX_PID = 1 << 22
 INTERRUPT_GRACE = 1.0  # a kernel in user space needs more than half of it under load, and a kill costs the run's state
+UNNOTICED_SECONDS = INTERRUPT_GRACE / 2  # handlers of user code say nothing, and have until then to themselves
 RESUME_SECONDS = 5.0
 FORK_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3
@@ -72,6 +73,8 @@ class Branch:
         yield from self.copier.deadlines()
         if self.active is not None and self.active.deadline is not None:
             yield self.active.deadline
+            if self.active.interrupt_at is not None:
+                yield self.active.interrupt_at
 
     def on_time(self, now):
         self.copier.on_time(now)
@@ -81,6 +84,9 @@ class Branch:
                 self.fail_fork(active)
                 return
             self.end("timeout", kill=active.ending is not None)
+        elif active is not None and active.interrupt_at is not None and now >= active.interrupt_at:
+            signal_quietly(self.link.pid, _signal.SIGINT)
+            active.interrupt_at = None
 
     # ---------------------------------------------------------------- requests
 
@@ -135,7 +141,7 @@ class Branch:
 
     def finish(self):
         if self.active is not None and self.active.ending:
-            self.link.send({"t": "calm"})  # the signal may have come after the answer
+            self.link.calm()  # the signal may have come after the answer
         self.active = None
         self.supervisor.drop_bulk(self)
 
@@ -158,8 +164,26 @@ class Branch:
         """Interrupt, a short grace, then the kill: the first reason wins."""
         active = self.active
         active.ending = active.ending or why
-        signal_quietly(self.link.pid, 9 if kill else _signal.SIGINT)
+        if kill:
+            signal_quietly(self.link.pid, 9)
+        elif not self.link.is_calming:
+            self.interrupt_worker()
         active.deadline = None if kill else monotonic() + INTERRUPT_GRACE
+
+    def on_calmed(self):
+        """The worker has forgotten the last interrupt, and would have forgotten the next one with it."""
+        self.link.is_calming = False
+        if self.active is not None and self.active.ending:
+            self.interrupt_worker()
+
+    def interrupt_worker(self):
+        """A signal that comes just before Python waits for something is noticed when that is over: then another one helps."""
+        signal_quietly(self.link.pid, _signal.SIGINT)
+        self.active.interrupt_at = monotonic() + UNNOTICED_SECONDS
+
+    def on_noticed(self):
+        if self.active is not None:
+            self.active.interrupt_at = None
 
     def end_idle(self, why):
         self.idle_reason = why
@@ -224,6 +248,10 @@ class Branch:
             self.copier.on_copied(header)
         elif kind == "unparked":
             self.copier.on_unparked()
+        elif kind == "calmed":
+            self.on_calmed()
+        elif kind == "noticed":
+            self.on_noticed()
         elif kind == "forked" and self.born is not None:
             self.on_forked(header)
         elif kind in ("ready", "failed") and not self.link.ready:

@@ -62,6 +62,13 @@ class Interpreter:
         self.flush()
         return outcome
 
+    def take_interrupts(self):
+        """From here on one is an exception, until `user_code` is false again; so is one that came on the way here."""
+        self.user_code = True
+        if self.interrupt_pending:
+            self.interrupt_pending = False
+            raise KeyboardInterrupt
+
     @property
     def is_rehearsal(self):
         return self.displays.run_id == REHEARSAL
@@ -75,10 +82,7 @@ class Interpreter:
             error.__traceback__ = None
             return {"status": "error", "exitCode": 1, "error": describe(error, self.sources)}
         try:
-            self.user_code = True
-            if self.interrupt_pending:  # it came before the run was under way
-                self.interrupt_pending = False
-                raise KeyboardInterrupt
+            self.take_interrupts()
             value = None
             if body is not None:
                 await self.evaluate(body)

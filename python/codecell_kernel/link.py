@@ -24,6 +24,7 @@ class WorkerLink:
     def __init__(self):
         self.ready = False
         self.dead = None  # the wait status, once the worker has ended
+        self.is_calming = False
         self.pid = 0
         self.guard = None
         self.token = posix.urandom(worker.TOKEN_BYTES)
@@ -87,6 +88,11 @@ class WorkerLink:
     def send(self, header, body=b""):
         self.outlet.write(head(header, len(body)), body)
 
+    def calm(self):
+        """Has the worker forget an interrupt; until it says that it has, it is not given another one."""
+        self.is_calming = True
+        self.send({"t": "calm"})
+
     def receive(self):
         """Messages that carry the token. What user code wrote to this socket is dropped."""
         messages = []
@@ -130,7 +136,7 @@ class WorkerLink:
         while monotonic() < end:
             poll.poll(max(1, int((end - monotonic()) * 1000)))
             if any(header.get("t") == "resumed" for header, _ in self.receive()):
-                self.pid, self.dead = pid, None
+                self.pid, self.dead, self.is_calming = pid, None, False
                 return True
         return False
 

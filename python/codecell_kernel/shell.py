@@ -46,8 +46,8 @@ class Shell:
     def __init__(self):
         self.state = b""
 
-    def run(self, code):
-        """Runs code as a bash script; its exit status is the run's."""
+    def run(self, code, interpreter):
+        """Runs code as a bash script; its exit status is the run's. Interrupts are taken while bash is waited for."""
         state_in, state_out, code_in = pipe_pair(), pipe_pair(), pipe_pair()
         ours = [state_in[1], state_out[0], code_in[1]]
         try:
@@ -55,13 +55,16 @@ class Shell:
         finally:
             for fd in (state_in[0], state_out[1], code_in[0]):
                 posix.close(fd)
+        interrupted = False
         try:
-            saved = self.exchange(pid, ours, self.state, bytes(code) + b"x")
+            try:
+                interpreter.take_interrupts()
+                saved = self.exchange(pid, ours, self.state, bytes(code) + b"x")
+            finally:
+                interpreter.user_code = False
         except KeyboardInterrupt:
             saved = self.stop(pid, ours)
             interrupted = True
-        else:
-            interrupted = False
         finally:
             for fd in ours:
                 if fd >= 0:
@@ -118,8 +121,8 @@ class Shell:
                     outgoing[fd] = feed(fd, outgoing[fd])
                     if not outgoing[fd]:
                         poll.unregister(fd)
+                        ours[ours.index(fd)] = -1  # first: an interrupt between the two must not have it closed twice
                         posix.close(fd)
-                        ours[ours.index(fd)] = -1
         finally:
             if pidfd >= 0:
                 posix.close(pidfd)

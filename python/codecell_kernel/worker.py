@@ -82,6 +82,7 @@ class Worker:
             self.rehearse()
         elif kind == "calm":
             self.interpreter.interrupt_pending = False  # it was for the request before, and came too late
+            self.send({"t": "calmed"})
         elif kind == "fork":
             self.fork(header)
         elif kind == "reap":
@@ -165,16 +166,7 @@ class Worker:
 
         if self.shell is None:
             self.shell = Shell()
-        self.interpreter.user_code = True
-        try:
-            if self.interpreter.interrupt_pending:
-                self.interpreter.interrupt_pending = False
-                raise KeyboardInterrupt
-            return self.shell.run(body)
-        except KeyboardInterrupt:
-            return {"status": "interrupted"}
-        finally:
-            self.interpreter.user_code = False
+        return self.shell.run(body, self.interpreter)
 
     async def run_coroutine(self, coroutine):
         """Top-level await: the session's own event loop goes on where the last run left it."""
@@ -212,6 +204,10 @@ class Worker:
         return stream
 
     def interrupt(self, _signal_number, _frame):
+        try:
+            self.send({"t": "noticed"})
+        except OSError:
+            pass  # user code closed it, and must be stopped all the same
         if self.interpreter.user_code:
             raise KeyboardInterrupt
         self.interpreter.interrupt_pending = True  # it came while the run was on its way here, or being compiled

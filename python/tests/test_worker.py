@@ -53,9 +53,9 @@ class Requests(WithWorker):
 
 class Interrupts(WithWorker):
     def test_that_came_before_the_run_end_it(self):
-        for language in ("python", "bash"):
+        for language, code in (("python", b"import time; time.sleep(5)"), ("bash", b"sleep 5")):
             self.worker.interrupt(signal.SIGINT, None)
-            done = self.worker.run({"id": 1, "language": language}, b"x=1")
+            done = self.worker.run({"id": 1, "language": language}, code)
             self.assertEqual(done, {"status": "interrupted"})
 
     def test_that_came_after_the_end_are_forgotten_when_the_supervisor_says_so(self):

@@ -151,6 +151,16 @@ export async function runnerContract(
         }
       });
 
+      test("in bash is interrupted at any moment of its start with the state kept", async (context) => {
+        context.skip(!session.languages.includes("bash"), "no bash here");
+        for (let round = 0; round < 40; round++) {
+          const going = session.run("sleep 30", { language: "bash" });
+          setTimeout(() => going.interrupt(), round % 5);
+          const status = expect.stringMatching(/^(interrupted|cancelled)$/); // the latter while it waited for a copy
+          expect(await going.result).toMatchObject({ status, state: "kept" });
+        }
+      });
+
       test("is refused while another one goes on", async () => {
         const going = session.run("import time\ntime.sleep(30)");
         expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_busy" }));

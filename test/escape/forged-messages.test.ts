@@ -18,6 +18,7 @@ const forgeries: readonly (readonly [string, string])[] = [
   ["that the start failed", "forge({'t': 'failed', 'reason': 'no'})"],
   ["that the worker is ready, again", "[forge({'t': 'ready'}) for _ in range(1000)]"],
   ["that a copy was resumed", "forge({'t': 'resumed'})"],
+  ["what it says of interrupts", "[forge({'t': kind}) for kind in ('noticed', 'calmed') for _ in range(500)]"],
   ["that no copy can be made", "forge({'t': 'unparked'})"],
   ["that a copy is there", "[forge({'t': 'copied', 'pid': pid}) for pid in (0, 1, 2, -1, '2', 10**30, None)]"],
   ["an end with a status that does not exist", "forge({'t': 'done', 'id': 2, 'status': 'root'})"],

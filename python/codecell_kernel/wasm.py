@@ -59,6 +59,7 @@ class WasmKernel:
             self.send({"t": "failed", "reason": ("%s: %s" % (type(error).__name__, error))[:2000]})
 
     async def run(self, run_id, language, code):
+        self.is_interrupted = False  # what came before was for the request before; the host repeats what goes unnoticed
         self.prepare()
         self.is_cancelled = False
         try:
@@ -180,6 +181,7 @@ class WasmKernel:
 
     def interrupt(self, _signal, _frame):
         if self.running is not None:
+            self.send({"t": "noticed", "id": self.running})
             raise KeyboardInterrupt
         self.is_interrupted = True  # it came on the way into a run, which then does not begin
 

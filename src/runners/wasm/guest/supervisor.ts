@@ -24,6 +24,8 @@ interface Active {
   /** printed bytes past which the run is stopped */
   readonly floodBytes: number;
   stop: StopReason | undefined;
+  /** its code was struck by an interrupt */
+  hasNoticed: boolean;
 }
 
 /** beyond runs and variables: variables as bytes, changed files in results, files over the channel */
@@ -142,7 +144,13 @@ export class Supervisor {
     // Preloads have no limit of their own: the host gives up on a cell that is not ready in time.
     const timer =
       request.kind === "start" ? undefined : setTimeout(() => this.#stop("timeout"), Math.max(1, request.timeoutMs));
-    this.#active = { request, timer, floodBytes: Math.max(floodBytes, 16 * outputBytes), stop: undefined };
+    this.#active = {
+      request,
+      timer,
+      floodBytes: Math.max(floodBytes, 16 * outputBytes),
+      stop: undefined,
+      hasNoticed: false,
+    };
     this.#thread.clearInterrupt();
     this.#thread.counters.begin(request.kind === "run" ? outputBytes : 0);
     const [header, body] = [JSON.stringify(request.header), copyOf(request)];
@@ -156,6 +164,7 @@ export class Supervisor {
       if (this.#active.stop === "interrupted") void this.#killThread("interrupted", unheard);
       this.#active.stop ??= "interrupted";
       this.#thread.interrupt(id);
+      this.#repeatUnnoticed(this.#active);
       return;
     }
     const at = this.#queue.findIndex((request) => isRun(request) && request.id === id);
@@ -165,6 +174,13 @@ export class Supervisor {
     }
     this.#queue.splice(at, 1);
     this.#answerUnbegun(id);
+  }
+
+  /** One that the interpreter took in between two requests struck nobody. Code that has noticed is left to its own ending. */
+  #repeatUnnoticed(active: Active, afterMs = graceMs): void {
+    setTimeout(() => {
+      if (this.#active === active && !active.hasNoticed) this.#thread.interrupt(active.request.id);
+    }, afterMs);
   }
 
   #answerUnbegun(id: number): void {
@@ -178,10 +194,12 @@ export class Supervisor {
     if (active === undefined || active.stop === "timeout" || active.stop === "output_limit") return;
     active.stop = reason;
     this.#thread.interrupt(active.request.id);
+    const untilKillMs = Number(active.request.header.graceMs) || graceMs;
+    this.#repeatUnnoticed(active, untilKillMs / 2);
     setTimeout(() => {
       if (this.#active !== active) return;
       void this.#killThread(reason, unheard);
-    }, Number(active.request.header.graceMs) || graceMs);
+    }, untilKillMs);
   }
 
   async #killThread(status: string, note: string): Promise<void> {
@@ -199,6 +217,7 @@ export class Supervisor {
     const { request } = active;
     if (request.kind === "start") this.#onStarted(header);
     else if (header.id !== request.id) return;
+    else if (header.t === "noticed") active.hasNoticed = true;
     else if (header.t === "display" && request.kind === "run") this.#channel.send(header, body);
     else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
     else if (header.t === "done" && request.kind === "run") {

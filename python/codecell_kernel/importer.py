@@ -1,7 +1,8 @@
 """Imports the kernel's modules from the one file that holds them all, made by `bundle.py`.
 
 Runs before everything else, without being a module itself: whoever starts the kernel has read the file, and gives its
-content as `data` and its directory as `root`. A module is unpacked when it is wanted: many of them come after the cell is ready, or never.
+content as `data` and its directory as `root`. A module is unpacked when it is wanted: many of them come after the cell is
+ready, or never.
 """
 import sys
 from marshal import loads

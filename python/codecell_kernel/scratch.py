@@ -8,8 +8,6 @@ import posix
 
 BYTES = 256 << 10
 VIEW = memoryview(bytearray(BYTES))
-
-
 WHOLE = (VIEW,)
 
 

@@ -8,11 +8,17 @@ from .pristine import BUILTINS as __builtins__  # noqa: A001
 ENDINGS = ("ok", "error", "interrupted")  # every other ending is the supervisor's to say
 CODES = ("variable_missing", "variable_unserializable", "expression_failed", "too_large")
 LARGEST = (1 << 53) - 1
+MAX_PID = 1 << 22
 MIME_CHARACTERS = 100
 
 
 def is_whole(value, most=LARGEST):
     return type(value) is int and 0 <= value <= most
+
+
+def is_pid(value):
+    """Not 0, which is everybody in the supervisor's own group: where it is no pid 1, it would stop itself."""
+    return is_whole(value, MAX_PID) and value > 0
 
 
 def ending(header):

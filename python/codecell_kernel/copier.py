@@ -6,7 +6,6 @@ from . import claims
 from .copies import Copies, Copy
 from .processes import freeze_copy, is_there
 
-MAX_PID = 1 << 22
 PARK_SECONDS = 5.0
 IDLE_BEFORE_PARK = 0.025
 IDLE_COST_FACTOR, LONGEST_IDLE = 20, 0.25  # a costly copy waits for a longer pause
@@ -19,7 +18,7 @@ NO_ROOM = "there is no room for a copy: the cell's processes or memory are used 
 class Copier:
     def __init__(self, branch):
         self.branch = branch
-        self.copies = Copies(branch.supervisor.end_child)
+        self.copies = Copies(branch.sweeper.end_child)
         self.purpose = None  # what the copy that is being made is for: AUTOMATIC, or a request
         self.unborn = 0  # the copy that is there, and has not announced itself yet
         self.is_stillborn = False  # it ended before it did
@@ -47,7 +46,7 @@ class Copier:
             self.park(idle=True)
         if self.is_busy and now >= self.began + PARK_SECONDS:
             # Fork hooks or threads of user code hold the worker: nobody may wait for it for ever.
-            self.branch.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
+            self.branch.recovery.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
 
     def plan(self):
         """A copy is made in idle time, hidden from the next run."""
@@ -66,7 +65,7 @@ class Copier:
         self.at = None
         if self.branch.active is None and self.branch.link.ready and not self.is_busy and self.dirty:
             self.make(AUTOMATIC)
-            if idle and not self.branch.idle_deaths:  # one that died of it must not die of it again
+            if idle and not self.branch.recovery.idle_deaths:  # one that died of it must not die of it again
                 self.branch.link.send({"t": "rehearse"})
 
     def make(self, purpose):
@@ -82,7 +81,7 @@ class Copier:
     def on_copied(self, header):
         """The copy is there, and has yet to go out of everybody's reach: the next request waits for that, not this one."""
         pid = header.get("pid")
-        if not self.is_busy or self.unborn or not claims.is_whole(pid, MAX_PID) or not pid:
+        if not self.is_busy or self.unborn or not claims.is_pid(pid):
             return
         self.unborn = pid
         self.is_stillborn = not is_there(pid)  # or nobody would tell of its end any more
@@ -91,15 +90,14 @@ class Copier:
             self.branch.tell(self.purpose.reply())
 
     def on_parked(self, header):
-        pid, supervisor = header.get("pid"), self.branch.supervisor
-        # 0 is everybody in the supervisor's own group: where it is no pid 1, it would stop itself
-        if not self.is_busy or not claims.is_whole(pid, MAX_PID) or not pid or pid in supervisor.kept():
+        pid, sweeper = header.get("pid"), self.branch.sweeper
+        if not self.is_busy or not claims.is_pid(pid) or pid in sweeper.kept():
             return
         if not freeze_copy(pid):
             return
         purpose = self.take_purpose()
         copy = Copy(pid, self.branch.runs, self.branch.link)
-        supervisor.new_processes.copied(pid, header.get("forks"))
+        sweeper.new_processes.copied(pid, header.get("forks"))
         if purpose == AUTOMATIC:
             now = monotonic()
             self.copies.set_automatic(copy)

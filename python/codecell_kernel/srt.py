@@ -14,6 +14,7 @@ from .lean_json import loads
 from .limits import set_limits
 from .memory_files import MemoryFiles
 from .system import prctl, set_dumpable
+from .watched_limits import WatchedLimits
 
 CHANNEL = 3
 PID = 2  # the filter's rules for the supervisor name it
@@ -54,21 +55,27 @@ class SrtSupervisor(supervisor.Supervisor):
         super().__init__(channel, notify_filter)
         self.memory_files = memory_files
 
-    def kept(self, workers=True, but=None):
-        return super().kept(workers, but) | {PID}
-
     def protects(self, caller, target):
         return target == PID or super().protects(caller, target)
 
-    def watch_memory(self, now):
-        """Files that sandbox-runtime keeps in memory have no size of their own, and no process to be counted in."""
-        super().watch_memory(now)
+    def watch_limits(self, config):
+        self.watched = SrtLimits(self.branches, self.sweeper, config, self.memory_files)
+
+
+class SrtLimits(WatchedLimits):
+    """Files that sandbox-runtime keeps in memory have no size of their own, and no process to be counted in."""
+
+    def __init__(self, branches, sweeper, config, memory_files):
+        super().__init__(branches, sweeper, config)
+        self.memory_files = memory_files
+
+    def look(self, active):
+        super().look(active)
         if not self.memory_files.are_over():
             return
-        active = [branch for branch in self.branches.values() if branch.active is not None]
         if not active:
             posix._exit(7)  # nobody is left who could remove them
-        active[-1].end("out_of_memory", kill=True)
+        active[-1].stopper.stop("out_of_memory", kill=True)
 
 
 def add_filter(program):

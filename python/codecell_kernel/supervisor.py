@@ -13,17 +13,15 @@ from .bulk import BulkRelay, NetBody
 from .changes import changes_below
 from .channel import Outlet
 from .frames import BadFrame, Decoder, head
-from .processes import NewProcesses, kill_all_but, pids, resident_bytes, session_of, signal_quietly
+from .processes import session_of
 from .request import Request
+from .sweeper import Sweeper
 
 PROTOCOL = 1
 WORKSPACE = "/workspace"
 FEATURES = ["checkpoints", "fork", "snapshot", "changes"]
-PID_WRAP_SECONDS = 0.2
 OUTLET_HIGH = 1 << 20
 MAX_PLANS = 64
-MEMORY_WATCH_SECONDS = 0.02
-IDLE_MEMORY_WATCH_SECONDS = 0.1
 
 
 class Supervisor:
@@ -40,12 +38,9 @@ class Supervisor:
         self.bulk = None  # a body on its way to a worker or a connection that is still in the channel
         self.branches = {}
         self.guards = {}
-        self.config = None
         self.listener = listener
         self.egress = None  # connections on their way out, where the policy gives the cell a network
-        self.memory_due = 0.0
-        self.dying = set()  # copies and workers that were killed and are not reaped yet: nothing that a run left behind
-        self.spared = 0  # a copy on its way to become a worker
+        self.watched = None  # limits that no kernel keeps
         self.situation = None  # what decides the interests
         self.interests = {}
         self.owners = {}  # descriptor to the branch it belongs to
@@ -60,7 +55,7 @@ class Supervisor:
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
         self.wake_read, wake_write = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         _signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-        self.new_processes = NewProcesses()
+        self.sweeper = Sweeper(self.branches)
         self.changes = changes_below(WORKSPACE)
         version = "%d.%d.%d" % sys.version_info[:3]
         languages = ["python", "bash"] if posix.access("/bin/bash", posix.X_OK) else ["python"]
@@ -86,7 +81,7 @@ class Supervisor:
                 continue
             elif fd == self.wake_read:
                 drain(fd)
-                self.reap()
+                self.sweeper.reap()
             elif fd in self.guards:
                 self.on_guard(fd, events)
             elif fd == self.changes.fd:
@@ -99,7 +94,7 @@ class Supervisor:
             if branch.link.dead is not None:
                 branch.on_replies()
                 if branch.link.dead is not None and branch.number in self.branches:
-                    branch.recover()
+                    branch.recovery.recover()
         self.on_time()
 
     def on_branch_event(self, fd, events):
@@ -110,7 +105,7 @@ class Supervisor:
         if fd == link.replies:
             branch.on_replies()
             if events & select.POLLHUP:
-                branch.on_hangup()
+                branch.forking.on_hangup()
         elif fd == link.outlet.fd:
             link.outlet.flush()
             branch.grant()
@@ -170,39 +165,21 @@ class Supervisor:
 
     def wait_ms(self):
         times = [time for branch in self.branches.values() for time in branch.deadlines()]
-        if self.branches and self.config.get("watchMemoryBytes"):
-            times.append(self.memory_due)
+        if self.branches and self.watched is not None:
+            times.append(self.watched.due)
         return None if not times else max(0, int((min(times) - monotonic()) * 1000) + 1)
 
     def on_time(self):
         now = monotonic()
         for branch in list(self.branches.values()):
             branch.on_time(now)
-        if self.branches and self.config.get("watchMemoryBytes") and now >= self.memory_due:
-            self.watch_memory(now)
+        if self.branches and self.watched is not None:
+            self.watched.on_time(now)
 
-    def watch_memory_now(self, now):
-        self.memory_due = now
-
-    def watch_memory(self, now):
-        """Also between two runs: threads and timers of user code go on then."""
-        self.watch_processes()
-        active = [branch for branch in self.branches.values() if branch.active is not None]
-        self.memory_due = now + (MEMORY_WATCH_SECONDS if active else IDLE_MEMORY_WATCH_SECONDS)
-        limit = self.config["watchMemoryBytes"]
-        if resident_bytes(self.kept(workers=False), limit) <= limit:
-            return
-        if active:
-            active[-1].end("out_of_memory", kill=True)
-        else:
-            for branch in self.branches.values():
-                branch.end_idle("it took more than the memory limit between two runs")
-
-    def watch_processes(self):
-        """Where no kernel counts them: a run that starts more than it may loses all of them, and goes on."""
-        most = self.config.get("watchProcesses")
-        if most and len(pids()) - len(self.kept()) > most:
-            self.end_strangers()
+    def look_soon(self, now):
+        """A run begins: what it takes is looked at from now on."""
+        if self.watched is not None:
+            self.watched.due = now
 
     # ---------------------------------------------------------------- host to cell
 
@@ -241,7 +218,9 @@ class Supervisor:
     def on_message(self, header, body, frame):
         kind = header["t"]
         if kind == "start":
-            self.config = header
+            self.sweeper.lets_live = header["background"]
+            if header.get("watchMemoryBytes"):
+                self.watch_limits(header)
             if "authorities" in header:
                 self.keep_authorities(header["authorities"], body)
             if header.get("egress"):
@@ -265,6 +244,11 @@ class Supervisor:
             branch.on_interrupt(header["id"])
         else:
             branch.on_request(Request(header, bytes(frame)))
+
+    def watch_limits(self, config):
+        from .watched_limits import WatchedLimits
+
+        self.watched = WatchedLimits(self.branches, self.sweeper, config)
 
     def open_egress(self):
         """Loaded only where a policy gives a network: every import counts in a cold cell's start."""
@@ -303,7 +287,7 @@ class Supervisor:
     def remove(self, branch):
         del self.branches[branch.number]
         self.drop_bulk(branch)
-        self.sweep(but=branch)
+        self.sweeper.sweep(but=branch)
         branch.close()
 
     def add_guard(self, link):
@@ -324,88 +308,6 @@ class Supervisor:
         if len(self.branches) > 1 and any(branch.link.pid == target for branch in self.branches.values()):
             return session_of(caller) != session_of(target)
         return False
-
-    def kept(self, workers=True, but=None):
-        kept = {1} | self.dying
-        if self.spared:
-            kept.add(self.spared)
-        for branch in self.branches.values():
-            kept.update(branch.copies.pids())
-            if workers and branch is not but and branch.link.pid:
-                kept.add(branch.link.pid)
-        return kept
-
-    def end_child(self, pid):
-        self.dying.add(pid)
-        signal_quietly(pid, 9)
-
-    def spare(self, pid):
-        self.spared = pid
-
-    def sweep_after(self, branch, run):
-        """Ends what a run left behind, when the policy says so; returns how many processes that were."""
-        # A run that had time to use every number of the pid namespace can make the latest one look unchanged.
-        may_have_wrapped = monotonic() - run.began > PID_WRAP_SECONDS
-        if self.config["background"] or not (self.new_processes.any() or may_have_wrapped):
-            return 0
-        ended = self.sweep(finishing=branch)
-        branch.zombies = [pid for pid in pids() if pid not in self.kept()][:8192] if ended else ()
-        return ended
-
-    def sweep(self, but=None, finishing=None):
-        """Ends every process but supervisor, copies and workers; `but` is a branch whose worker goes too.
-
-        While another branch runs or is being copied, or where processes may live on, only what belongs to this branch's
-        session goes: the rest may be another's own. What is left of a run goes with the next sweep.
-        """
-        branch = but or finishing
-        others = [one for one in self.branches.values() if one is not branch]
-        is_shared = others and (self.config["background"] or any(one.has_processes for one in others))
-        kept = self.kept(but=but)
-        held = [one.link.pid for one in self.branches.values() if one is not but and one.link.pid]
-        if is_shared:
-            kept = Spared(kept, lambda session: session != branch.link.pid)
-            held = [branch.link.pid] if branch is finishing else []
-        elif others:
-            workers = [one.link.pid for one in others]  # theirs may just be on its way out of a copy
-            kept = Spared(kept, lambda session: session in workers)
-        # Noted before each look: what starts after the last one has a higher number, and goes with the next sweep.
-        ended = kill_all_but(kept, self.reap, held, before_look=self.new_processes.any)
-        if is_shared:
-            self.new_processes.forget()
-        self.spared = 0
-        return ended
-
-    def end_strangers(self):
-        """Ends everything that is neither a worker nor a copy, whosever it is."""
-        kill_all_but(self.kept(), self.reap)
-
-    def reap(self):
-        while True:
-            try:
-                pid, status = posix.waitpid(-1, posix.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            self.dying.discard(pid)
-            for branch in self.branches.values():
-                if pid == branch.link.pid:
-                    branch.link.dead = status
-                else:
-                    branch.copier.on_child_ended(pid)
-
-
-class Spared:
-    """Processes that stay: those that are kept anyway, and those in a session that is somebody else's."""
-
-    def __init__(self, kept, is_foreign):
-        self.kept = kept
-        self.is_foreign = is_foreign
-
-    def __contains__(self, pid):
-        return pid in self.kept or self.is_foreign(session_of(pid))
-
 
 def drain(fd):
     try:

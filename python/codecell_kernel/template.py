@@ -123,6 +123,8 @@ def preload(config):
     import traceback  # noqa: F401
     import warnings  # noqa: F401
 
+    from . import watched_limits  # noqa: F401
+
     os.environ["MPLBACKEND"] = "module://codecell_kernel.figures"
     for name in config["preload"]:
         __import__(name)

@@ -3,27 +3,25 @@ from .pristine import BUILTINS as __builtins__  # noqa: A001
 import io
 import posix
 import sys
-from gc import disable, enable, isenabled
-from sys import getprofile, gettrace
 
 import _signal
 import _thread
 
 from . import kill_guard
+from .descriptors import receive_descriptors, send_descriptor
 from .errors import KernelError
 from .frames import PREFIX
+from .interpreter import Interpreter
 from .lean_json import dumps, loads
-from .interpreter import REHEARSAL, Interpreter
+from .rehearsal import Rehearsal
 from .sibling import SiblingFork
 from .tracebacks import cut
 from .system import close_all_but, set_dumpable, set_name, set_oom_score
 
-get_tool = getattr(getattr(sys, "monitoring", None), "get_tool", None)  # since Python 3.12
 PIECE = 128 << 10
 MAX_HEADER = 180 << 10
 READ_BYTES = 4096
 TOKEN_BYTES = 16
-SAMPLE = "import x\nfor y in [0]:\n    x += f(f'{y}')\nx.y[0] == 1"  # what programs are made of; compiled, never run
 
 
 class Worker:
@@ -32,11 +30,11 @@ class Worker:
         self.replies = replies
         self.token = token
         self.unread = b""
-        self.has_audit_hook = False
         self.loop = None
         self.fork_sibling = SiblingFork()
         self.shell = None
         self.interpreter = Interpreter(self.send, self.run_coroutine)
+        self.rehearse = Rehearsal(self.interpreter, self.run)
         self.out = posix.dup(1), posix.dup(2)
 
     def send(self, header, body=b""):
@@ -227,41 +225,6 @@ class Worker:
         finally:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
-    def rehearse(self):
-        """Runs nothing, right after a copy was made. Every page is shared with the copy, and is copied when it is written to:
-        those that any run writes to are copied now, while nobody waits, and not in the next run.
-        """
-        collects = isenabled()
-        disable()  # collecting garbage would write to every page there is
-        try:
-            if not self.is_watched():
-                self.interpreter.compile("<rehearsal>", SAMPLE)
-                done = self.run({"id": REHEARSAL, "language": "python"}, b"None")
-                dumps(dict(done, t="done", id=REHEARSAL)).encode()
-                if done["status"] == "interrupted":
-                    self.interpreter.interrupt_pending = True  # it is for the next run, which is on its way here
-        except BaseException:
-            pass  # no memory left: the next run meets it as well, and tells
-        finally:
-            if collects:
-                enable()
-
-    def is_watched(self):
-        """Whether user code follows each step of this process: it would take a rehearsal for a run of its own."""
-        if self.has_audit_hook or gettrace() is not None or getprofile() is not None:
-            return True
-        return get_tool is not None and any(get_tool(number) for number in range(6))
-
-    def notice_audit_hooks(self):
-        """There is no way to ask for them."""
-        real = sys.addaudithook
-
-        def addaudithook(hook):
-            self.has_audit_hook = True
-            return real(hook)
-
-        sys.addaudithook = addaudithook
-
     def fork(self, header):
         """A second worker that goes on from here, on descriptors of its own. This one goes on as it was."""
         descriptors = receive_descriptors(self.replies, 4)
@@ -326,30 +289,6 @@ def uninitialised_bytes(size):
     return data, memoryview((c_char * size).from_address(address(data))).cast("B")
 
 
-def receive_descriptors(fd, count):
-    import _socket
-
-    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))
-    try:
-        _, ancillary, _, _ = end.recvmsg(16, _socket.CMSG_SPACE(4 * count))
-        data = ancillary[0][2]
-        return [int.from_bytes(data[at : at + 4], "little") for at in range(0, 4 * count, 4)]
-    finally:
-        end.close()
-
-
-def send_descriptor(fd, passed):
-    """One byte, and a descriptor with it where there is one."""
-    import _socket
-
-    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))
-    ancillary = [] if passed < 0 else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed.to_bytes(4, "little"))]
-    end.sendmsg([b"g"], ancillary)
-    end.close()
-    if passed >= 0:
-        posix.close(passed)
-
-
 def shortened(header):
     """A character outside of ASCII takes up to twelve bytes, and a packet has a limit."""
     short = dict(header)
@@ -392,7 +331,7 @@ def main(requests, replies, out, err, token, config, notify_filter):
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
         sys.argv[:] = [""]
         worker = Worker(requests, replies, token)
-        worker.notice_audit_hooks()
+        worker.rehearse.notice_audit_hooks()
         worker.prepare()
         worker.interpreter.begin(config)
         set_name(b"python3")

@@ -3,7 +3,7 @@ import unittest
 from unittest import mock
 
 from codecell_kernel import processes
-from codecell_kernel.supervisor import Supervisor
+from codecell_kernel.sweeper import Sweeper
 
 
 class Memory(unittest.TestCase):
@@ -55,27 +55,24 @@ class Sweeping(unittest.TestCase):
         pread = mock.patch.object(processes.posix, "pread", lambda *_: b"0 0 0 1/90 %d\n" % self.latest)
         pread.start()
         self.addCleanup(pread.stop)
-        self.supervisor = Supervisor.__new__(Supervisor)
-        self.supervisor.branches, self.supervisor.config = {}, {"background": False}
-        self.supervisor.dying, self.supervisor.spared = set(), 0
-        self.supervisor.new_processes = processes.NewProcesses()
-        self.addCleanup(os.close, self.supervisor.new_processes.fd)
+        self.sweeper = Sweeper({})
+        self.addCleanup(os.close, self.sweeper.new_processes.fd)
 
     def sweep(self, starts_after_look):
         def pids():
             self.latest += starts_after_look
             return [1]
 
-        with mock.patch.object(processes, "pids", pids), mock.patch.object(Supervisor, "reap", lambda _: None):
-            self.supervisor.sweep()
+        with mock.patch.object(processes, "pids", pids), mock.patch.object(Sweeper, "reap", lambda _: None):
+            self.sweeper.sweep()
 
     def test_what_a_thread_started_after_the_last_look_is_found_at_the_next_end_of_a_run(self):
         self.sweep(starts_after_look=1)
-        self.assertTrue(self.supervisor.new_processes.any())
+        self.assertTrue(self.sweeper.new_processes.any())
 
     def test_nothing_is_looked_for_again_when_nothing_was_started(self):
         self.sweep(starts_after_look=0)
-        self.assertFalse(self.supervisor.new_processes.any())
+        self.assertFalse(self.sweeper.new_processes.any())
 
 
 if __name__ == "__main__":

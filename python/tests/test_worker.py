@@ -107,7 +107,7 @@ class Rehearsals(WithWorker):
         real, added = sys.addaudithook, []
         self.addCleanup(setattr, sys, "addaudithook", real)
         sys.addaudithook = added.append  # a real one would stay for the tests that come after
-        self.worker.notice_audit_hooks()
+        self.worker.rehearse.notice_audit_hooks()
         sys.addaudithook("the hook")
         self.worker.rehearse()
         self.assertEqual((added, compiled), (["the hook"], []))

@@ -85,9 +85,10 @@ export {
   type StillRunning,
   type WaitOptions,
 } from "./sessions/run-registry.ts";
-export type { ReadOptions, Session } from "./sessions/session.ts";
+export type { Session } from "./sessions/session.ts";
 export type { HistoryEntry } from "./sessions/session-history.ts";
 export type { RestoreReport } from "./sessions/session-saves.ts";
+export type { ReadOptions } from "./sessions/session-values.ts";
 export {
   type SectionName,
   type ShapeBudget,

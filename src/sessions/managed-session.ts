@@ -21,11 +21,12 @@ import { auditedFiles, hashedSource } from "./audited-files.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import type { Run, RunOptions, RunResult } from "./run.ts";
 import { RunQueue } from "./run-queue.ts";
-import type { ReadOptions, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import type { HistoryEntry } from "./session-history.ts";
 import { shownId } from "./session-id.ts";
 import { type RestoreReport, SessionSaves } from "./session-saves.ts";
+import type { ReadOptions } from "./session-values.ts";
 import type { SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
 const maxLoadBytes = 256 * 1024 * 1024;

@@ -15,11 +15,18 @@ import { finishRun, type RunningSession } from "./finish-run.ts";
 import { Run, type RunOptions } from "./run.ts";
 import { RunAudit } from "./run-audit.ts";
 import type { SessionAudit } from "./session-audit.ts";
+import {
+  decodeJson,
+  defaultValueBytes,
+  type EncodedValue,
+  encodeValue,
+  type ReadOptions,
+  readValue,
+} from "./session-values.ts";
 import type { SharedCell } from "./shared-cell.ts";
 import { SnapshotRecovery } from "./snapshot-recovery.ts";
 
 const maxCodeBytes = 2 * 1024 * 1024;
-const defaultValueBytes = 256 * 1024 * 1024;
 const defaultPreviewBytes = 64 * 1024;
 
 /** @internal */
@@ -38,14 +45,6 @@ export interface SessionParts {
   readonly files?: WorkspaceFiles;
   /** absent: nothing is written down */
   readonly audit?: SessionAudit;
-}
-
-/** How long reading a value may take, and how much of it may leave the cell. */
-export interface ReadOptions {
-  /** the policy's `proc.timeout` unless told */
-  readonly timeoutMs?: number;
-  /** what may leave the cell: 256 MiB, and 64 KiB of a preview, unless told */
-  readonly maxBytes?: number;
 }
 
 /** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
@@ -223,15 +222,7 @@ export class Session implements AsyncDisposable {
 
   /** The value of a variable, or of any Python expression, through JSON. What is over the limit stays in the cell. */
   async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
-    const data = await this.#read(expression, "json", options);
-    try {
-      return JSON.parse(data.toString());
-    } catch (error) {
-      // User code can replace what makes the JSON.
-      throw new CodecellError("variable_unserializable", "the cell answered with text that is not JSON", {
-        cause: error,
-      });
-    }
+    return decodeJson(await this.#read(expression, "json", options));
   }
 
   /** The bytes of a bytes-like or text variable, without base64. */
@@ -248,13 +239,12 @@ export class Session implements AsyncDisposable {
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */
   async set(name: string, value: unknown): Promise<void> {
     this.#assertOpen();
-    if (value instanceof Uint8Array) return this.setEncoded(name, "bytes", value);
-    if (typeof value === "string") return this.setEncoded(name, "text", Buffer.from(value));
-    return this.setEncoded(name, "json", Buffer.from(jsonOf(name, value)));
+    const { format, body } = encodeValue(name, value);
+    return this.setEncoded(name, format, body);
   }
 
   /** @internal Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
-  async setEncoded(name: string, format: "json" | "bytes" | "text", body: Uint8Array): Promise<void> {
+  async setEncoded(name: string, format: EncodedValue["format"], body: Uint8Array): Promise<void> {
     this.#assertOpen();
     await this.#kernel.set(name, format, body);
     this.#recovery?.changed();
@@ -410,11 +400,7 @@ export class Session implements AsyncDisposable {
   async #read(expression: string, format: ValueFormat, options: ReadOptions): Promise<Buffer> {
     this.#assertOpen();
     const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
-    return this.#kernel.get(expression, format, { maxBytes, timeoutMs }).catch((error: unknown) => {
-      if (!(error instanceof CodecellError) || error.code !== "too_large") throw error;
-      const hint = "ask for a part of it, such as x[:1000], or for a summary; preview() gives the beginning";
-      throw new CodecellError("too_large", error.message, { hint, cause: error });
-    });
+    return readValue(this.#kernel, expression, format, { maxBytes, timeoutMs });
   }
 
   #assertOpen(): void {
@@ -428,49 +414,31 @@ export class Session implements AsyncDisposable {
         hint: "use the process runner",
       });
     }
-    if (this.#active) {
-      throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} still goes on`, {
-        hint: "await its result or interrupt it first",
-      });
-    }
+    this.#assertFree("await its result or interrupt it first");
+  }
+
+  #assertFree(hint: string): void {
+    if (!this.#active) return;
+    throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} still goes on`, { hint });
   }
 
   #assertReady(code: string, language: string): void {
     this.#assertOpen();
-    if (this.#active) {
-      throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} still goes on`, {
-        hint: "await its result, interrupt it, or open a second session",
-      });
-    }
+    this.#assertFree("await its result, interrupt it, or open a second session");
     if (!this.languages.includes(language)) {
-      throw new CodecellError(
-        "language_unavailable",
-        `${language} is not available in the ${this.receipt.runner} runner`,
-        {
-          hint: `this session runs ${this.languages.join(" and ")}`,
-        },
-      );
+      const message = `${language} is not available in the ${this.receipt.runner} runner`;
+      const hint = `this session runs ${this.languages.join(" and ")}`;
+      throw new CodecellError("language_unavailable", message, { hint });
     }
-    // from JavaScript, where nobody checks types
-    if (typeof code !== "string") throw new CodecellError("usage", `the code is ${typeof code} and not text`);
-    const bytes = Buffer.byteLength(code);
-    if (bytes > maxCodeBytes) {
-      throw new CodecellError("too_large", `the code has ${bytes} bytes, over the limit of ${maxCodeBytes}`, {
-        hint: "put large data into a variable with set()",
-      });
-    }
+    assertCode(code);
   }
 }
 
-/** A circle or a big integer makes `JSON.stringify` throw, and a function makes it answer nothing. */
-function jsonOf(name: string, value: unknown): string {
-  let cause: unknown;
-  try {
-    const json = JSON.stringify(value) as string | undefined;
-    if (json !== undefined) return json;
-  } catch (error) {
-    cause = error;
-  }
-  const hint = "give text, bytes, or what JSON has: numbers, texts, booleans, null, lists and objects without circles";
-  throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`, { hint, cause });
+function assertCode(code: string): void {
+  // from JavaScript, where nobody checks types
+  if (typeof code !== "string") throw new CodecellError("usage", `the code is ${typeof code} and not text`);
+  const bytes = Buffer.byteLength(code);
+  if (bytes <= maxCodeBytes) return;
+  const message = `the code has ${bytes} bytes, over the limit of ${maxCodeBytes}`;
+  throw new CodecellError("too_large", message, { hint: "put large data into a variable with set()" });
 }

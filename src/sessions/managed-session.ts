@@ -262,8 +262,9 @@ export class ManagedSession {
     const ownerUid = session.features.includes("files") ? {} : await this.#workspaceOwner();
     const options = { maxBytes: this.policy.proc.diskBytes, ...(signal ? { signal } : {}), ...ownerUid };
     const files = filesOf(session);
-    const hashed = this.#audit ? hashedSource(source) : undefined;
-    const written = await files.write(path, hashed?.source ?? source, options);
+    const used = source instanceof Uint8Array ? source : this.#usedByEach(source);
+    const hashed = this.#audit ? hashedSource(used) : undefined;
+    const written = await files.write(path, hashed?.source ?? used, options);
     session.given(await files.stat(path));
     if (this.#audit && hashed) {
       const facts = { bytes: written.size, sha256: hashed.digest() };
@@ -271,6 +272,18 @@ export class ManagedSession {
       await this.#audit.settled();
     }
     return written;
+  }
+
+  /** A long upload is use, as long as something of it comes. */
+  async *#usedByEach(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      this.#touch();
+      yield piece;
+    }
+  }
+
+  #touch(): void {
+    this.#record = { ...this.#record, usedMs: this.#now() };
   }
 
   async files(): Promise<WorkspaceFiles> {
@@ -367,7 +380,7 @@ export class ManagedSession {
   /** The cell's session, if it is there. */
   #ready(): Session | undefined {
     if (this.#closedBy) throw this.#closedBy;
-    this.#record = { ...this.#record, usedMs: this.#now() };
+    this.#touch();
     return this.#live?.isAlive ? this.#live : undefined;
   }
 
@@ -403,7 +416,7 @@ export class ManagedSession {
   }
 
   async #afterRun(number: number, code: string, language: string, result: RunResult): Promise<void> {
-    this.#record = { ...this.#record, usedMs: this.#now() };
+    this.#touch();
     if (result.state === "lost") this.#saves.lost(this.#live?.isAlive !== true);
     else this.#saves.changed();
     if (!this.policy.session.persist) return;

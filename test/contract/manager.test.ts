@@ -130,6 +130,22 @@ describe.skipIf(skipsProcess)("a session manager", () => {
       }
     });
 
+    test("takes each piece of an upload for a use, however long the whole of it lasts", async () => {
+      let time = 0;
+      const manager = await open({}, { now: () => time });
+      const session = await manager.getOrCreate("taker");
+      const used: number[] = [];
+      async function* pieces() {
+        for (time = 1; time <= 3; time++) {
+          yield Buffer.from("piece ");
+          used.push(session.usedMs);
+        }
+      }
+      await session.upload("f", pieces());
+      expect(used).toEqual([1, 2, 3]);
+      expect(await runIn(session, "open('f').read()")).toMatchObject({ result: "'piece piece piece '" });
+    });
+
     test("ends a session at its lifetime, whatever it does, and its run says so", async () => {
       const manager = await open({ lifetime: "300ms" });
       const session = await manager.getOrCreate("old");

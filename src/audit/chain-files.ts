@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, readdir, readFile } from "node:fs/promises";
+import { lstat, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
+import { makeDirectories } from "../lib/make-directories.ts";
 import type { ChainHead } from "./event.ts";
 
 /** More than the line of the longest code that a run takes. */
@@ -22,8 +23,8 @@ export function newChainName(): string {
 export async function makeAuditDirectory(dir: string): Promise<void> {
   const parent = dirname(dir);
   // As root, cells have another uid and pass through the state directory to their workspaces.
-  await mkdir(parent, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectories(parent, process.getuid?.() === 0 ? 0o711 : 0o700);
+  await makeDirectories(dir, 0o700);
   const [stats, around] = [await lstat(dir), await lstat(parent)];
   // Stops another user of this machine who made the directory first, to read or to rewrite what happens.
   const isPrivate = stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { diskFailure } from "./disk-failure.ts";
 import { CodecellError } from "./errors.ts";
+import { makeDirectories } from "./make-directories.ts";
 
 const place = mkdtempSync(join(tmpdir(), "codecell-disk-"));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
@@ -34,12 +35,20 @@ test("says that a disk is full, also where the system names no path", () => {
 });
 
 // root may write everywhere but on a disk that is read-only
-test.skipIf(process.getuid?.() === 0)("finds out why a directory was not made with those above it", () => {
+test.skipIf(process.getuid?.() === 0)("says that a directory above it is not this user's to write", async () => {
   const closed = join(place, "closed");
   mkdirSync(closed, { mode: 0o500 });
-  const path = join(closed, "state", "codecell");
-  const error = Object.assign(new Error("ENOENT"), { code: "ENOENT", syscall: "mkdir", path });
-  expect(diskFailure(error)?.message).toBe(`${path} cannot be used: this user may not use it`);
+  const error = diskFailure(await makeDirectories(join(closed, "state", "codecell"), 0o700).catch((thrown) => thrown));
+  expect(error?.message).toBe(`${join(closed, "state")} cannot be used: this user may not use it`);
+});
+
+test.runIf(process.platform === "linux")("says that a place takes no directories", async () => {
+  const error = diskFailure(await makeDirectories("/proc/none/codecell", 0o700).catch((thrown) => thrown));
+  expect(error?.message).toBe("/proc/none cannot be used: nothing can be made there");
+});
+
+test("does not blame the disk for a file that is missing", () => {
+  expect(diskFailure(thrownBy(() => readFileSync(join(place, "none"))))).toBeUndefined();
 });
 
 test("leaves every other failure as it is", async () => {

@@ -1,5 +1,3 @@
-import { accessSync, constants, existsSync } from "node:fs";
-import { dirname } from "node:path";
 import { CodecellError } from "./errors.ts";
 
 const elsewhere = "name another place with --state-dir or XDG_STATE_HOME";
@@ -14,6 +12,7 @@ const reasons: Readonly<Record<string, readonly [reason: string, hint: string]>>
   ENOTDIR: ["a part of its path is a file and no directory", `move that file, or ${elsewhere}`],
   EEXIST: ["there is a file where a directory is needed", `move that file, or ${elsewhere}`],
   EISDIR: ["there is a directory where a file is needed", `move it, or ${elsewhere}`],
+  ENOENT: ["nothing can be made there", elsewhere],
   EIO: ["the disk does not answer", "look at the disk"],
 };
 
@@ -26,21 +25,10 @@ export function diskFailure(error: unknown): CodecellError | undefined {
   if (error instanceof CodecellError || !(error instanceof Error)) return undefined;
   const { code, syscall, path } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined || !fileCalls.test(syscall)) return undefined;
-  const known = reasons[code === "ENOENT" && syscall === "mkdir" && path ? whyNotMade(path) : code];
-  if (known === undefined) return undefined;
+  const known = reasons[code];
+  // a file that is missing is nothing the disk has done
+  if (known === undefined || (code === "ENOENT" && syscall !== "mkdir")) return undefined;
   const [reason, hint] = known;
   const message = path === undefined ? reason : `${path} cannot be used: ${reason}`;
   return new CodecellError("disk_failed", message, { hint, cause: error });
-}
-
-/** Node says ENOENT when a directory cannot be made with those above it, whatever the reason; the place itself knows it. */
-function whyNotMade(path: string): string {
-  let above = dirname(path);
-  while (!existsSync(above)) above = dirname(above);
-  try {
-    accessSync(above, constants.W_OK);
-    return "ENOENT";
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? "ENOENT";
-  }
 }

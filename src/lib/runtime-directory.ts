@@ -1,6 +1,7 @@
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { CodecellError } from "./errors.ts";
+import { makeDirectories } from "./make-directories.ts";
 
 /**
  * Where sockets and files live while a process uses them. The path is short, as sockets need it, and neutral: whoever
@@ -10,7 +11,7 @@ export async function openRuntimeDirectory(requested?: string): Promise<string> 
   const uid = process.getuid?.() ?? 0;
   const path = requested ?? defaultPath(uid);
   // As root, others may pass through to what is theirs, and list nothing.
-  await mkdir(path, { recursive: true, mode: uid === 0 ? 0o711 : 0o700 });
+  await makeDirectories(path, uid === 0 ? 0o711 : 0o700);
   const stats = await lstat(path);
   // Stops another user of this machine who made the directory first, to plant files that we would execute.
   if (!stats.isDirectory() || stats.uid !== uid || (stats.mode & 0o022) !== 0) {

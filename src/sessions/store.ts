@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { chmod, lstat, mkdir, open, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { chmod, lstat, open, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../lib/atomic-file.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
+import { makeDirectories } from "../lib/make-directories.ts";
 import { removeTree } from "../lib/remove-tree.ts";
 import { askedRulesSchema } from "../policy/live-rules.ts";
 import { appendHistory, type HistoryEntry, readHistory } from "./session-history.ts";
@@ -57,7 +58,7 @@ export class SessionStore {
     const store = new SessionStore(root);
     // As root, cells have another uid: they may pass through to their workspace, and list nothing.
     const passable = process.getuid?.() === 0 ? 0o711 : 0o700;
-    await mkdir(root, { recursive: true, mode: passable });
+    await makeDirectories(root, passable);
     const stats = await lstat(root);
     if (!stats.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o022) !== 0) {
       throw new CodecellError("usage", `${root} is not a directory that only this user can write`, {
@@ -65,8 +66,8 @@ export class SessionStore {
       });
     }
     await chmod(root, passable);
-    await mkdir(store.#sessionsDir, { recursive: true, mode: 0o700 });
-    await mkdir(store.workspacesDir, { recursive: true, mode: passable });
+    await makeDirectories(store.#sessionsDir, 0o700);
+    await makeDirectories(store.workspacesDir, passable);
     return store;
   }
 
@@ -87,7 +88,7 @@ export class SessionStore {
 
   async write(record: SessionRecord): Promise<void> {
     const directory = join(this.#sessionsDir, record.id);
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectories(directory, 0o700);
     try {
       await writeFileAtomically(this.#path(record.id, "session.json"), `${JSON.stringify(record, null, 2)}\n`);
     } catch (error) {
@@ -159,7 +160,7 @@ export class SessionStore {
    * older one stays true until it is replaced.
    */
   async writeSnapshot(id: string, data: Uint8Array): Promise<{ sha256: string; bytes: number }> {
-    await mkdir(join(this.#sessionsDir, id), { recursive: true, mode: 0o700 });
+    await makeDirectories(join(this.#sessionsDir, id), 0o700);
     const sha256 = createHash("sha256").update(data).digest("hex");
     await writeFileAtomically(this.#path(id, snapshotName(sha256)), pieces(data));
     return { sha256, bytes: data.byteLength };

@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { UidRange } from "../linux/private-uid.ts";
@@ -28,7 +29,7 @@ export function containerUser(
 /** The files of /etc that say who that is, in a directory of the host. */
 export async function writeIdentity(below: string, { uid, gid }: ContainerUser): Promise<string> {
   const directory = join(below, `etc-${uid}`);
-  await mkdir(directory, { recursive: true, mode: 0o755 });
+  await makeDirectories(directory, 0o755);
   const files = {
     passwd: `root:x:0:0:root:/:/usr/sbin/nologin\ncell:x:${uid}:${gid}:cell:/workspace:/bin/sh\n`,
     group: `root:x:0:\ncell:x:${gid}:\n`,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import { bundleName } from "../kernel-bootstrap.ts";
 import { kernelSources } from "../kernel-sources.ts";
 import { askImage, type ImageQuestion, imageFactsSchema } from "./image-question.ts";
@@ -63,7 +64,7 @@ async function examine(request: ImageKernelRequest, sources: Sources, directory:
     await chmod(draft, 0o711);
     const files = join(draft, "files");
     const kernel = join(files, "codecell_kernel");
-    await mkdir(kernel, { recursive: true, mode: 0o755 });
+    await makeDirectories(kernel, 0o755);
     for (const { name, data } of sources) await writeFile(join(kernel, name), data, { mode: 0o644 });
     for (const [name, data] of Object.entries(request.filters))
       await writeFile(join(files, name), data, { mode: 0o644 });

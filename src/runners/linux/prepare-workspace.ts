@@ -1,5 +1,6 @@
-import { lchown, lstat, mkdir, opendir } from "node:fs/promises";
+import { lchown, lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectories } from "../../lib/make-directories.ts";
 
 /**
  * Makes a session's directory and gives it, with what is in it, to the uid that its cell runs under. No cell is in it
@@ -7,7 +8,7 @@ import { join } from "node:path";
  */
 export async function prepareWorkspace(directory: string | undefined, uid: number | undefined): Promise<void> {
   if (directory === undefined) return;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   if (uid === undefined || (await lstat(directory)).uid === uid) return;
   const waiting = [directory];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { CodecellError } from "../../lib/errors.ts";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import type { PackageFiles } from "./package-files.ts";
 
 const pyodideFiles = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
@@ -28,7 +29,7 @@ export function defaultRuntimeRoot(environment: NodeJS.ProcessEnv = process.env)
 export async function prepareRuntimeDirectory(root: string, files: PackageFiles): Promise<string> {
   const directory = join(root, await contentKey(files));
   if (!(await isThere(directory))) {
-    await mkdir(root, { recursive: true, mode: directoryMode });
+    await makeDirectories(root, directoryMode);
     await install(root, directory, files);
     await removeUnused(root, directory);
   }

@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import type { Terminal } from "./terminal.ts";
 
 const maxLines = 1000;
@@ -25,7 +26,7 @@ export class ReplHistory {
     const file = join(this.#directory, "repl_history");
     const fresh = `${file}.${process.pid}`;
     try {
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      await makeDirectories(this.#directory, 0o700);
       await writeFile(fresh, `${this.lines.slice(0, maxLines).join("\n")}\n`, { mode: 0o600 });
       await rename(fresh, file);
     } catch {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { auditDirectory } from "../../audit/chain-files.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { duration } from "../../policy/units.ts";
 import { SessionManager } from "../../sessions/manager.ts";
@@ -106,7 +106,7 @@ async function start(
     throw await namingOuterSandbox(error, terminal.env);
   });
   cleanup.defer(() => manager[Symbol.asyncDispose]());
-  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await makeDirectories(stateDir, 0o700);
   const { fs, net } = policy;
   const effects = {
     writesHost: fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw"),

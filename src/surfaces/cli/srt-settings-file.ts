@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readFile, rm } from "node:fs/promises";
+import { chmod, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeFileAtomically } from "../../lib/atomic-file.ts";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import { stateDirectory } from "../../lib/state-directory.ts";
 import type { SrtSettings } from "../../policy/srt-settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -30,9 +31,9 @@ export async function writeSrtSettings(
   settings: SrtSettings,
 ): Promise<boolean> {
   const text = `${JSON.stringify(settings, undefined, 2)}\n`;
-  await mkdir(dirname(settingsFile), { recursive: true, mode: 0o711 });
+  await makeDirectories(dirname(settingsFile), 0o711);
   // srt mounts only what is there; as root, cells of another uid pass through to the runtime's files
-  await mkdir(join(stateHome, "codecell"), { recursive: true, mode: 0o711 });
+  await makeDirectories(join(stateHome, "codecell"), 0o711);
   await chmod(stateHome, 0o711);
   const before = await readFile(settingsFile, "utf8").catch(() => undefined);
   if (before === text) return false;

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../../lib/atomic-file.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { isHeld, takeLock } from "../../lib/liveness-lock.ts";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
 
 /** What a service says of itself to other processes of the same user. */
@@ -34,7 +35,7 @@ export async function publishService(options: {
   if (!lock) throw new CodecellError("internal", "a new service's lock is held already");
   cleanup.defer(() => lock[Symbol.asyncDispose]());
   const directory = notesDirectory(options.stateDir);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   await removeDead(directory);
   const path = join(directory, `${tag}.json`);
   const note: Note = { version: 1, url: options.url, lock: lock.path, startedMs: (options.now ?? Date.now)() };

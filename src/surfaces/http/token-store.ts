@@ -1,12 +1,13 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Stats, statSync } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../../lib/atomic-file.ts";
 import { diskFailure } from "../../lib/disk-failure.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { takeLock } from "../../lib/liveness-lock.ts";
+import { makeDirectories } from "../../lib/make-directories.ts";
 import { isNamespace, newNamespace } from "../../sessions/session-id.ts";
 import { type Scope, scopes } from "./scope.ts";
 
@@ -181,7 +182,7 @@ export class TokenStore {
 
   async #change(edit: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<readonly TokenRecord[]> {
     if (this.#path === undefined) throw new CodecellError("internal", "the token of the environment cannot be changed");
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+    await makeDirectories(dirname(this.#path), 0o700);
     // Two commands at the same time would each write a file without the other's token.
     await using lock = await takeLock(`${this.#path}.lock`);
     if (!lock) throw new CodecellError("session_busy", "another command is changing the tokens", { hint: "try again" });

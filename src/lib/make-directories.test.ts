@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeDirectories } from "./make-directories.ts";
+
+describe("directories that are to be there", () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), "codecell-make-"));
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  test("are made with everything above them, with one mode", async () => {
+    await makeDirectories(join(root, "a/b/c"), 0o700);
+    for (const path of ["a", "a/b", "a/b/c"]) expect(statSync(join(root, path)).mode & 0o777).toBe(0o700);
+  });
+
+  test("may be there, and made by several at once", async () => {
+    await Promise.all(Array.from({ length: 8 }, () => makeDirectories(join(root, "x/y/z"), 0o755)));
+    await makeDirectories(join(root, "x/y/"), 0o700);
+    expect(statSync(join(root, "x/y")).mode & 0o777).toBe(0o755);
+    await makeDirectories("/", 0o700);
+  });
+
+  test("are refused where a file is in the way, and where nothing can be made", async () => {
+    writeFileSync(join(root, "file"), "");
+    await expect(makeDirectories(join(root, "file"), 0o700)).rejects.toMatchObject({ code: "EEXIST" });
+    await expect(makeDirectories(join(root, "file/below"), 0o700)).rejects.toMatchObject({ code: "ENOTDIR" });
+    // Node's own mkdir with `recursive` never returns from this one
+    if (process.platform === "linux")
+      await expect(makeDirectories("/proc/none/below", 0o700)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});

@@ -54,8 +54,8 @@ export class KernelConnection {
     channel.on("error", (error) => {
       this.fail(new CodecellError("cell_lost", "the cell's channel broke", { cause: error }));
     });
-    channel.on("close", () => this.fail(new CodecellError("cell_lost", "the cell ended")));
-    channel.on("end", () => this.fail(new CodecellError("cell_lost", "the cell ended")));
+    channel.on("close", () => this.fail(cellEnded()));
+    channel.on("end", () => this.fail(cellEnded()));
   }
 
   /** Sets the worker up and returns when it is ready for code. */
@@ -64,11 +64,15 @@ export class KernelConnection {
     using limit = deadline(startTimeoutMs, options.signal);
     await new Promise<void>((resolve, reject) => {
       connection.#ready = { resolve, reject };
-      limit.signal.addEventListener("abort", () => {
+      const giveUp = () => {
         const { reason } = limit.signal;
         const code = reason instanceof DeadlinePassed ? "cell_start_failed" : "aborted";
         reject(new CodecellError(code, `the start was given up: ${messageOf(reason)}`));
-      });
+      };
+      limit.signal.addEventListener("abort", giveUp);
+      // What happened while the runner was still at work is told to nobody who listens only now.
+      if (limit.signal.aborted) giveUp();
+      if (channel.destroyed || channel.readableEnded) connection.fail(cellEnded());
       const { authorities } = options;
       const parts = {
         ...(options.onStream ? { egress: true } : {}),
@@ -166,6 +170,10 @@ export class KernelConnection {
       this.#branches.get(branchOf(header))?.onMessage(message, body);
     }
   }
+}
+
+function cellEnded(): CodecellError {
+  return new CodecellError("cell_lost", "the cell ended");
 }
 
 function isNetMessage(message: CellMessage): message is NetMessage {

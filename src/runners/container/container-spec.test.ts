@@ -25,6 +25,7 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     checksIdentities: true,
     filter: "cell.bpf",
     processLimit: undefined,
+    processors: undefined,
     usesHostUsers: false,
     ...other,
   };
@@ -121,6 +122,8 @@ describe("a container", () => {
     expect(limited.Memory).toBe((100 + 10 + 64 + 64) * mebibyte);
     expect(limited.MemorySwap).toBe(limited.Memory);
     expect(limited).toMatchObject({ PidsLimit: 23, NanoCpus: 5e8 });
+    // Docker refuses a container that asks for more processors than there are
+    expect(host({ proc: { cpus: 16 } }, { processors: 2 }).NanoCpus).toBe(2e9);
     expect(limited.Ulimits).toEqual([
       { Name: "nofile", Soft: 99, Hard: 99 },
       { Name: "core", Soft: 0, Hard: 0 },

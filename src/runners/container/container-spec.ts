@@ -61,6 +61,8 @@ export interface ContainerParts {
   readonly filter: string | undefined;
   /** how many processes a user of this host may have; undefined: as many as it likes */
   readonly processLimit: number | undefined;
+  /** of the engine's machine; undefined: it does not say */
+  readonly processors: number | undefined;
   /** the user namespace of the engine's own choice is given up, because host directories have owners of the host's */
   readonly usesHostUsers: boolean;
 }
@@ -104,7 +106,8 @@ export function containerSpec(parts: ContainerParts) {
       PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
       Memory: containerMemoryBytes(parts),
       MemorySwap: containerMemoryBytes(parts),
-      NanoCpus: Math.round(proc.cpus * 1e9),
+      // more than there are is no limit, and Docker refuses to hear of it
+      NanoCpus: Math.round(Math.min(proc.cpus, parts.processors ?? proc.cpus) * 1e9),
       Ulimits: [
         { Name: "nofile", Soft: proc.files, Hard: proc.files },
         { Name: "core", Soft: 0, Hard: 0 },

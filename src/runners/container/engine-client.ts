@@ -4,8 +4,8 @@ import { pipeline, type Readable } from "node:stream";
 import { CodecellError } from "../../lib/errors.ts";
 import type { EngineAddress } from "./engine-address.ts";
 
-/** As old as any engine still in use: Docker 20.10 and Podman 4 both speak it. */
-const apiVersion = "v1.41";
+/** Docker 20.10 and Podman 4 both speak it. */
+export const oldestApi = "1.41";
 const maxAnswerBytes = 16 * 1024 * 1024;
 const defaultTimeoutMs = 30_000;
 
@@ -38,9 +38,12 @@ export class EngineRefusal extends Error {
 /** Talks to Docker's Engine API, or to what speaks it. Each request has a deadline and opens its own connection. */
 export class EngineClient {
   readonly address: EngineAddress;
+  readonly #version: string;
 
-  constructor(address: EngineAddress) {
+  /** `version` is that of the API which is spoken; empty: none is named, as when an engine is asked which it takes. */
+  constructor(address: EngineAddress, version: string = oldestApi) {
     this.address = address;
+    this.#version = version === "" ? "" : `/v${version}`;
   }
 
   /** The whole answer as JSON, or undefined where there is none. */
@@ -140,7 +143,7 @@ export class EngineClient {
       ...this.address.connect,
       agent: false,
       method: request.method ?? "GET",
-      path: `/${apiVersion}${request.path}${search}`,
+      path: `${this.#version}${request.path}${search}`,
       headers: {
         // a name of the daemon's own: Podman refuses a host that looks like another machine
         Host: "localhost",

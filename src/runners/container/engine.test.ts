@@ -11,9 +11,19 @@ describe("an engine that is asked what it can hold", () => {
   let directory: string;
   let server: Server;
   let info: object;
+  let versions: object;
+  let heard: string[];
+  let takes: (url: string) => boolean;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cc-engine-"));
-    server = createServer((_, answer) => answer.end(JSON.stringify(info)));
+    heard = [];
+    takes = () => true;
+    server = createServer(({ url = "" }, answer) => {
+      heard.push(url);
+      if (url === "/version") return answer.end(JSON.stringify(versions));
+      if (!takes(url)) answer.statusCode = 400;
+      return answer.end(JSON.stringify(takes(url) ? info : { message: "client version 1.41 is too old" }));
+    });
     server.listen(join(directory, "engine.sock"));
     await once(server, "listening");
   });
@@ -30,6 +40,32 @@ describe("an engine that is asked what it can hold", () => {
   const limits = async () => (await asked()).limits;
 
   const able = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
+
+  test("is asked again in its oldest version when ours is too old for it", async () => {
+    info = able;
+    versions = { ApiVersion: "1.52", MinAPIVersion: "1.44" };
+    takes = (url) => url.startsWith("/v1.44/");
+    const { client } = await asked();
+    expect(heard).toEqual(["/v1.41/info", "/version", "/v1.44/info"]);
+    await client.json({ path: "/containers/json" });
+    expect(heard.at(-1)).toBe("/v1.44/containers/json");
+  });
+
+  test("that names no version which could be spoken is told as what it is", async () => {
+    takes = () => false;
+    for (versions of [{}, { MinAPIVersion: "1.44/../../v1.41" }])
+      await expect(asked()).rejects.toMatchObject({
+        code: "runner_unavailable",
+        message: expect.stringContaining("which versions"),
+      });
+  });
+
+  test("has no filter of its own where it leaves system calls unconfined", async () => {
+    info = { ...able, SecurityOptions: ["name=seccomp,profile=builtin"] };
+    expect((await asked()).seccomp).toBe(true);
+    info = { ...able, SecurityOptions: ["name=seccomp,profile=unconfined"] };
+    expect((await asked()).seccomp).toBe(false);
+  });
 
   test("is believed", async () => {
     info = { ...able, SwapLimit: false, CgroupVersion: "1" };

@@ -1,9 +1,10 @@
 import { release } from "node:os";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { introduce } from "./api-version.ts";
 import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
 import { understood } from "./engine-answer.ts";
-import { EngineClient } from "./engine-client.ts";
+import type { EngineClient } from "./engine-client.ts";
 import { installedRuntimes } from "./installed-runtimes.ts";
 
 /** One that hangs costs whoever waits for `auto` this much, and the next is asked; where nothing else is to be chosen, it may be busy. */
@@ -23,6 +24,7 @@ const infoSchema = z.object({
   SwapLimit: z.boolean().default(true),
   PidsLimit: z.boolean().default(true),
   CpuCfsQuota: z.boolean().default(true),
+  NCPU: z.number().int().positive().optional().catch(undefined),
 });
 
 /** A container engine that answered, and what it says of itself. */
@@ -40,6 +42,8 @@ export interface Engine {
   readonly isRootless: boolean;
   readonly remapsUsers: boolean;
   readonly seccomp: boolean;
+  /** the processors of its machine; undefined: it does not say */
+  readonly processors: number | undefined;
   readonly limits: EngineLimits;
 }
 
@@ -81,8 +85,8 @@ export async function findEngine(
 
 /** Asks one engine what it is. */
 export async function askEngine(address: EngineAddress, timeoutMs = questionMs.wanted): Promise<Engine> {
-  const client = new EngineClient(address);
-  const info = understood(client, infoSchema, await client.json({ path: "/info", timeoutMs }), "what an engine is");
+  const { client, info: answer } = await introduce(address, timeoutMs);
+  const info = understood(client, infoSchema, answer, "what an engine is");
   if (info.OSType !== "linux") {
     throw new CodecellError(
       "runner_unavailable",
@@ -105,7 +109,8 @@ export async function askEngine(address: EngineAddress, timeoutMs = questionMs.w
     isLocal,
     isRootless,
     remapsUsers: options.some((option) => option.includes("name=userns")),
-    seccomp: options.some((option) => option.includes("name=seccomp")),
+    seccomp: options.some((option) => option.includes("name=seccomp") && !option.includes("profile=unconfined")),
+    processors: info.NCPU,
     limits: isRootless && info.CgroupVersion === "1" ? noLimits : engineLimits(info),
   };
 }

@@ -10,6 +10,7 @@ function facts(other: Partial<ContainerFacts> = {}, engine: Partial<EngineFacts>
   return {
     engine: {
       ...{ name: "Docker", version: "28.0", cgroupVersion: "2", seccomp: true, isRootless: false },
+      ...{ remapsUsers: false, processors: 4 },
       limits: { memory: true, swap: true, pids: true, cpus: true },
       ...engine,
     },
@@ -50,6 +51,16 @@ describe("the plan of a container", () => {
     expect(answer("proc.memory", {}, unlimited)?.how).not.toContain("without swap");
     expect(plan({}, unlimited).notes.join()).toContain("cannot limit swap");
     expect(plan({}).notes.join()).not.toContain("swap");
+  });
+
+  test("says where there are fewer processors than the policy gives", () => {
+    expect(answer("proc.cpus", { proc: { cpus: 16 } })?.how).toContain("of the 4 that there are");
+    expect(answer("proc.cpus", { proc: { cpus: 4 } })?.how).not.toContain("that there are");
+  });
+
+  test("says that a mapping of users, which the administrator chose, is not used", () => {
+    expect(plan({}, facts({}, { remapsUsers: true })).notes.join()).toContain("is asked not to for cells");
+    expect(plan({}).notes.join()).not.toContain("is asked not to");
   });
 
   test("refuses an interpreter of the host, and an image that is not there", () => {

@@ -10,7 +10,10 @@ import type { Engine } from "./engine.ts";
 
 /** What decides how a policy is held. */
 export interface ContainerFacts {
-  readonly engine: Pick<Engine, "version" | "cgroupVersion" | "limits" | "seccomp" | "isRootless"> & {
+  readonly engine: Pick<
+    Engine,
+    "version" | "cgroupVersion" | "limits" | "seccomp" | "isRootless" | "remapsUsers" | "processors"
+  > & {
     readonly name: string;
   };
   readonly runtime: string | undefined;
@@ -40,10 +43,12 @@ const table: AnswerTable<ContainerFacts> = {
   "fs.load": () => loadedByHost,
   ...networkRules("network mode none: nothing but loopback"),
   "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the container if the supervisor does not"),
-  "proc.cpus": (_, { engine }) =>
-    engine.limits.cpus
-      ? byKernel(`cpu quota of the container, cgroup v${engine.cgroupVersion}`)
-      : unlimited("cpus", "cpu", engine),
+  "proc.cpus": ({ proc }, { engine }) => {
+    if (!engine.limits.cpus) return unlimited("cpus", "cpu", engine);
+    const { processors } = engine;
+    const most = processors !== undefined && processors < proc.cpus ? `, of the ${processors} that there are` : "";
+    return byKernel(`cpu quota of the container${most}, cgroup v${engine.cgroupVersion}`);
+  },
   "proc.memory": ({ proc, fs }, { engine, hasOwnKernel, hasSessionDirectory }) => {
     if (!engine.limits.memory) return unlimited("memory", "memory", engine);
     if (hasOwnKernel)
@@ -113,6 +118,11 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
     ...(engine.limits.memory && !engine.limits.swap && !hasOwnKernel
       ? [
           `${engine.name} cannot limit swap here: where the host has some, memory of the cell may go there without limit`,
+        ]
+      : []),
+    ...(engine.remapsUsers
+      ? [
+          `${engine.name} maps users of containers to others, and is asked not to for cells: directories have owners of the host`,
         ]
       : []),
     ...(engine.isRootless ? ["root of the container is the user who runs the engine, without any capability"] : []),

@@ -203,6 +203,7 @@ class ContainerRunner implements SandboxRunner {
         filter: "cell.bpf",
         usesHostUsers: engine.remapsUsers,
         processLimit: home.processLimit,
+        processors: engine.processors,
       }),
     });
     cleanup.defer(() => this.#remove(engine, container));

@@ -10,4 +10,9 @@ export class PromiseCache<Value> {
     making.catch(() => this.#made.delete(key));
     return making;
   }
+
+  /** What was made is not there any more. */
+  forget(key: string): void {
+    this.#made.delete(key);
+  }
 }

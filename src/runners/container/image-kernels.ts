@@ -1,3 +1,4 @@
+import { existsSync, utimesSync } from "node:fs";
 import type { Logger } from "../../lib/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
 import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
@@ -21,12 +22,13 @@ export class ImageKernels {
   }
 
   /** `name` is for the container that examines it, where one is needed. */
-  get(
+  async get(
     image: ImageInEngine,
     { runtime, hasOwnKernel }: ContainerFacts,
     { engine, user, home, name }: { engine: Engine; user: ContainerUser; home: RunnerHome; name: string },
   ): Promise<ImageKernel> {
-    return this.#kernels.get(`${image.id} ${user.uid}`, () => {
+    const key = `${image.id} ${user.uid}`;
+    const prepare = () => {
       this.#logger.info("examining the image", { image: image.name });
       const arch = engine.arch ?? "x64";
       const limits = { allowMemfd: true, allowAffinity: true, shieldsSupervisor: hasOwnKernel };
@@ -39,6 +41,24 @@ export class ImageKernels {
           "cell.bpf": seccompFilter({ arch, phase: "cell", ...limits }),
         },
       });
-    });
+    };
+    const kernel = await this.#kernels.get(key, prepare);
+    if (isStillThere(kernel.directory)) return kernel;
+    this.#kernels.forget(key);
+    return await this.#kernels.get(key, prepare);
+  }
+}
+
+/**
+ * Another process removes kernels that nobody has used for long, and machines clean their directories for such files: so
+ * this one says that it is used. A cold start waits for it, hence one call of microseconds.
+ */
+function isStillThere(directory: string): boolean {
+  try {
+    const now = new Date();
+    utimesSync(directory, now, now);
+    return true;
+  } catch {
+    return existsSync(directory);
   }
 }

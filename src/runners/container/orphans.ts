@@ -3,7 +3,7 @@ import { isHeld } from "../../lib/liveness-lock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { understood } from "./engine-answer.ts";
 import type { EngineClient } from "./engine-client.ts";
-import { endContainer } from "./removals.ts";
+import type { Removals } from "./removals.ts";
 
 const listMs = 5_000;
 const listedSchema = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }));
@@ -14,16 +14,22 @@ export const lockLabel = "codecell.lock";
 /** The machine whose file system the lock is in: an engine may serve several. */
 export const machineLabel = "codecell.machine";
 
-/** Removes containers whose maker is dead. What a living one owns, or one on another machine, is not touched. */
-export async function removeOrphanContainers(client: EngineClient, machine: string, logger: Logger): Promise<void> {
+/**
+ * Has containers removed whose maker is dead, while nobody waits for it: an engine may take long over each of them. What a
+ * living one owns, or one on another machine, is not touched.
+ */
+export async function removeOrphanContainers(
+  client: EngineClient,
+  machine: string,
+  removals: Removals,
+  logger: Logger,
+): Promise<void> {
   const filters = JSON.stringify({ label: [`${machineLabel}=${machine}`, ownerLabel] });
   const answer = await client.json({ path: "/containers/json", query: { all: true, filters }, timeoutMs: listMs });
   for (const { Id, Labels } of understood(client, listedSchema, answer, "a list of containers")) {
     const lock = Labels?.[lockLabel];
     if (lock === undefined || (await isHeld(lock))) continue;
     logger.info("removing the container of a process that is gone", { container: Id.slice(0, 12) });
-    await endContainer(client, Id).catch((error: unknown) => {
-      logger.warn("a container could not be removed", { container: Id.slice(0, 12), error });
-    });
+    removals.later(client, Id);
   }
 }

@@ -9,6 +9,13 @@ const doubtfulLooks = 3;
 
 type Removal = "gone" | "going";
 
+interface RemovalLimits {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+const patient: RemovalLimits = { timeoutMs: removeMs };
+
 interface Due {
   readonly client: EngineClient;
   /** answers that are still needed */
@@ -22,7 +29,7 @@ export class Removals implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   readonly #firstPauseMs: number;
   #pauseMs: number;
-  #isDisposed = false;
+  readonly #disposal = new AbortController();
 
   constructor(logger: Logger, firstPauseMs = 1_000) {
     this.#logger = logger;
@@ -70,9 +77,9 @@ export class Removals implements AsyncDisposable {
   }
 
   #schedule(): void {
-    if (this.#timer || this.#isDisposed || this.#due.size === 0) return;
+    if (this.#timer || this.#disposal.signal.aborted || this.#due.size === 0) return;
     this.#timer = setTimeout(async () => {
-      await this.#tryAll();
+      await this.#tryAll({ timeoutMs: removeMs, signal: this.#disposal.signal });
       this.#timer = undefined;
       if (this.#due.size === 0) this.#pauseMs = this.#firstPauseMs;
       this.#schedule();
@@ -80,18 +87,18 @@ export class Removals implements AsyncDisposable {
     this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
   }
 
-  async #tryAll(timeoutMs?: number): Promise<void> {
+  async #tryAll(limits: RemovalLimits): Promise<void> {
     const attempts = [...this.#due].map(async ([id, due]) => {
-      if ((await endContainer(due.client, id, timeoutMs)) === "gone" && --due.looks <= 0) this.#due.delete(id);
+      if ((await endContainer(due.client, id, limits)) === "gone" && --due.looks <= 0) this.#due.delete(id);
     });
     await Promise.allSettled(attempts);
   }
 
   /** One last try; what is left then goes when the next runner on this machine finds that its maker is gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
+    this.#disposal.abort();
     clearTimeout(this.#timer);
-    await this.#tryAll(farewellMs);
+    await this.#tryAll({ timeoutMs: farewellMs });
     this.#due.clear();
   }
 }
@@ -100,18 +107,18 @@ export class Removals implements AsyncDisposable {
  * The same for one that did not end by itself. Somebody may have paused it: Docker then cannot end a container of gVisor,
  * forgets it, and its processes stay.
  */
-export async function endContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<Removal> {
-  await client.bytes({ method: "POST", path: `/containers/${id}/unpause`, timeoutMs }).catch((error: unknown) => {
+async function endContainer(client: EngineClient, id: string, limits = patient): Promise<Removal> {
+  await client.bytes({ method: "POST", path: `/containers/${id}/unpause`, ...limits }).catch((error: unknown) => {
     if (!(error instanceof EngineRefusal)) throw error; // not paused, or gone
   });
-  return removeContainer(client, id, timeoutMs);
+  return removeContainer(client, id, limits);
 }
 
 /** Ends and removes a container. "going": the engine says that it is about to, which may come to nothing. */
-export async function removeContainer(client: EngineClient, id: string, timeoutMs = removeMs): Promise<Removal> {
+async function removeContainer(client: EngineClient, id: string, limits = patient): Promise<Removal> {
   try {
     const query = { force: true, v: true };
-    await client.bytes({ method: "DELETE", path: `/containers/${id}`, query, timeoutMs });
+    await client.bytes({ method: "DELETE", path: `/containers/${id}`, query, ...limits });
     return "gone";
   } catch (error) {
     if (!(error instanceof EngineRefusal)) throw error;

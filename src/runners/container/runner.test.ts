@@ -3,10 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { parsePolicy } from "../../policy/parse-policy.ts";
 import type { CellSpec, SandboxRunner } from "../runner.ts";
 import { addressFacts } from "./engine-address.ts";
+import { lockLabel } from "./orphans.ts";
 import { gvisorRunner } from "./runner.ts";
 
 describe("the gvisor runner", () => {
@@ -14,16 +15,22 @@ describe("the gvisor runner", () => {
   let server: Server;
   let runner: SandboxRunner;
   let runtimes: Record<string, object>;
+  let imageStatus: number;
+  let orphans: { Id: string; Labels: Record<string, string> }[];
   const asked: string[] = [];
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cc-runner-"));
     asked.length = 0;
     runtimes = { runc: {}, runsc: {} };
+    imageStatus = 200;
+    orphans = [];
     server = createServer(({ method, url = "" }, answer) => {
       asked.push(`${method} ${url.replace(/^\/v[\d.]+/, "").replace(/\?.*/, "")}`);
       if (url.includes("/info")) answer.end(JSON.stringify({ Runtimes: runtimes, DefaultRuntime: "runc" }));
-      else if (url.includes("/images/")) answer.end(JSON.stringify({ Id: "sha256:1" }));
-      else if (url.includes("/containers/json")) answer.end("[]");
+      else if (url.includes("/images/")) answer.writeHead(imageStatus).end(JSON.stringify({ Id: "sha256:1" }));
+      else if (url.includes("/containers/json")) answer.end(JSON.stringify(orphans));
+      else if (orphans.some(({ Id }) => url.includes(Id)))
+        return; // an engine that is stuck in a removal
       else answer.writeHead(500).end("{}");
     });
     server.listen(join(directory, "engine.sock"));
@@ -34,6 +41,7 @@ describe("the gvisor runner", () => {
   afterEach(async () => {
     await runner[Symbol.asyncDispose]?.();
     server.close();
+    server.closeAllConnections();
     await rm(directory, { recursive: true, force: true });
   });
   const spec: CellSpec = { id: "cell", policy: parsePolicy({}), policyHash: "ab".repeat(32) };
@@ -53,5 +61,23 @@ describe("the gvisor runner", () => {
     );
     await expect(runner.start(spec)).rejects.toMatchObject({ code: "cell_start_failed" });
     expect(asked).toContain("POST /containers/create");
+  });
+
+  test("is not available where its engine refuses to say which images it has", async () => {
+    imageStatus = 403;
+    await expect(runner.plan(spec.policy)).rejects.toMatchObject({
+      code: "runner_unavailable",
+      message: expect.stringContaining("Docker refused"),
+    });
+  });
+
+  test("does not wait for what dead processes left, nor at its end for longer than a moment", async () => {
+    orphans = [{ Id: "orphan1", Labels: { [lockLabel]: join(directory, "nobody-holds-this") } }];
+    await expect(runner.start(spec)).rejects.toMatchObject({ code: "cell_start_failed" });
+    expect(asked).toContain("POST /containers/create");
+    await vi.waitFor(() => expect(asked).toContain("POST /containers/orphan1/unpause"), { timeout: 10_000 });
+    const began = performance.now();
+    await runner[Symbol.asyncDispose]?.();
+    expect(performance.now() - began).toBeLessThan(10_000); // a removal has fifteen seconds
   });
 });

@@ -21,6 +21,7 @@ import { containerSpec } from "./container-spec.ts";
 import { type ContainerUser, containerUser, writeIdentity } from "./container-user.ts";
 import { defaultImage } from "./default-image.ts";
 import { type Engine, engineVersion } from "./engine.ts";
+import { EngineRefusal } from "./engine-client.ts";
 import { EngineFinder, type EngineFinderOptions } from "./engine-finder.ts";
 import { ImageKernels } from "./image-kernels.ts";
 import { type ImageInEngine, imageInEngine } from "./image-list.ts";
@@ -101,7 +102,11 @@ class ContainerRunner implements SandboxRunner {
       const image = await imageInEngine(engine.client, name);
       return planContainer(policy, this.#facts(engine, name, image?.id, false));
     } catch (error) {
-      throw startFailure(error, engine.client.address.name);
+      const failure = startFailure(error, engine.client.address.name);
+      if (!(error instanceof EngineRefusal)) throw failure;
+      // One that answers, and does not say what it has, is no engine for us: another runner may be.
+      const { message, hint = "" } = failure;
+      throw new CodecellError("runner_unavailable", message, { hint, cause: error });
     }
   }
 
@@ -266,7 +271,9 @@ class ContainerRunner implements SandboxRunner {
   #home(engine: Engine): Promise<RunnerHome> {
     return this.#homes.get("", async () => {
       const home = await openRunnerHome(this.#options.runtimeDir, this.#cleanup);
-      await removeOrphanContainers(engine.client, home.machine, this.#logger);
+      removeOrphanContainers(engine.client, home.machine, this.#removals, this.#logger).catch((error: unknown) => {
+        this.#logger.warn("containers of dead processes were not looked for", { error });
+      });
       return home;
     });
   }

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Cleanup } from "../lib/cleanup.ts";
+import type { CodecellError } from "../lib/errors.ts";
 import type { EnforcementReceipt } from "./receipt.ts";
 import type { Carrier, Cell, CellExit, CellUsage, KernelSetup } from "./runner.ts";
 
@@ -35,6 +36,7 @@ export class ChannelCell implements Cell {
   readonly exited: Promise<CellExit>;
   readonly carrier: Carrier;
   readonly #parts: ChannelCellParts;
+  #reason: CodecellError | undefined;
   #ending: Promise<void> | undefined;
 
   constructor(parts: ChannelCellParts) {
@@ -42,13 +44,19 @@ export class ChannelCell implements Cell {
     this.channel = parts.channel;
     this.setup = parts.setup;
     this.receipt = parts.receipt;
-    this.exited = parts.exited;
+    this.exited = parts.exited.then((exit) => (this.#reason ? { ...exit, reason: this.#reason } : exit));
     this.carrier = parts.carrier ?? { kind: "streams" };
     this.#parts = parts;
   }
 
   usage(): Promise<CellUsage> {
     return this.#parts.usage();
+  }
+
+  /** Ends it for what it has done: whoever asks later is told so. */
+  endFor(reason: CodecellError): Promise<void> {
+    this.#reason ??= reason;
+    return this[Symbol.asyncDispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

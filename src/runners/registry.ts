@@ -22,9 +22,13 @@ const strength = (name: RunnerName) => runnerNames.indexOf(name);
 
 /**
  * The runner that a policy names, or for `auto` the strongest one that is there, is not below `isolation.minimum` and
- * can hold every rule. A named runner is never replaced by another.
+ * can hold every rule. A named runner is never replaced by another. `unfit` are those that could start no cell.
  */
-export async function chooseRunner(runners: readonly SandboxRunner[], policy: Policy): Promise<Choice> {
+export async function chooseRunner(
+  runners: readonly SandboxRunner[],
+  policy: Policy,
+  unfit: ReadonlyMap<SandboxRunner, PassedOver> = new Map(),
+): Promise<Choice> {
   const wanted = policy.isolation.runner;
   const candidates =
     wanted === "auto"
@@ -32,15 +36,20 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
       : runners.filter((runner) => runner.name === wanted);
   const passedOver: PassedOver[] = [];
   for (const runner of candidates) {
+    const known = unfit.get(runner);
+    if (known) {
+      passedOver.push(known);
+      continue;
+    }
     const rejection = await consider(runner, policy, runner === candidates.at(-1));
     if ("plan" in rejection) return { runner, ...rejection, passedOver };
     passedOver.push(rejection.passedOver);
     if (wanted !== "auto") throw rejection.error;
   }
-  const known = runners.map((runner) => runner.name).join(", ");
+  const names = runners.map((runner) => runner.name).join(", ");
   if (wanted !== "auto") {
     throw new CodecellError("runner_unavailable", `this build has no runner named ${wanted}`, {
-      hint: `it has ${known}`,
+      hint: `it has ${names}`,
     });
   }
   const reasons = passedOver.map((one) => `${one.runner}: ${one.reason}`).join("; ");

@@ -86,6 +86,53 @@ describe("when a runner fails after it was chosen", () => {
   });
 });
 
+describe("a runner whose probe is good and that cannot start a cell", () => {
+  const blind = new CodecellError("cell_start_failed", "the engine does not see our files", { hint: "share them" });
+  const failing = (name: "container" | "process" = "container", from = 0) => {
+    let starts = 0;
+    const beforeStart = () => {
+      if (starts++ >= from) throw blind;
+    };
+    return new FakeRunner({ name, beforeStart });
+  };
+
+  test("is passed over by `auto`, and the receipt says why", async () => {
+    await using codecell = await open({}, failing(), new FakeRunner({ name: "process" }));
+    await using session = await codecell.openSession();
+    expect(session.receipt).toMatchObject({ runner: "process" });
+    expect(session.receipt.notes).toContain("not container: the engine does not see our files");
+    expect(codecell.choice.passedOver).toMatchObject([{ runner: "container", hint: "share them" }]);
+  });
+
+  test("is not passed over once it has started one: what fails then is that cell", async () => {
+    const process = new FakeRunner({ name: "process" });
+    await using codecell = await open({}, failing("container", 1), process);
+    await using first = await codecell.openSession();
+    expect(first.receipt.runner).toBe("container");
+    await expect(codecell.openSession()).rejects.toBe(blind);
+    expect(process.started).toEqual([]);
+  });
+
+  test("is told first where no other one can either, and stays the choice", async () => {
+    const other = new CodecellError("cell_start_failed", "no module named x");
+    const beforeStart = () => {
+      throw other;
+    };
+    await using codecell = await open({}, failing(), new FakeRunner({ name: "process", beforeStart }));
+    await expect(codecell.openSession()).rejects.toBe(blind);
+    expect(codecell.choice).toMatchObject({ runner: { name: "container" }, passedOver: [] });
+  });
+
+  test("is not replaced by one below isolation.minimum, nor where the policy names it", async () => {
+    for (const isolation of [{ minimum: "container" }, { runner: "container" }] as const) {
+      const process = new FakeRunner({ name: "process" });
+      await using codecell = await open({ isolation }, failing(), process);
+      await expect(codecell.openSession()).rejects.toBe(blind);
+      expect(process.started).toEqual([]);
+    }
+  });
+});
+
 describe("a cell that ends before it is ready", () => {
   test("tells its exit code and what its isolation printed last", async () => {
     const diagnostics = "a first line\na mounted directory was replaced by another one\n";

@@ -5,12 +5,14 @@ import { type Audit, silentAudit } from "../audit/audit.ts";
 import { type EgressOptions, EgressProcess } from "../egress/egress-process.ts";
 import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
-import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
+import { CodecellError } from "../lib/errors.ts";
 import { denyMatcher } from "../policy/deny.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { AskedRules } from "../policy/live-rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type Choice, chooseRunner } from "../runners/registry.ts";
+import { ChosenRunner } from "../runners/chosen-runner.ts";
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { Choice, PassedOver } from "../runners/registry.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import { CellNetwork } from "./cell-network.ts";
 import { endedEarly } from "./ended-early.ts";
@@ -56,17 +58,15 @@ interface ReadyCell {
   readonly cell: Cell;
   readonly kernel: KernelClient;
   readonly runner: SandboxRunner;
+  readonly receipt: EnforcementReceipt;
 }
-
-/** Failures that say that a runner is not what it was when it was chosen. */
-const replaceable: ReadonlySet<CodecellErrorCode> = new Set(["runner_unavailable", "policy_refused"]);
 
 /** Opens sessions under one policy, in the runner that was chosen for it. */
 export class Codecell implements AsyncDisposable {
   /** what cells are started under; rules that change while they live are put in force after that */
   readonly #started: Policy;
   #policy: Policy;
-  #choice: Choice;
+  readonly #chosen: ChosenRunner;
   readonly #runners: readonly SandboxRunner[];
   readonly #sessions = new Set<Session>();
   /** @internal what sessions write down; absent where nobody reads it */
@@ -74,10 +74,10 @@ export class Codecell implements AsyncDisposable {
   readonly #egress: EgressProcess;
   #closing: Promise<void> | undefined;
 
-  private constructor({ policy, runners, audit, egress }: CodecellOptions, choice: Choice) {
+  private constructor({ policy, runners, audit, egress }: CodecellOptions, chosen: ChosenRunner) {
     this.#started = policy;
     this.#policy = policy;
-    this.#choice = choice;
+    this.#chosen = chosen;
     this.#runners = runners;
     const isWritten = audit !== undefined && audit !== silentAudit;
     this.audit = isWritten && policy.audit.enabled ? new SessionAudit(audit, policy) : undefined;
@@ -88,14 +88,14 @@ export class Codecell implements AsyncDisposable {
     await using cleanup = new Cleanup();
     for (const runner of options.runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
     assertWrittenDown(options);
-    const choice = await chooseRunner(options.runners, options.policy);
+    const chosen = await ChosenRunner.choose(options.runners, options.policy);
     cleanup.move();
-    return new Codecell(options, choice);
+    return new Codecell(options, chosen);
   }
 
   /** The runner that new sessions get, and why not a stronger one. */
   get choice(): Choice {
-    return this.#choice;
+    return this.#chosen.choice;
   }
 
   get runner(): string {
@@ -149,7 +149,8 @@ export class Codecell implements AsyncDisposable {
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());
-    const { cell, kernel, runner } = await this.#startCell(id, options, { events, network });
+    const started = await this.#chosen.start((choice) => this.#startIn(choice, id, options, { events, network }));
+    const { cell, kernel, runner } = started;
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const files = kernel.info.features.includes("files")
       ? kernelFiles(kernel.files)
@@ -160,7 +161,13 @@ export class Codecell implements AsyncDisposable {
       this.#sessions.delete(closed);
     };
     const onClosed = (closed: Session) => audit?.sessionClosed(closed.id, false);
-    const cellShare = new SharedCell(cell, policy, async () => files?.[Symbol.asyncDispose](), network);
+    const cellShare = new SharedCell(
+      cell,
+      started.receipt,
+      policy,
+      async () => files?.[Symbol.asyncDispose](),
+      network,
+    );
     const onFork = (fork: Session) => {
       this.#sessions.add(fork);
       audit?.sessionOpened(fork.id, this.runner, "fork", id);
@@ -185,24 +192,8 @@ export class Codecell implements AsyncDisposable {
     }
   }
 
-  /** An engine may stop answering, or lose its image, while we live: where the policy leaves the choice, we choose anew. */
-  async #startCell(id: string, options: OpenSessionOptions, ties: CellTies): Promise<ReadyCell> {
-    const { runner } = this.#choice;
-    try {
-      return await this.#startIn(runner, id, options, ties);
-    } catch (error) {
-      const isRunners = error instanceof CodecellError && replaceable.has(error.code);
-      const hasOthers = this.#started.isolation.runner === "auto" && this.#runners.length > 1;
-      if (!isRunners || !hasOthers) throw error;
-      const next = await chooseRunner(this.#runners, this.#started);
-      if (next.runner === runner) throw error;
-      this.#choice = next;
-      return await this.#startIn(next.runner, id, options, ties);
-    }
-  }
-
   async #startIn(
-    runner: SandboxRunner,
+    { runner, passedOver }: Choice,
     id: string,
     { workspace, signal }: OpenSessionOptions,
     { events, network }: CellTies,
@@ -221,7 +212,7 @@ export class Codecell implements AsyncDisposable {
       },
     );
     cleanup.move();
-    return { cell, kernel, runner };
+    return { cell, kernel, runner, receipt: receiptOf(cell, passedOver) };
   }
 
   /** The workspace as the host reaches it, where it has one. */
@@ -248,6 +239,15 @@ export class Codecell implements AsyncDisposable {
     cleanup.defer(() => this.#egress[Symbol.asyncDispose]());
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
   }
+}
+
+/** What is enforced, and where a stronger runner might have been: why it was not taken. */
+function receiptOf({ receipt }: Cell, passedOver: readonly PassedOver[]): EnforcementReceipt {
+  if (passedOver.length === 0) return receipt;
+  return {
+    ...receipt,
+    notes: [...receipt.notes, ...passedOver.map(({ runner, reason }) => `not ${runner}: ${reason}`)],
+  };
 }
 
 /** A policy that wants everything written down for good is not to be run by a host that writes nothing. */

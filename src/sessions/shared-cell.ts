@@ -29,9 +29,15 @@ export class SharedCell {
   #ending: Promise<void> | undefined;
 
   /** `onEnd` runs when the cell is gone. */
-  constructor(cell: Cell, policy: Policy, onEnd: () => Promise<void> = async () => {}, network?: CellNetwork) {
+  constructor(
+    cell: Cell,
+    receipt: EnforcementReceipt,
+    policy: Policy,
+    onEnd: () => Promise<void> = async () => {},
+    network?: CellNetwork,
+  ) {
     this.network = network;
-    this.rules = new CellPolicy(policy, network?.receipt(cell.receipt) ?? cell.receipt, network);
+    this.rules = new CellPolicy(policy, network?.receipt(receipt) ?? receipt, network);
     this.#cell = cell;
     this.#onEnd = onEnd;
   }

@@ -35,14 +35,14 @@ export async function containerExit(
   asking.abort(); // a question that nobody answers would hold this process
   const code = outcome && "code" in outcome ? outcome.code : null;
   const reason = exitReason(client.address, outcome);
-  return { code, signal: null, diagnostics: stream.log, ...(reason ? { reason } : {}) };
+  return { code, signal: null, diagnostics: stream.log, reason };
 }
 
-/** Pure: what is known about an ending; nothing, when the cell ended by itself as it is meant to. */
+/** Pure: what is known about an ending, for whoever did not ask for it. Podman says 0 also of a container that was killed. */
 export function exitReason(
   { name, shown }: { name: string; shown: string },
   outcome: Outcome | undefined,
-): CodecellError | undefined {
+): CodecellError {
   if (outcome === undefined) {
     return new CodecellError("runner_unavailable", `${name} does not say what became of the container`, {
       hint: `look after the daemon behind ${shown}, or choose another runner`,
@@ -54,7 +54,7 @@ export function exitReason(
     return error instanceof CodecellError ? error : new CodecellError("internal", String(error));
   }
   const { code } = outcome;
-  if (code === 0) return undefined;
+  if (code === 0) return new CodecellError("cell_lost", "the container was ended, and not by codecell");
   if (code === killedCode) {
     return new CodecellError("cell_lost", "the container was killed: by somebody else, or because memory ran out");
   }

@@ -40,11 +40,8 @@ describe("a start that failed", () => {
 describe("how a container ended", () => {
   const address = { name: "Docker", shown: "unix:///docker.sock" };
 
-  test("is nothing to tell when it ended by itself", () => {
-    expect(exitReason(address, { code: 0 })).toBeUndefined();
-  });
-
   test.each([
+    [{ code: 0 }, "cell_lost", "the container was ended, and not by codecell"],
     [{ code: 137 }, "cell_lost", "the container was killed"],
     [{ code: 6 }, "cell_lost", "exit code 6"],
     [{ error: new EngineRefusal(404, "No such container") }, "cell_lost", "the container is gone"],

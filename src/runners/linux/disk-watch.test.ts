@@ -2,10 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../lib/logger.ts";
-import type { Cell } from "../runner.ts";
-import { watchDisk } from "./disk-watch.ts";
+import { type WatchedCell, watchDisk } from "./disk-watch.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -19,23 +18,23 @@ describe("the watch over a cell's directory", () => {
     exit();
     execFileSync("rm", ["-rf", directory]); // which goes deeper than a path can name
   });
-  /** Settles when the watch ends the cell. */
+  /** Settles when the watch ends the cell, with what it says of it. */
   const ending = (limitBytes: number) =>
-    new Promise<void>((resolve) => {
+    new Promise<string>((resolve) => {
       const exited = new Promise<void>((settle) => {
         exit = settle;
       });
-      const end = async () => {
+      const endFor: WatchedCell["endFor"] = async ({ message }) => {
         exit();
-        resolve();
+        resolve(message);
       };
-      const cell = { id: "cell", exited, [Symbol.asyncDispose]: end } as unknown as Cell;
+      const cell = { id: "cell", exited, endFor } as unknown as WatchedCell;
       watchDisk(cell, directory, limitBytes, silentLogger);
     });
 
   test("ends a cell that wrote more than it may", async () => {
     await writeFile(join(directory, "large"), Buffer.alloc(2 * mebibyte, 1));
-    await ending(mebibyte);
+    expect(await ending(mebibyte)).toBe("its files take more than proc.disk allows, 1MiB");
   });
 
   test.each([

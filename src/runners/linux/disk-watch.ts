@@ -1,6 +1,8 @@
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
+import { CodecellError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { formatSize } from "../../policy/units.ts";
 import type { Cell } from "../runner.ts";
 
 const shortestPauseMs = 250;
@@ -8,11 +10,16 @@ const walkShare = 20;
 /** What the smallest entry takes: an empty file has no blocks, and yet a disk is full when it has no inode left. */
 const leastBytes = 512;
 
+/** A cell that can be ended for a reason. */
+export interface WatchedCell extends Pick<Cell, "id" | "exited"> {
+  endFor(reason: CodecellError): Promise<void>;
+}
+
 /**
  * Ends a cell whose host directory grows past the limit. A bind mount has no size of its own, so this is a watch: it
  * looks again after at least twenty times as long as the last look took.
  */
-export function watchDisk(cell: Cell, directory: string, limitBytes: number, logger: Logger): void {
+export function watchDisk(cell: WatchedCell, directory: string, limitBytes: number, logger: Logger): void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const look = async () => {
@@ -21,7 +28,8 @@ export function watchDisk(cell: Cell, directory: string, limitBytes: number, log
     if (isOver) return;
     if (size > limitBytes) {
       logger.warn("a cell was ended: its directory is over proc.disk", { cell: cell.id, limitBytes });
-      await cell[Symbol.asyncDispose]();
+      const message = `its files take more than proc.disk allows, ${formatSize(limitBytes)}`;
+      await cell.endFor(new CodecellError("cell_lost", message, { details: { rule: "proc.disk" } }));
       return;
     }
     timer = setTimeout(look, Math.max(shortestPauseMs, (performance.now() - began) * walkShare));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type AddressFacts, engineAddresses, parseEngineAddress } from "./engine-address.ts";
+import { type AddressFacts, engineAddresses, parseEngineAddress, unspokenAddress } from "./engine-address.ts";
 
 function facts(env: Record<string, string> = {}, files: Record<string, string> = {}, uid = 1000): AddressFacts {
   return { env, home: "/home/ada", uid, readText: async (path) => files[path] };
@@ -42,6 +42,18 @@ describe("where engines listen", () => {
       else expect(found).toEqual([]);
     },
   );
+
+  test("is said of an address that we cannot speak to", async () => {
+    const said = async (env: Record<string, string>) => await unspokenAddress(facts(env));
+    expect(await said({ DOCKER_HOST: "ssh://ada@build.example" })).toBe(
+      "DOCKER_HOST names ssh://ada@build.example, and only unix:// and tcp:// without TLS can be spoken to",
+    );
+    expect(await said({ DOCKER_HOST: "tcp://build.example:2376", DOCKER_TLS_VERIFY: "1" })).toContain("with TLS, and");
+    expect(await said({ CONTAINER_HOST: "ssh://ada@build.example" })).toContain("CONTAINER_HOST names");
+    expect(await said({ DOCKER_CONTEXT: "lost" })).toBe("there is no context lost");
+    expect(await said({ DOCKER_HOST: "unix:///srv/d.sock" })).toBeUndefined();
+    expect(await said({})).toBeUndefined();
+  });
 
   const meta = (name: string) => {
     const id = createHash("sha256").update(name).digest("hex");

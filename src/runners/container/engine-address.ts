@@ -44,6 +44,23 @@ export async function engineAddresses(facts: AddressFacts): Promise<EngineAddres
   ];
 }
 
+/** What is named and cannot be spoken to, for whoever wonders why nobody is asked there. */
+export async function unspokenAddress(facts: AddressFacts): Promise<string | undefined> {
+  const { DOCKER_HOST, CONTAINER_HOST, DOCKER_TLS_VERIFY } = facts.env;
+  const context = DOCKER_HOST || CONTAINER_HOST ? undefined : await contextHost(facts);
+  const named = [
+    { from: "DOCKER_HOST", host: DOCKER_HOST, hasTls: Boolean(DOCKER_TLS_VERIFY) },
+    { from: "CONTAINER_HOST", host: CONTAINER_HOST, hasTls: false },
+    ...(context ? [{ ...context, from: `the context ${context.name}` }] : []),
+  ];
+  const unspoken = named.find(
+    ({ from, host, hasTls }) => host && withoutTls(one("docker", host, from), hasTls).length === 0,
+  );
+  if (!unspoken) return context?.host === "" ? `there is no context ${context.name}` : undefined;
+  const tls = unspoken.hasTls ? " with TLS" : "";
+  return `${unspoken.from} names ${unspoken.host}${tls}, and only unix:// and tcp:// without TLS can be spoken to`;
+}
+
 /** Whether variables say which engine is wanted. An empty one says nothing, as with the engines' own programs. */
 export function namesEngine({ env }: AddressFacts): boolean {
   return Boolean(env.DOCKER_HOST || env.CONTAINER_HOST);

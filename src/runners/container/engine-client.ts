@@ -168,8 +168,11 @@ export class EngineClient {
     if (error.name === "AbortError") {
       return new CodecellError("aborted", `what ${this.address.name} was asked for was given up`, { cause: error });
     }
+    const isForbidden = "code" in error && error.code === "EACCES";
     return new CodecellError("runner_unavailable", `${this.address.name} cannot be reached: ${error.message}`, {
-      hint: `start the engine, or set DOCKER_HOST to where it listens (tried ${this.address.shown})`,
+      hint: isForbidden
+        ? `this user may not use ${this.address.shown}: join the group that owns it, or take a rootless engine`
+        : `start the engine, or set DOCKER_HOST to where it listens (tried ${this.address.shown})`,
       cause: error,
     });
   }

@@ -2,7 +2,13 @@ import { release } from "node:os";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { introduce } from "./api-version.ts";
-import { type AddressFacts, type EngineAddress, type EngineKind, engineAddresses } from "./engine-address.ts";
+import {
+  type AddressFacts,
+  type EngineAddress,
+  type EngineKind,
+  engineAddresses,
+  unspokenAddress,
+} from "./engine-address.ts";
 import { understood } from "./engine-answer.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { installedRuntimes } from "./installed-runtimes.ts";
@@ -68,18 +74,25 @@ export async function findEngine(
 ): Promise<EngineProbe> {
   const addresses = (await engineAddresses(facts)).filter((address) => kind === undefined || address.kind === kind);
   const reasons: string[] = [];
+  const hints: string[] = [];
   for (const address of addresses) {
     try {
       return { available: true, engine: await askEngine(address, timeoutMs) };
     } catch (error) {
-      if (!isAbsence(error)) reasons.push(messageOf(error));
+      if (isAbsence(error)) continue;
+      reasons.push(messageOf(error));
+      if (error instanceof CodecellError && error.hint) hints.push(error.hint);
     }
   }
+  const unspoken = await unspokenAddress(facts);
+  if (unspoken) reasons.push(unspoken);
   const wanted = kind === "podman" ? "Podman" : kind === "docker" ? "Docker" : "container engine";
   return {
     available: false,
     reason: reasons.length > 0 ? reasons.join("; ") : `no ${wanted} answers here`,
-    hint: "start Docker or Podman, set DOCKER_HOST to the socket where one listens, or name isolation.runner: container to have Podman started",
+    hint:
+      hints[0] ??
+      "start Docker or Podman, set DOCKER_HOST to the socket where one listens, or name isolation.runner: container to have Podman started",
   };
 }
 

@@ -28,6 +28,14 @@ describe("a start that failed", () => {
     expect(startFailure(refusal, "Docker").hint).toContain(hint);
   });
 
+  test.each([
+    'invalid mount config for type "bind": bind source path does not exist: /run/codecell/kernel-1',
+    "make cli opts(): statfs /run/codecell/kernel-1: no such file or directory",
+  ])("because it does not see our files says so, and blames no image: %s", (text) => {
+    const { hint } = startFailure(new EngineRefusal(400, text), "Docker");
+    expect(hint).toContain("does not see this machine's files");
+  });
+
   test("with anything else has a code, and the cause", () => {
     const refusal = new EngineRefusal(500, "database is locked");
     expect(startFailure(refusal, "Podman")).toMatchObject({

@@ -2,6 +2,8 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { EngineRefusal } from "./engine-client.ts";
 
 const noSpace = /no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i;
+/** Docker's words and Podman's for a directory of ours that is not there where the engine looks. */
+const notSeen = /bind source path does not exist|statfs \S+: no such file or directory/i;
 const noProgram = /executable file not found|no such file or directory/i;
 
 /** Pure: whatever went wrong while a container was made, as an error with a code and something to do about it. */
@@ -21,6 +23,8 @@ export function startFailure(error: unknown, engine: string): CodecellError {
 }
 
 function refusalHint({ status, message }: EngineRefusal): string {
+  if (notSeen.test(message))
+    return "the engine does not see this machine's files: use one that runs here, or set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories that it shares";
   if (status === 404 && /image/i.test(message))
     return "codecell image build, or pull the image that kernel.image names";
   if (noProgram.test(message)) return "name an image with Python 3.9 or newer in kernel.image";

@@ -59,7 +59,8 @@ async function runImageBuild(argv: readonly string[], { terminal }: CommandConte
     });
   }
   using interruption = new Interruption(terminal);
-  const client = await imageEngine(terminal.env, kind);
+  await using engine = await imageEngine(terminal.env, kind);
+  const { client } = engine;
   const started = performance.now();
   using printer = new ImageProgressPrinter(terminal.stderr, { verbose: values.verbose ?? false });
   const work = buildImage(client, {

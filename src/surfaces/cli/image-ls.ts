@@ -24,7 +24,8 @@ export const imageLsCommand: Command = {
 
 async function runImageLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values } = parseArguments("image ls", argv, options, 0);
-  const client = await imageEngine(terminal.env, engineKind(values.engine));
+  await using engine = await imageEngine(terminal.env, engineKind(values.engine));
+  const { client } = engine;
   const images = await listImages(client);
   const { stdout } = terminal;
   const current = defaultImage();

@@ -30,7 +30,8 @@ async function runImageShow(argv: readonly string[], { terminal }: CommandContex
   const { values, positionals } = parseArguments("image show", argv, options, 1);
   const current = defaultImage();
   const name = positionals[0] === undefined ? current : checkImageName(positionals[0], "NAME");
-  const client = await imageEngine(terminal.env, engineKind(values.engine));
+  await using engine = await imageEngine(terminal.env, engineKind(values.engine));
+  const { client } = engine;
   const image = await findImage(client, name);
   const { stdout } = terminal;
   if (values.json) {

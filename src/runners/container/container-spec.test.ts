@@ -26,6 +26,7 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     filter: "cell.bpf",
     processLimit: undefined,
     processors: undefined,
+    usesHostLabels: false,
     usesHostUsers: false,
     ...other,
   };
@@ -122,6 +123,9 @@ describe("a container", () => {
     expect(limited.Memory).toBe((100 + 10 + 64 + 64) * mebibyte);
     expect(limited.MemorySwap).toBe(limited.Memory);
     expect(limited).toMatchObject({ PidsLimit: 23, NanoCpus: 5e8 });
+    // SELinux would keep the cell from its own kernel's files
+    expect(host({}).SecurityOpt).not.toContain("label=disable");
+    expect(host({}, { usesHostLabels: true }).SecurityOpt).toContain("label=disable");
     // Docker refuses a container that asks for more processors than there are
     expect(host({ proc: { cpus: 16 } }, { processors: 2 }).NanoCpus).toBe(2e9);
     expect(limited.Ulimits).toEqual([

@@ -65,6 +65,8 @@ export interface ContainerParts {
   readonly processors: number | undefined;
   /** the user namespace of the engine's own choice is given up, because host directories have owners of the host's */
   readonly usesHostUsers: boolean;
+  /** labels of SELinux are given up, because host directories have labels of the host's */
+  readonly usesHostLabels: boolean;
 }
 
 /** Pure: the container that a policy asks for, as the Engine API takes it. */
@@ -102,7 +104,11 @@ export function containerSpec(parts: ContainerParts) {
       IpcMode: "private",
       CgroupnsMode: "private",
       CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges", ...(parts.engine === "podman" ? [`mask=${hiddenPaths.join(":")}`] : [])],
+      SecurityOpt: [
+        "no-new-privileges",
+        ...hostLabels(parts.usesHostLabels),
+        ...(parts.engine === "podman" ? [`mask=${hiddenPaths.join(":")}`] : []),
+      ],
       PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
       Memory: containerMemoryBytes(parts),
       MemorySwap: containerMemoryBytes(parts),
@@ -123,6 +129,11 @@ export function containerSpec(parts: ContainerParts) {
       Init: false, // our supervisor is pid 1, and reaps
     },
   };
+}
+
+/** Without it nothing of ours could be read inside: neither the kernel's files nor the policy's mounts. */
+export function hostLabels(usesHostLabels: boolean): string[] {
+  return usesHostLabels ? ["label=disable"] : [];
 }
 
 /** Podman asks for more processes per user than a host that limits them can give; `proc.pids` is held elsewhere. */

@@ -60,10 +60,13 @@ describe("an engine that is asked what it can hold", () => {
       });
   });
 
-  test("has no filter of its own where it leaves system calls unconfined", async () => {
-    info = { ...able, SecurityOptions: ["name=seccomp,profile=builtin"] };
+  test("has no filter of its own where it leaves system calls unconfined, and says whether it labels files", async () => {
+    const elsewhere = { ...able, KernelVersion: "6.10.14-linuxkit" };
+    info = { ...elsewhere, SecurityOptions: ["name=seccomp,profile=builtin"] };
     expect((await asked()).seccomp).toBe(true);
-    info = { ...able, SecurityOptions: ["name=seccomp,profile=unconfined"] };
+    expect((await asked()).labelsFiles).toBe(false);
+    info = { ...elsewhere, SecurityOptions: ["name=seccomp,profile=unconfined", "name=selinux"] };
+    expect((await asked()).labelsFiles).toBe(true);
     expect((await asked()).seccomp).toBe(false);
   });
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { release } from "node:os";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
@@ -15,6 +16,9 @@ import { installedRuntimes } from "./installed-runtimes.ts";
 
 /** One that hangs costs whoever waits for `auto` this much, and the next is asked; where nothing else is to be chosen, it may be busy. */
 export const questionMs = { inPassing: 1_500, wanted: 4_000 };
+
+/** There where SELinux is on; Podman does not say so of itself. */
+const selinux = "/sys/fs/selinux/enforce";
 
 const infoSchema = z.object({
   ServerVersion: z.string().default("unknown"),
@@ -48,6 +52,8 @@ export interface Engine {
   readonly isRootless: boolean;
   readonly remapsUsers: boolean;
   readonly seccomp: boolean;
+  /** containers may read only what carries their label, which directories of the host do not */
+  readonly labelsFiles: boolean;
   /** the processors of its machine; undefined: it does not say */
   readonly processors: number | undefined;
   readonly limits: EngineLimits;
@@ -123,6 +129,7 @@ export async function askEngine(address: EngineAddress, timeoutMs = questionMs.w
     isRootless,
     remapsUsers: options.some((option) => option.includes("name=userns")),
     seccomp: options.some((option) => option.includes("name=seccomp") && !option.includes("profile=unconfined")),
+    labelsFiles: options.some((option) => option.includes("name=selinux")) || (isLocal && existsSync(selinux)),
     processors: info.NCPU,
     limits: isRootless && info.CgroupVersion === "1" ? noLimits : engineLimits(info),
   };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
 import { mountFields } from "./bind-mounts.ts";
 import { startContainer } from "./container.ts";
-import { closedMemoryFiles, inheritedLimits, ownKernelBytes, ownKernelThreads } from "./container-spec.ts";
+import { closedMemoryFiles, hostLabels, inheritedLimits, ownKernelBytes, ownKernelThreads } from "./container-spec.ts";
 import type { Engine } from "./engine.ts";
 import type { ImageInEngine } from "./image-list.ts";
 import { coveredVolumes } from "./image-volumes.ts";
@@ -81,7 +81,7 @@ export function questionSpec(request: Omit<ImageQuestion, "removals" | "name">, 
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...{ AutoRemove: true, NetworkMode: "none", ReadonlyRootfs: true, CapDrop: ["ALL"], IpcMode: "private" },
       ...(engine.remapsUsers ? { UsernsMode: "host" } : {}),
-      SecurityOpt: ["no-new-privileges"],
+      SecurityOpt: ["no-new-privileges", ...hostLabels(engine.labelsFiles)],
       PidsLimit: 64 + (hasOwnKernel ? ownKernelThreads : 0),
       Ulimits: [{ Name: "nofile", Soft: 1024, Hard: 1024 }, ...inheritedLimits(request.processLimit)],
       Memory: memoryBytes,

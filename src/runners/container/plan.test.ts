@@ -10,7 +10,7 @@ function facts(other: Partial<ContainerFacts> = {}, engine: Partial<EngineFacts>
   return {
     engine: {
       ...{ name: "Docker", version: "28.0", cgroupVersion: "2", seccomp: true, isRootless: false },
-      ...{ remapsUsers: false, processors: 4 },
+      ...{ remapsUsers: false, labelsFiles: false, processors: 4 },
       limits: { memory: true, swap: true, pids: true, cpus: true },
       ...engine,
     },
@@ -61,6 +61,7 @@ describe("the plan of a container", () => {
   test("says that a mapping of users, which the administrator chose, is not used", () => {
     expect(plan({}, facts({}, { remapsUsers: true })).notes.join()).toContain("is asked not to for cells");
     expect(plan({}).notes.join()).not.toContain("is asked not to");
+    expect(plan({}, facts({}, { labelsFiles: true })).notes.join()).toContain("SELinux does not tell");
   });
 
   test("refuses an interpreter of the host, and an image that is not there", () => {

@@ -12,7 +12,7 @@ import type { Engine } from "./engine.ts";
 export interface ContainerFacts {
   readonly engine: Pick<
     Engine,
-    "version" | "cgroupVersion" | "limits" | "seccomp" | "isRootless" | "remapsUsers" | "processors"
+    "version" | "cgroupVersion" | "limits" | "seccomp" | "isRootless" | "remapsUsers" | "labelsFiles" | "processors"
   > & {
     readonly name: string;
   };
@@ -124,6 +124,9 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
       ? [
           `${engine.name} maps users of containers to others, and is asked not to for cells: directories have owners of the host`,
         ]
+      : []),
+    ...(engine.labelsFiles
+      ? ["SELinux does not tell the cell from others of the engine: directories of the host carry other labels"]
       : []),
     ...(engine.isRootless ? ["root of the container is the user who runs the engine, without any capability"] : []),
   ];

@@ -207,6 +207,7 @@ class ContainerRunner implements SandboxRunner {
         checksIdentities: !hasOwnKernel && engine.isLocal,
         filter: "cell.bpf",
         usesHostUsers: engine.remapsUsers,
+        usesHostLabels: engine.labelsFiles,
         processLimit: home.processLimit,
         processors: engine.processors,
       }),

@@ -1,0 +1,80 @@
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import { defaultImage } from "../../src/runners/container/default-image.ts";
+import { addressFacts } from "../../src/runners/container/engine-address.ts";
+import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import { engineClient } from "../support/container-engines.ts";
+import { run, within } from "../support/process-cells.ts";
+import { engineFor } from "./context.ts";
+
+const kinds = [
+  { needed: "container", kind: "docker", make: containerRunner },
+  { needed: "gvisor", kind: "docker", make: gvisorRunner },
+  { needed: "podman", kind: "podman", make: containerRunner },
+] as const;
+
+describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind, make }) => {
+  const host = engineFor(needed);
+  let runtimeDir: string;
+  beforeAll(async () => {
+    runtimeDir = await mkdtemp(join(tmpdir(), "cc-host-"));
+    await chmod(runtimeDir, 0o711);
+  });
+  afterAll(() => rm(runtimeDir, { recursive: true, force: true }));
+  const open = (policy: PolicyInput = {}) => {
+    const env = kind === "docker" ? { DOCKER_HOST: host } : { CONTAINER_HOST: host };
+    const addresses = addressFacts(env);
+    return Codecell.open({
+      policy: parsePolicy(policy),
+      runners: [make({ engine: kind, addresses, image: defaultImage(), runtimeDir })],
+    });
+  };
+
+  test.skipIf(host === undefined)("starts a cell that may use more processors than there are", async () => {
+    await using codecell = await open({ proc: { cpus: 256 } });
+    await using session = await codecell.openSession();
+    expect(session.receipt.rules.find(({ rule }) => rule === "proc.cpus")?.how).toContain("that there are");
+    expect(await run(session, "40 + 2")).toMatchObject({ result: "42" });
+  });
+
+  test.skipIf(host === undefined)("makes the kernel's files anew that something cleaned away", async () => {
+    await using codecell = await open();
+    await using first = await codecell.openSession();
+    const kernels = (await readdir(runtimeDir)).filter((name) => name.startsWith("kernel-"));
+    expect(kernels).toHaveLength(1);
+    await rm(join(runtimeDir, kernels[0] ?? ""), { recursive: true });
+    await using second = await codecell.openSession();
+    expect(await run(second, "40 + 2")).toMatchObject({ result: "42" });
+    expect(first.isAlive).toBe(true);
+  });
+
+  test.skipIf(host === undefined)("tells of a container that somebody else killed", async () => {
+    await using codecell = await open();
+    await using session = await codecell.openSession();
+    const result = await within(30_000, killedIn(session));
+    expect(result).toMatchObject({ status: "crashed", state: "lost" });
+    expect(result.notes.join("; ")).toMatch(/the container was (killed|ended, and not by codecell)/);
+  });
+
+  /** A run whose container is killed as soon as it has begun. */
+  async function killedIn(session: Session) {
+    const going = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)");
+    for await (const { type } of going) if (type === "stdout") break;
+    const client = await engineClient(kind, host ?? "");
+    const filters = JSON.stringify({ label: ["codecell.owner"] });
+    const query = { filters };
+    const listed = await client.json<{ Id: string; Labels: Record<string, string> }[]>({
+      path: "/containers/json",
+      query,
+    });
+    const own = listed.filter(({ Labels }) => Labels["codecell.lock"]?.startsWith(runtimeDir));
+    for (const { Id } of own) await client.bytes({ method: "POST", path: `/containers/${Id}/kill` });
+    return await going.result;
+  }
+});

@@ -6,6 +6,7 @@ import { auditEventTypes } from "../src/audit/event.ts";
 import { commands } from "../src/surfaces/cli/commands.ts";
 import { errorExitCodes } from "../src/surfaces/cli/exit-codes.ts";
 import { errorStatuses } from "../src/surfaces/http/error-status.ts";
+import { probes } from "./parity/probes.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = readdirSync(root, { withFileTypes: true })
@@ -51,6 +52,10 @@ test("docs/errors.md has every code with its HTTP status and exit code, and no o
   const written = Object.fromEntries(rows.map(([, code, status, exit]) => [code, [Number(status), Number(exit)]]));
   const codes = Object.keys(errorStatuses) as (keyof typeof errorStatuses)[];
   expect(written).toEqual(Object.fromEntries(codes.map((code) => [code, [errorStatuses[code], errorExitCodes[code]]])));
+});
+
+test("docs/isolation.md counts the questions that every tier is asked", () => {
+  expect(textOf("docs/isolation.md")).toContain(`\`test/parity/probes.ts\`, ${probes.length} questions`);
 });
 
 test("docs/audit.md has every kind of event, and no other", () => {

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import process from "node:process";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { CodecellError } from "../../lib/errors.ts";
+import { killGroup } from "../../lib/kill-group.ts";
 import type { EnforcementReceipt } from "../receipt.ts";
 import type { Cell, CellExit, CellUsage, KernelSetup } from "../runner.ts";
 import type { ChildIdentity } from "./child-identity.ts";
@@ -86,19 +86,10 @@ export class WasmCell implements Cell {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    const { pid, exitCode, signalCode } = this.#child;
-    if (pid !== undefined && exitCode === null && signalCode === null) killGroup(pid);
+    killGroup(this.#child);
     // Without a reader the last bytes would hold the streams, and with them the end, open.
     this.channel.destroy();
     await this.exited;
-  }
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

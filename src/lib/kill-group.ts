@@ -1,0 +1,11 @@
+import type { ChildProcess } from "node:child_process";
+
+/** Kills a child that was started `detached`, with all of its group. The number of one that has ended may be another's by now. */
+export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
-import { srtRunner } from "../../src/runners/srt/runner.ts";
+import { type SrtRunnerOptions, srtRunner } from "../../src/runners/srt/runner.ts";
 
 const withClients = join(import.meta.dirname, "../clients/node_modules/@anthropic-ai/sandbox-runtime");
 
 /** The runner with the package that the client tests install, where it is not a dependency. */
-export function testedSrtRunner(): SandboxRunner {
-  return srtRunner(existsSync(withClients) ? { packagePath: withClients } : {});
+export function testedSrtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
+  return srtRunner({ ...options, ...(existsSync(withClients) ? { packagePath: withClients } : {}) });
 }

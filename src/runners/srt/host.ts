@@ -15,6 +15,8 @@ export interface SrtHostOptions {
   readonly runtimeDir?: string;
   /** directory of the installed package, where it is not found as a dependency */
   readonly packagePath?: string;
+  /** how long it may take to wrap a command: then its process is ended, and the next start begins with another */
+  readonly wrapTimeoutMs?: number;
 }
 
 /** What one host process sets up once for all its cells. */
@@ -57,7 +59,7 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
   const service = (uid: number | undefined): WrapService => {
     const known = services.get(uid);
     if (known?.isAlive) return known;
-    const started = new WrapService({ srt, directory, uid });
+    const started = new WrapService({ srt, directory, uid, timeoutMs: options.wrapTimeoutMs });
     services.set(uid, started);
     cleanup.defer(() => started[Symbol.asyncDispose]());
     return started;

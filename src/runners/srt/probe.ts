@@ -26,7 +26,7 @@ async function runNothing(host: SrtHost): Promise<void> {
   const uid = host.uids?.first;
   const service = host.service(uid);
   // The proxy alone needs socat, and no cell has one.
-  const errors = (await service.errors).filter((error) => !error.includes("socat"));
+  const errors = (await service.missing()).filter((error) => !error.includes("socat"));
   if (errors.length > 0) {
     const hint = "apt install bubblewrap ripgrep (Debian, Ubuntu), dnf install bubblewrap ripgrep (Fedora)";
     throw new CodecellError("runner_unavailable", `sandbox-runtime lacks: ${errors.join("; ")}`, { hint });

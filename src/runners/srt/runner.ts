@@ -96,9 +96,8 @@ class SrtRunner implements SandboxRunner {
     const settings = srtSettings({ programs, workspace, ...hostPaths(mounts) });
     const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: hostArch(), guard });
     const service = host.service(uid);
-    const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings);
+    const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings, signal);
     cleanup.defer(() => service.ended());
-    signal?.throwIfAborted();
     const process = spawnWrapped(wrapped, uid);
     cleanup.defer(process.kill);
     const cell = new ChannelCell({

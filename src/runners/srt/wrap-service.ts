@@ -3,7 +3,10 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { z } from "zod";
+import { deadline } from "../../lib/deadline.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { killGroup } from "../../lib/kill-group.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { SrtPackage } from "./package.ts";
 import type { SrtSettings } from "./settings.ts";
@@ -17,7 +20,13 @@ export interface WrapServiceParts {
   readonly directory: string;
   /** whom the cells belong to, when we are root */
   readonly uid: number | undefined;
+  /** how long it may owe an answer */
+  readonly timeoutMs?: number | undefined;
 }
+
+/** It answers within a tenth of a second, except on a machine that is busy. */
+const defaultTimeoutMs = 30_000;
+const givenUp = "the start was given up";
 
 const helloSchema = z.object({ errors: z.array(z.string()) });
 const answerSchema = z.union([
@@ -36,11 +45,13 @@ export class WrapService implements AsyncDisposable {
   readonly #waiting = new Map<number, { resolve(wrapped: string): void; reject(error: Error): void }>();
   readonly #diagnostics: () => string;
   readonly #exited: Promise<unknown>;
+  readonly #timeoutMs: number;
+  #isLate = false;
   #next = 0;
-  /** what srt says is missing on this machine */
-  readonly errors: Promise<readonly string[]>;
+  readonly #errors: Promise<readonly string[]>;
 
-  constructor({ srt, directory, uid }: WrapServiceParts) {
+  constructor({ srt, directory, uid, timeoutMs = defaultTimeoutMs }: WrapServiceParts) {
+    this.#timeoutMs = timeoutMs;
     const program = ["--input-type=module", "--eval", wrapServiceScript, srt.entryUrl];
     this.#child = spawn(process.execPath, program, {
       env: { PATH: searchPath, HOME: directory },
@@ -53,7 +64,7 @@ export class WrapService implements AsyncDisposable {
     this.#child.stdin.on("error", () => {}); // its exit says why
     this.#exited = once(this.#child, "close").catch(() => {});
     const lines = createInterface({ input: this.#child.stdout });
-    this.errors = new Promise((resolve, reject) => {
+    this.#errors = new Promise((resolve, reject) => {
       lines.on("line", (line) => {
         const hello = helloSchema.safeParse(parsed(line));
         if (hello.success) resolve(hello.data.errors);
@@ -66,21 +77,29 @@ export class WrapService implements AsyncDisposable {
         this.#waiting.clear();
       });
     });
-    this.errors.catch(() => {}); // whoever asks is told
+    const limit = this.#limit();
+    // whoever asks is told
+    void this.#errors.catch(() => {}).finally(() => limit[Symbol.dispose]());
   }
 
+  /** One that owes an answer for too long counts as gone: the next start gets another. */
   get isAlive(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return !this.#isLate && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** What srt says is missing on this machine. */
+  missing(signal?: AbortSignal): Promise<readonly string[]> {
+    return unlessAborted(this.#errors, signal, givenUp);
   }
 
   /** A shell command in, the same inside srt's sandbox out. `ended` is owed for each. */
-  async wrap(command: string, settings: SrtSettings): Promise<string> {
-    await this.errors;
+  async wrap(command: string, settings: SrtSettings, signal?: AbortSignal): Promise<string> {
+    await this.missing(signal);
     if (!this.isAlive) throw this.#ended();
-    const id = this.#next++;
-    const wrapped = await new Promise<string>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.#child.stdin.write(`${JSON.stringify({ id, command, settings })}\n`);
+    const answer = this.#ask(command, settings);
+    const wrapped = await unlessAborted(answer, signal, givenUp).catch((error: unknown) => {
+      void answer.then(() => this.ended()).catch(() => {}); // it may come when nobody waits any more
+      throw error;
     });
     const lacking = needed.filter((part) => !wrapped.includes(part));
     if (lacking.length === 0) return wrapped;
@@ -95,9 +114,29 @@ export class WrapService implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.stdin.end();
-    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 2_000);
+    const timer = setTimeout(() => killGroup(this.#child), 2_000);
     await this.#exited;
     clearTimeout(timer);
+  }
+
+  /** Its limit holds also when whoever asked has left: else callers of little patience would ask a dead one for ever. */
+  async #ask(command: string, settings: SrtSettings): Promise<string> {
+    using _ = this.#limit();
+    const id = this.#next++;
+    return await new Promise<string>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#child.stdin.write(`${JSON.stringify({ id, command, settings })}\n`);
+    });
+  }
+
+  /** When it passes, the service is killed, and its exit tells whoever waits. SIGKILL also ends what is stopped. */
+  #limit(): Disposable {
+    const limit = deadline(this.#timeoutMs);
+    limit.signal.addEventListener("abort", () => {
+      this.#isLate = true;
+      killGroup(this.#child);
+    });
+    return limit;
   }
 
   #receive(line: string): void {
@@ -110,6 +149,11 @@ export class WrapService implements AsyncDisposable {
   }
 
   #ended(): CodecellError {
+    if (this.#isLate) {
+      const hint = "try again: the next start asks it anew; run `codecell doctor` if that does not help";
+      const message = `sandbox-runtime gave no answer within ${this.#timeoutMs} ms`;
+      return new CodecellError("cell_start_failed", message, { hint });
+    }
     const said = this.#diagnostics().trim().split("\n").filter(Boolean).at(-1) ?? "";
     return new CodecellError("cell_start_failed", `sandbox-runtime did not start${said ? `: ${said}` : ""}`);
   }

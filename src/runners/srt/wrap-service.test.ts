@@ -1,0 +1,80 @@
+import { tmpdir } from "node:os";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { scriptedSrt, srtWords } from "../../../test/support/scripted-srt.ts";
+import { srtSettings } from "./settings.ts";
+import { WrapService } from "./wrap-service.ts";
+
+const settings = srtSettings({ programs: [], workspace: "/w", mounts: [], denied: [] });
+const start = (body: string) => new WrapService({ srt: scriptedSrt(body), directory: tmpdir(), uid: undefined });
+const isSilent = "wrapWithSandbox: () => new Promise(() => {})";
+const late = {
+  code: "cell_start_failed",
+  message: expect.stringContaining("no answer within"),
+  hint: expect.stringContaining("try again"),
+};
+
+describe("the process that asks a fake of sandbox-runtime", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("is ended when it does not come up in time", async () => {
+    await using service = start(
+      "checkDependencies: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
+    );
+    const wrapping = service.wrap("true", settings);
+    vi.advanceTimersByTime(30_000);
+    await expect(wrapping).rejects.toMatchObject(late);
+    expect(service.isAlive).toBe(false);
+  });
+
+  test("is ended when it does not answer in time, also after whoever asked has left", async () => {
+    await using service = start(isSilent);
+    await service.missing();
+    const caller = new AbortController();
+    const left = service.wrap("true", settings, caller.signal);
+    const stays = service.wrap("true", settings);
+    await setImmediate(); // both have asked
+    caller.abort(new Error("changed my mind"));
+    await expect(left).rejects.toMatchObject({
+      code: "aborted",
+      message: "the start was given up: changed my mind",
+    });
+    expect(service.isAlive).toBe(true);
+    vi.advanceTimersByTime(30_000);
+    expect(service.isAlive).toBe(false);
+    await expect(stays).rejects.toMatchObject(late);
+  });
+
+  test("is asked nothing for a caller who has left before", async () => {
+    await using service = start(isSilent);
+    await expect(service.wrap("true", settings, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
+    expect(vi.getTimerCount()).toBe(1); // for its start alone
+    await service.missing();
+    await setImmediate();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is told the end of a command that was wrapped when nobody waited for it any more", async () => {
+    await using service = start(`
+      ends: 0,
+      cleanupAfterCommand() { this.ends++; },
+      wrapWithSandbox(command) {
+        if (command === "first") return new Promise((resolve) => { this.answerFirst = resolve; });
+        this.answerFirst("${srtWords}");
+        return Promise.resolve(\`${srtWords} \${this.ends} ended\`);
+      }`);
+    await service.missing();
+    const caller = new AbortController();
+    const first = service.wrap("first", settings, caller.signal);
+    await setImmediate(); // it has asked
+    caller.abort();
+    await expect(first).rejects.toMatchObject({ code: "aborted" });
+    expect(await service.wrap("second", settings)).toContain("0 ended");
+    expect(await service.wrap("third", settings)).toContain("1 ended");
+  });
+});

@@ -11,33 +11,32 @@ const fix = "run `codecell doctor`: what the process runner needs, srt needs too
 /** Runs a command that does nothing in srt's sandbox: whether namespaces can be made here is known only by making them. */
 export async function trySrt(host: SrtHost, timeoutMs: number): Promise<void> {
   using limit = deadline(timeoutMs);
-  const passed = new Promise<never>((_, reject) => {
-    limit.signal.addEventListener("abort", () => reject(new Error(messageOf(limit.signal.reason))), { once: true });
-  });
-  const trial = runNothing(host);
-  trial.catch(() => {}); // the limit may have won
-  await Promise.race([trial, passed]).catch((error: unknown) => {
+  await runNothing(host, limit.signal).catch((error: unknown) => {
     if (error instanceof CodecellError && error.code === "runner_unavailable") throw error;
-    throw new CodecellError("runner_unavailable", messageOf(error), { hint: fix, cause: error });
+    const cause: unknown = limit.signal.aborted ? limit.signal.reason : error;
+    throw new CodecellError("runner_unavailable", messageOf(cause), { hint: fix, cause });
   });
 }
 
-async function runNothing(host: SrtHost): Promise<void> {
+async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
   const uid = host.uids?.first;
   const service = host.service(uid);
   // The proxy alone needs socat, and no cell has one.
-  const errors = (await service.missing()).filter((error) => !error.includes("socat"));
+  const errors = (await service.missing(signal)).filter((error) => !error.includes("socat"));
   if (errors.length > 0) {
     const hint = "apt install bubblewrap ripgrep (Debian, Ubuntu), dnf install bubblewrap ripgrep (Fedora)";
     throw new CodecellError("runner_unavailable", `sandbox-runtime lacks: ${errors.join("; ")}`, { hint });
   }
   const workspace = `${host.ownDir}/empty`;
-  const wrapped = await service.wrap("exit 0", srtSettings({ ...host, workspace, mounts: [], denied: [] }));
+  const wrapped = await service.wrap("exit 0", srtSettings({ ...host, workspace, mounts: [], denied: [] }), signal);
   try {
-    const { exited } = spawnWrapped(wrapped, uid);
-    const { code, signal, diagnostics } = await exited;
+    const trial = spawnWrapped(wrapped, uid);
+    signal.addEventListener("abort", trial.kill, { once: true });
+    const { code, signal: endedBy, diagnostics } = await trial.exited;
+    trial.channel.destroy();
     if (code !== 0) {
-      const said = diagnostics.trim().split("\n").at(-1) || `it ended with ${code ?? signal}`;
+      signal.throwIfAborted();
+      const said = diagnostics.trim().split("\n").at(-1) || `it ended with ${code ?? endedBy}`;
       throw new CodecellError("runner_unavailable", `sandbox-runtime runs no command here: ${said}`, { hint: fix });
     }
   } finally {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { killGroup } from "../../lib/kill-group.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { CellExit } from "../runner.ts";
 import { searchPath } from "./wrap-service.ts";
@@ -9,6 +10,7 @@ export interface WrappedProcess {
   /** descriptor 3 inside: a socket pair, open in both directions */
   readonly channel: Socket;
   readonly exited: Promise<CellExit>;
+  /** ends it with all of its group: bubblewrap can be caught before its child is tied to it */
   readonly kill: () => void;
 }
 
@@ -28,5 +30,5 @@ export function spawnWrapped(wrapped: string, uid: number | undefined): WrappedP
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
   );
-  return { channel: child.stdio[3] as Socket, exited, kill: () => child.kill("SIGKILL") };
+  return { channel: child.stdio[3] as Socket, exited, kill: () => killGroup(child) };
 }

@@ -5,7 +5,7 @@ import { type Audit, silentAudit } from "../audit/audit.ts";
 import { type EgressOptions, EgressProcess } from "../egress/egress-process.ts";
 import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
-import { CodecellError } from "../lib/errors.ts";
+import { CodecellError, messageOf } from "../lib/errors.ts";
 import { denyMatcher } from "../policy/deny.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { AskedRules } from "../policy/live-rules.ts";
@@ -149,7 +149,9 @@ export class Codecell implements AsyncDisposable {
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());
-    const started = await this.#chosen.start((choice) => this.#startIn(choice, id, options, { events, network }));
+    const started = await this.#chosen.start((choice) =>
+      unlessGivenUp(options.signal, () => this.#startIn(choice, id, options, { events, network })),
+    );
     const { cell, kernel, runner } = started;
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     const files = kernel.info.features.includes("files")
@@ -238,6 +240,20 @@ export class Codecell implements AsyncDisposable {
     for (const runner of this.#runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
     cleanup.defer(() => this.#egress[Symbol.asyncDispose]());
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
+  }
+}
+
+/** Whatever a start fails with after it was given up, it failed because of that. */
+async function unlessGivenUp<Started>(
+  signal: AbortSignal | undefined,
+  start: () => Promise<Started>,
+): Promise<Started> {
+  try {
+    signal?.throwIfAborted();
+    return await start();
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+    throw new CodecellError("aborted", `the start was given up: ${messageOf(signal.reason)}`, { cause: error });
   }
 }
 

@@ -357,6 +357,23 @@ export async function runnerContract(
         expect(() => other.run("1")).toThrowError(expect.objectContaining({ code: "session_closed" }));
       });
 
+      test("is not opened once it was given up, at whatever moment that is", async () => {
+        for (const delayMs of [0, 1, 5, 20, 60]) {
+          const signal = delayMs === 0 ? AbortSignal.abort(new Error("changed my mind")) : AbortSignal.timeout(delayMs);
+          const opening = codecell.openSession({ signal }).then(
+            (opened) => opened.close(), // it was quicker
+            (error: unknown) =>
+              expect(error).toMatchObject({
+                code: "aborted",
+                message: expect.stringMatching(/^the start was given up: /),
+              }),
+          );
+          await opening;
+        }
+        await using other = await codecell.openSession();
+        expect(await other.run("40 + 2").result).toMatchObject({ result: "42" });
+      });
+
       test("cancels a run whose signal is aborted", async () => {
         const controller = new AbortController();
         const going = session.run("import time\nprint('on', flush=True)\ntime.sleep(30)", {

@@ -87,7 +87,7 @@ class WasmRunner implements SandboxRunner {
     const checked = await this.plan(spec.policy);
     if (checked.refused.length > 0) throw policyRefused(this.name, checked);
     const { directory, usesSnapshot } = await this.#prepare(files);
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw new CodecellError("aborted", "the start was given up", { cause: signal.reason });
 
     const limits = cellLimits(spec.policy.proc);
     const identity = childIdentity([this.#node, directory]);

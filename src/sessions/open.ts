@@ -2,6 +2,7 @@ import { type Logger, silentLogger } from "../lib/logger.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
 import type { Policy, PolicyInput } from "../policy/schema.ts";
 import { containerRunner, gvisorRunner, kataRunner } from "../runners/container/runner.ts";
+import { SilentEngines } from "../runners/container/silent-engines.ts";
 import { processRunner } from "../runners/process/runner.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import { srtRunner } from "../runners/srt/runner.ts";
@@ -19,10 +20,11 @@ export interface OpenOptions {
 
 /** Every runner this build has. Making one starts nothing. */
 export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
+  const silent = new SilentEngines();
   return [
-    gvisorRunner({ logger }),
-    kataRunner({ logger }),
-    containerRunner({ logger }),
+    gvisorRunner({ logger, silent }),
+    kataRunner({ logger, silent }),
+    containerRunner({ logger, silent }),
     processRunner({ logger }),
     srtRunner({ logger }),
     wasmRunner({ logger }),

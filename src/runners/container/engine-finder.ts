@@ -6,7 +6,8 @@ import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
 import type { ProbeOptions } from "../runner.ts";
 import { askEngine, type Engine, type EngineProbe, findEngine, questionMs } from "./engine.ts";
 import { type AddressFacts, addressFacts, type EngineKind, namesEngine, parseEngineAddress } from "./engine-address.ts";
-import { type PodmanService, startPodmanService } from "./podman-service.ts";
+import { type PodmanService, removeDeadSockets, startPodmanService } from "./podman-service.ts";
+import type { SilentEngines } from "./silent-engines.ts";
 
 export interface EngineFinderOptions {
   /** default: whichever answers, Docker first */
@@ -14,6 +15,8 @@ export interface EngineFinderOptions {
   /** environment variables and files that say where engines listen; default: this process's */
   readonly addresses?: AddressFacts;
   readonly runtimeDir?: string;
+  /** shared by runners that may ask the same engine */
+  readonly silent?: SilentEngines;
 }
 
 /** Finds the engine, asks it again when it failed, and starts Podman's API where there is none and one is wanted. */
@@ -41,7 +44,8 @@ export class EngineFinder {
     this.#isPatient ||= isWanted || isPatient;
     const facts = this.#options.addresses ?? addressFacts();
     const timeoutMs = this.#isPatient ? questionMs.wanted : questionMs.inPassing;
-    const found = await findEngine(facts, this.#options.engine, timeoutMs);
+    const silent = this.#isPatient ? undefined : this.#options.silent;
+    const found = await findEngine(facts, this.#options.engine, timeoutMs, silent);
     // Who named an engine wants that one.
     if (found.available || namesEngine(facts) || !this.#takesOwnPodman || !this.#startsPodman) return found;
     const podman = await this.#ownPodman(facts);
@@ -70,6 +74,7 @@ export class EngineFinder {
   async #ownPodman(facts: AddressFacts): Promise<Engine | undefined> {
     if (!this.#podman?.isAlive) {
       const runtimeDir = await openRuntimeDirectory(this.#options.runtimeDir);
+      await removeDeadSockets(runtimeDir);
       const socket = join(runtimeDir, `podman-${randomBytes(6).toString("hex")}.sock`);
       const service = await startPodmanService({ socket, env: facts.env });
       if (!service) return undefined;

@@ -13,6 +13,7 @@ import {
 import { understood } from "./engine-answer.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { installedRuntimes } from "./installed-runtimes.ts";
+import type { SilentEngines } from "./silent-engines.ts";
 
 /** One that hangs costs whoever waits for `auto` this much, and the next is asked; where nothing else is to be chosen, it may be busy. */
 export const questionMs = { inPassing: 1_500, wanted: 4_000 };
@@ -72,19 +73,23 @@ export type EngineProbe =
   | { readonly available: true; readonly engine: Engine }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
-/** The first engine that answers, each in its time. */
+/** The first engine that answers, each in its time; `silent` are those that are not worth asking again. */
 export async function findEngine(
   facts: AddressFacts,
   kind?: EngineKind,
   timeoutMs = questionMs.wanted,
+  silent?: SilentEngines,
 ): Promise<EngineProbe> {
   const addresses = (await engineAddresses(facts)).filter((address) => kind === undefined || address.kind === kind);
   const reasons: string[] = [];
   const hints: string[] = [];
   for (const address of addresses) {
     try {
+      const failure = silent?.failureOf(address);
+      if (failure !== undefined) throw failure;
       return { available: true, engine: await askEngine(address, timeoutMs) };
     } catch (error) {
+      silent?.note(address, error);
       if (isAbsence(error)) continue;
       reasons.push(messageOf(error));
       if (error instanceof CodecellError && error.hint) hints.push(error.hint);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { makeDirectories } from "../../lib/make-directories.ts";
 import { bundleName } from "../kernel-bootstrap.ts";
 import { kernelSources } from "../kernel-sources.ts";
+import { removeOldKernels } from "../linux/kernel-files.ts";
 import { askImage, type ImageQuestion, imageFactsSchema } from "./image-question.ts";
 
 type Sources = Awaited<ReturnType<typeof kernelSources>>;
@@ -75,6 +76,7 @@ async function examine(request: ImageKernelRequest, sources: Sources, directory:
     await rename(files, directory).catch(async (error: unknown) => {
       if (!(await stat(directory).catch(() => undefined))) throw error;
     });
+    await removeOldKernels(request.runtimeDir);
     return found;
   } finally {
     await rm(draft, { recursive: true, force: true });

@@ -10,7 +10,7 @@ function facts(other: Partial<ContainerFacts> = {}, engine: Partial<EngineFacts>
   return {
     engine: {
       ...{ name: "Docker", version: "28.0", cgroupVersion: "2", seccomp: true, isRootless: false },
-      ...{ remapsUsers: false, labelsFiles: false, processors: 4 },
+      ...{ isLocal: true, remapsUsers: false, labelsFiles: false, processors: 4 },
       limits: { memory: true, swap: true, pids: true, cpus: true },
       ...engine,
     },
@@ -58,9 +58,10 @@ describe("the plan of a container", () => {
     expect(answer("proc.cpus", { proc: { cpus: 4 } })?.how).not.toContain("that there are");
   });
 
-  test("says that a mapping of users, which the administrator chose, is not used", () => {
+  test("names what is weaker than usual: a mapping of users that is not used, no labels, an engine elsewhere", () => {
     expect(plan({}, facts({}, { remapsUsers: true })).notes.join()).toContain("is asked not to for cells");
     expect(plan({}).notes.join()).not.toContain("is asked not to");
+    expect(plan({}, facts({}, { isLocal: false })).notes.join()).toContain("is in another machine");
     expect(plan({}, facts({}, { labelsFiles: true })).notes.join()).toContain("SELinux does not tell");
   });
 

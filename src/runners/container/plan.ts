@@ -12,7 +12,15 @@ import type { Engine } from "./engine.ts";
 export interface ContainerFacts {
   readonly engine: Pick<
     Engine,
-    "version" | "cgroupVersion" | "limits" | "seccomp" | "isRootless" | "remapsUsers" | "labelsFiles" | "processors"
+    | "version"
+    | "cgroupVersion"
+    | "limits"
+    | "seccomp"
+    | "isRootless"
+    | "isLocal"
+    | "remapsUsers"
+    | "labelsFiles"
+    | "processors"
   > & {
     readonly name: string;
   };
@@ -128,6 +136,11 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
     ...(engine.labelsFiles
       ? ["SELinux does not tell the cell from others of the engine: directories of the host carry other labels"]
       : []),
+    ...(engine.isLocal
+      ? []
+      : [
+          `${engine.name} is in another machine: what a cell uses is not known, and a run that is killed for its memory reads as crashed`,
+        ]),
     ...(engine.isRootless ? ["root of the container is the user who runs the engine, without any capability"] : []),
   ];
 }

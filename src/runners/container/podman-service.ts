@@ -1,13 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 const startMs = 5_000;
 const lookMs = 20;
 /** Without a connection for this long it ends by itself: so it does when its host was killed. */
 const idleSeconds = 60;
+
+const socketName = /^podman-[0-9a-f]{12}\.sock$/;
+/** One that was just made may not be listened to yet. */
+const freshMs = 60_000;
 
 /** Podman has no daemon: its API is there while somebody runs it. This one is ours. */
 export interface PodmanService extends AsyncDisposable {
@@ -44,6 +49,15 @@ export async function startPodmanService(options: PodmanServiceOptions): Promise
   child.kill("SIGKILL");
   await rm(socket, { force: true });
   return undefined;
+}
+
+/** What services left whose hosts were killed. */
+export async function removeDeadSockets(directory: string): Promise<void> {
+  for (const name of (await readdir(directory)).filter((one) => socketName.test(one))) {
+    const path = join(directory, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > freshMs && !(await answers(path))) await rm(path, { force: true });
+  }
 }
 
 class Service implements PodmanService {

@@ -42,12 +42,12 @@ export async function prepareKernelFiles(
     if (!(await exists(target))) throw error;
   });
   await rm(draft, { recursive: true, force: true });
-  await removeOld(runtimeDir);
+  await removeOldKernels(runtimeDir);
   return target;
 }
 
 /** What hosts killed in the middle left, and kernels of versions that nobody has used for long. */
-async function removeOld(runtimeDir: string): Promise<void> {
+export async function removeOldKernels(runtimeDir: string): Promise<void> {
   for (const name of await readdir(runtimeDir)) {
     const keptMs = name.startsWith("draft-") ? hourMs : name.startsWith("kernel-") ? unusedMs : undefined;
     if (keptMs === undefined) continue;

@@ -82,6 +82,17 @@ class Branch:
         self.queue.append(request)
         self.next()
 
+    def takes_run_at_once(self):
+        """Whether nothing has to happen before a run that comes now."""
+        if self.active is not None or self.queue or self.zombies or not self.link.ready or self.link.outlet.size:
+            return False
+        return not self.copier.is_busy and not self.copier.is_due_before(is_run=True)
+
+    def on_handed_on(self, request):
+        """The worker has this run already."""
+        self.copier.at = None
+        self.begin(request)
+
     def on_interrupt(self, run_id):
         if self.active is not None and self.active.id == run_id:
             self.stopper.stop("interrupted", kill=self.active.ending is not None)
@@ -97,7 +108,7 @@ class Branch:
         if self.active is not None or not self.queue or self.copier.is_busy or not self.link.ready:
             return
         handle = OWN_REQUESTS.get(self.queue[0].kind)
-        if handle is None and self.copier.is_due_before(self.queue[0]):
+        if handle is None and self.copier.is_due_before(self.queue[0].is_run):
             self.copier.park()
             return
         request = self.queue.pop(0)

@@ -53,13 +53,13 @@ class Copier:
         if self.branch.config["recovery"] and self.dirty:
             self.at = monotonic() + max(IDLE_BEFORE_PARK, min(LONGEST_IDLE, self.cost * IDLE_COST_FACTOR))
 
-    def is_due_before(self, request):
+    def is_due_before(self, is_run):
         """Runs that come back to back are never without any copy, and get a new one when it is due."""
         if not self.branch.config["recovery"] or not self.dirty:
             return False
         if self.copies.automatic is None or monotonic() > self.due:
             return True
-        return self.has_gift and request.is_run
+        return self.has_gift and is_run
 
     def park(self, idle=False):
         self.at = None

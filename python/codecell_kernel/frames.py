@@ -7,6 +7,7 @@ from .lean_json import dumps, loads
 MAX_FRAME = 4 << 20
 MAX_HEADER = 256 << 10
 PREFIX = Struct("<II")
+PLAIN_RUN, BRANCH = b'{"t":"run",', b'"branch"'
 
 
 class BadFrame(Exception):
@@ -27,6 +28,11 @@ def is_one_frame(data):
         return False
     length, header_length = PREFIX.unpack_from(data)
     return 4 + length == len(data) and 4 + header_length <= length <= MAX_FRAME and header_length <= MAX_HEADER
+
+
+def is_plain_run(data):
+    """Whether the bytes are one run for the first branch and nothing else, seen without taking them apart."""
+    return data[8:19] == PLAIN_RUN and is_one_frame(data) and data.find(BRANCH, 8, 8 + PREFIX.unpack_from(data)[1]) < 0
 
 
 class Decoder:

@@ -13,8 +13,8 @@ class Request:
     sent = 0  # bytes of its output that went to the host
     granted = 0
 
-    def __init__(self, header, frame):
-        """`frame` is the request as it came: the worker gets the same bytes."""
+    def __init__(self, header, frame=b""):
+        """`frame` is the request as it came: the worker gets the same bytes, unless it has them already."""
         self.header = header
         self.frame = frame
         self.id = header["id"]

@@ -12,7 +12,7 @@ from .branch import Branch
 from .bulk import BulkRelay, NetBody
 from .changes import changes_below
 from .channel import Outlet
-from .frames import BadFrame, Decoder, head
+from .frames import BadFrame, Decoder, head, is_plain_run
 from .processes import session_of
 from .request import Request
 from .sweeper import Sweeper
@@ -193,6 +193,9 @@ class Supervisor:
             return
         if not data:
             posix._exit(0)  # the host is gone: the kernel ends everything else in this pid namespace
+        if self.hands_on(data):
+            self.branches[0].on_handed_on(Request(self.decoder.feed(data)[0][0]))
+            return
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
         missing = self.decoder.take_missing()
@@ -203,6 +206,14 @@ class Supervisor:
             wanted = branch is not None and branch.takes_data(header["id"])
             self.bulk = BulkRelay(self.channel, branch, missing, wanted)
             self.relay()
+
+    def hands_on(self, data):
+        """A run that nothing has to come before goes to the worker as it is. What we note about it is noted meanwhile."""
+        first = self.branches.get(0)
+        if first is None or self.decoder.buffer or not is_plain_run(data) or not first.takes_run_at_once():
+            return False
+        first.link.outlet.write(data)
+        return True
 
     def relay(self):
         """The rest of a large body goes from the channel to the worker without passing through this process."""

@@ -1,0 +1,77 @@
+import os
+import unittest
+
+from codecell_kernel.frames import Decoder, head
+from codecell_kernel.supervisor import Supervisor
+
+
+class FakeBranch:
+    """Says whether it takes a run at once, and keeps what it is given in order."""
+
+    def __init__(self, is_free=True):
+        self.is_free = is_free
+        self.events = []
+        self.link = self.outlet = self
+
+    def takes_run_at_once(self):
+        return self.is_free
+
+    def write(self, data):
+        self.events.append(("worker", bytes(data)))
+
+    def on_handed_on(self, request):
+        self.events.append(("noted", request.id))
+
+    def on_request(self, request):
+        self.events.append(("asked", request.id))
+
+
+def run(number, body=b"x = 1", **more):
+    header = dict({"t": "run", "id": number, "language": "python", "timeoutMs": 1000, "outputBytes": 99}, **more)
+    return head(header, len(body)) + body
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        self.supervisor = Supervisor.__new__(Supervisor)
+        self.supervisor.channel, self.host = os.pipe()
+        self.addCleanup(os.close, self.supervisor.channel)
+        self.addCleanup(os.close, self.host)
+        self.supervisor.decoder = Decoder()
+        self.supervisor.bulk = self.supervisor.egress = None
+
+    def given(self, data, **branches):
+        self.supervisor.branches = {int(number[1:]): branch for number, branch in branches.items()}
+        os.write(self.host, data)
+        self.supervisor.on_channel()
+
+    def test_go_to_a_free_worker_before_anything_is_noted(self):
+        free = FakeBranch()
+        self.given(run(1), _0=free)
+        self.assertEqual(free.events, [("worker", run(1)), ("noted", 1)])
+
+    def test_wait_their_turn_otherwise(self):
+        busy = FakeBranch(is_free=False)
+        self.given(run(1), _0=busy)
+        self.assertEqual(busy.events, [("asked", 1)])
+
+    def test_reach_the_branch_that_they_name(self):
+        first, second = FakeBranch(), FakeBranch()
+        self.given(run(1, branch=2), _0=first, _2=second)
+        self.assertEqual((first.events, second.events), ([], [("asked", 1)]))
+
+    def test_that_speak_of_a_branch_in_their_code_are_for_the_first_one_all_the_same(self):
+        free = FakeBranch()
+        self.given(run(1, b'x = {"branch": 2}'), _0=free)
+        self.assertEqual([kind for kind, _ in free.events], ["worker", "noted"])
+
+    def test_that_come_together_or_in_pieces_are_taken_apart_first(self):
+        free = FakeBranch()
+        self.given(run(1) + run(2), _0=free)
+        self.given(run(3)[:20], _0=free)
+        self.given(run(3)[20:], _0=free)
+        self.assertEqual(free.events, [("asked", 1), ("asked", 2), ("asked", 3)])
+
+
+if __name__ == "__main__":
+    unittest.main()

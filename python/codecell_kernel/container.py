@@ -31,6 +31,7 @@ def main():
 
     check_targets(cell["targets"])
     check_identities(cell["identities"])
+    check_nested(cell["nested"])
     posix.chdir("/workspace")
     if not posix.access("/workspace", posix.W_OK):
         posix.write(2, b"/workspace cannot be written: under Podman the image's own has to have mode 1777\n")
@@ -85,6 +86,19 @@ def check_identities(identities):
         found = posix.stat(one["target"])
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
             posix.write(2, b"a mounted directory was replaced by another one\n")
+            posix._exit(5)
+
+
+def check_nested(nested):
+    """The same for what is mounted below one. The way there may be closed to the cell; the table of mounts is not."""
+    if not nested:
+        return
+    from .memory_files import mount_table, unescaped
+
+    found = {unescaped(fields[4]): fields[2] + " " + unescaped(fields[3]) for fields in mount_table()}
+    for one in nested:
+        if found.get(one["target"]) != one["identity"]:
+            posix.write(2, b"what is mounted below a directory was replaced\n")
             posix._exit(5)
 
 

@@ -10,9 +10,8 @@ class MemoryFiles:
         """`others` are directories of the host: their file system may be in memory too, and is not the cell's."""
         left_out = {posix.stat(path).st_dev for path in others}
         self.mounts = {}
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-            for line in lines:
-                self.consider(line.split(), left_out)
+        for fields in mount_table():
+            self.consider(fields, left_out)
         self.limit = limit + self.bytes()
 
     def consider(self, fields, left_out):
@@ -40,6 +39,12 @@ class MemoryFiles:
 
     def are_over(self):
         return self.bytes() > self.limit
+
+
+def mount_table():
+    """The fields of each mount. Only blanks and line feeds end one: a name may hold every other kind of white space."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+        return [line.rstrip("\n").split(" ") for line in lines]
 
 
 def unescaped(path):

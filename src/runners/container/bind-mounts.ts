@@ -14,6 +14,7 @@ interface MountFields {
     readonly Source: string;
     readonly Target: string;
     readonly ReadOnly: boolean;
+    readonly BindOptions?: { readonly NonRecursive: true };
   }[];
   readonly Binds: readonly string[];
 }
@@ -25,6 +26,9 @@ const endsField = /[,"\r\n]/;
  * Pure: the two fields of the Engine API that take mounts. A program names the files in a workspace, and a deny rule
  * makes such a name part of a mount: below a directory called `x,source=` it would choose what Podman mounts. Such
  * names go by the field that knows colons only.
+ *
+ * A read-only mount comes alone: an engine makes the directory read-only and not what the host has mounted below it, which
+ * code in the cell could then write to.
  */
 export function mountFields(engine: EngineKind, mounts: readonly BindMount[]): MountFields {
   const isUnsafe = (mount: BindMount) =>
@@ -32,7 +36,10 @@ export function mountFields(engine: EngineKind, mounts: readonly BindMount[]): M
   return {
     Mounts: mounts
       .filter((mount) => !isUnsafe(mount))
-      .map(({ source, target, readOnly }) => ({ Type: "bind", Source: source, Target: target, ReadOnly: readOnly })),
+      .map(({ source, target, readOnly }) => ({
+        ...{ Type: "bind", Source: source, Target: target, ReadOnly: readOnly },
+        ...(readOnly ? { BindOptions: { NonRecursive: true } } : {}),
+      })),
     Binds: mounts.filter(isUnsafe).map(bindText),
   };
 }
@@ -45,5 +52,5 @@ function bindText({ source, target, readOnly }: BindMount): string {
       details: { path: colon },
     });
   }
-  return `${source}:${target}:${readOnly ? "ro" : "rw"}`;
+  return `${source}:${target}:${readOnly ? "ro,bind" : "rw"}`;
 }

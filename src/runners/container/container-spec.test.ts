@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parsePolicy } from "../../policy/parse-policy.ts";
 import type { PolicyInput } from "../../policy/schema.ts";
+import type { CellMount } from "../linux/mounts.ts";
 import { type ContainerParts, containerMemoryBytes, containerSpec } from "./container-spec.ts";
 
 const mebibyte = 2 ** 20;
@@ -45,7 +46,8 @@ describe("a container", () => {
   test("has an empty directory that nobody can write to where its image declares a volume", () => {
     const image = { name: "odd", id: "sha256:1", volumes: ["/data", "/tmp", "/workspace"] };
     const { Mounts } = host({}, { image });
-    expect(Mounts).toContainEqual({ Type: "bind", Source: "/run/codecell/empty", Target: "/data", ReadOnly: true });
+    const empty = { Type: "bind", Source: "/run/codecell/empty", Target: "/data", ReadOnly: true };
+    expect(Mounts).toContainEqual(expect.objectContaining(empty));
     expect(Mounts.filter(({ Target }) => Target === "/tmp" || Target === "/workspace")).toEqual([]);
   });
 
@@ -170,7 +172,7 @@ describe("a container", () => {
         { path: ".ssh", kind: "directory" },
       ],
       kind: "directory",
-      ...{ pins: [".git"], identity: "1:2", ownerUid: 70_001 },
+      ...{ pins: [".git"], nested: [{ path: "disk", identity: "0:3 /" }], identity: "1:2", ownerUid: 70_001 },
     } as const;
     const mounts = host({}, { mounts: [found] }).Mounts.filter(({ Target }) => Target.startsWith("/data"));
     expect(mounts.map(({ Source, Target, ReadOnly }) => [Source, Target, ReadOnly])).toEqual([
@@ -184,6 +186,30 @@ describe("a container", () => {
       identities: [{ target: "/data", identity: "1:2" }],
     });
     expect(settings({}, { mounts: [found], checksIdentities: false })).toMatchObject({ identities: [] });
+  });
+
+  test("has what the host mounted below a read-only directory read-only by itself, after that and before its covers", () => {
+    const found: CellMount = {
+      ...{ rule: "fs.deps", source: "/srv/deps", stage: "0", target: "/deps", readOnly: true, pins: [] },
+      ...{ nested: [{ path: "disk", identity: "0:3 /" }], deny: [{ path: "disk/.env", kind: "file" }] },
+      ...{ kind: "directory", identity: "1:2", ownerUid: 70_001 },
+    };
+    const mounts = host({}, { mounts: [found] }).Mounts.filter(({ Target }) => Target.startsWith("/deps"));
+    expect(mounts.map(({ Source, Target, ReadOnly }) => [Source, Target, ReadOnly])).toEqual([
+      ["/srv/deps", "/deps", true],
+      ["/srv/deps/disk", "/deps/disk", true],
+      ["/run/codecell/empty-file", "/deps/disk/.env", true],
+    ]);
+    expect(settings({}, { mounts: [found] })).toMatchObject({
+      identities: [{ target: "/deps", identity: "1:2" }],
+      nested: [{ target: "/deps/disk", identity: "0:3 /" }],
+    });
+    expect(settings({}, { mounts: [found], checksIdentities: false })).toMatchObject({ nested: [] });
+  });
+
+  test("brings along nothing that is mounted below a read-only directory, of ours or the policy's", () => {
+    for (const mount of host({ fs: { deps: "/srv/deps" } }, { socketDirectory: "/run/s" }).Mounts)
+      expect(mount.BindOptions).toEqual(mount.ReadOnly ? { NonRecursive: true } : undefined);
   });
 
   test("gives up a user namespace only where the engine has one", () => {

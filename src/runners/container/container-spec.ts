@@ -6,6 +6,7 @@ import { listenerName } from "./cell-listener.ts";
 import type { EngineKind } from "./engine-address.ts";
 import type { ImageInEngine } from "./image-list.ts";
 import { coveredVolumes } from "./image-volumes.ts";
+import { shownBelow } from "./nested-binds.ts";
 
 /** Where a cell keeps its own files in memory, whatever the policy says. */
 export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } as const;
@@ -161,11 +162,16 @@ function cellSettings(parts: ContainerParts) {
     socket: parts.socketDirectory === undefined ? "" : `${socketTarget}/${listenerName}`,
     targets: parts.mounts.map(({ target }) => target),
     identities: parts.checksIdentities ? parts.mounts.map(({ target, identity }) => ({ target, identity })) : [],
+    nested: parts.checksIdentities ? parts.mounts.flatMap(nestedIdentities) : [],
     // limits of queues and priorities that gVisor's kernel does not know, and whose objects it does not have
     ...(parts.hasOwnKernel
       ? { dataLimit: proc.memoryBytes, mayLack: [rlimit.msgqueue, rlimit.sigpending, rlimit.nice, rlimit.rtprio] }
       : {}),
   };
+}
+
+function nestedIdentities(mount: CellMount) {
+  return shownBelow(mount).map(({ path, identity }) => ({ target: `${mount.target}/${path}`, identity }));
 }
 
 function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Record<string, string> {
@@ -205,6 +211,7 @@ function ownBinds(parts: ContainerParts): BindMount[] {
     ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", false)]),
     ...parts.mounts.flatMap((mount) => [
       bind(mount.source, mount.target, mount.readOnly),
+      ...shownBelow(mount).map(({ path }) => bind(`${mount.source}/${path}`, `${mount.target}/${path}`, true)),
       // a mount of a directory on itself keeps it from being renamed
       ...mount.pins.map((pin) => bind(`${mount.source}/${pin}`, `${mount.target}/${pin}`, mount.readOnly)),
       ...mount.deny.map(({ path, kind }) =>

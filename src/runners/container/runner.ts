@@ -26,6 +26,7 @@ import { EngineFinder, type EngineFinderOptions } from "./engine-finder.ts";
 import { ImageKernels } from "./image-kernels.ts";
 import { type ImageInEngine, imageInEngine } from "./image-list.ts";
 import { containerKernelSetup } from "./kernel-setup.ts";
+import { refuseNested } from "./nested-binds.ts";
 import { removeOrphanContainers } from "./orphans.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
 import { Removals } from "./removals.ts";
@@ -174,6 +175,7 @@ class ContainerRunner implements SandboxRunner {
     const plan = planContainer(policy, facts);
     if (plan.refused.length > 0 || image === undefined) throw policyRefused(this.name, plan);
     const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
+    refuseNested(engine, mounts);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
     const number = ++this.#cells;
     await using cleanup = new Cleanup();

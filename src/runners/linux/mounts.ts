@@ -7,6 +7,7 @@ import { findDenied } from "../../policy/find-denied.ts";
 import { isBelow } from "../../policy/host-path.ts";
 import { resolveSource } from "../../policy/host-source.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { hostMounts, type NestedMount, nestedMounts } from "./nested-mounts.ts";
 
 /** A host directory that a cell sees. */
 export interface CellMount {
@@ -22,6 +23,8 @@ export interface CellMount {
   readonly deny: readonly { readonly path: string; readonly kind: "file" | "directory" }[];
   /** relative directories that cannot be renamed, because a deny glob names them: `.git` for `.git/config` */
   readonly pins: readonly string[];
+  /** file systems that the host has mounted below the source */
+  readonly nested: readonly NestedMount[];
   readonly kind: "file" | "directory";
   /** device and inode of the source, by which a cell sees that it got what was looked at here */
   readonly identity: string;
@@ -38,6 +41,7 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
   ];
   if (asked.length === 0) return [];
   const matcher = denyMatcher(policy.fs.deny); // takes a millisecond, and every cell's start waits for it
+  const table = await hostMounts();
   const mounts = await Promise.all(
     asked.map(async (mount, index) => {
       const source = await resolveSource({ rule: mount.rule, path: mount.source, writable: !mount.readOnly }, matcher);
@@ -45,9 +49,10 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
       const stats = await stat(source);
       const kind = kindOf(stats);
       const denied = await findDenied(source, matcher);
-      const deny = await Promise.all(denied.map((path) => coverOf(source, path)));
+      const deny = (await Promise.all(denied.map((path) => coverOf(source, path)))).flat();
+      const nested = await nestedMounts(source, table);
       const pins = mount.readOnly ? [] : [...new Set(denied.flatMap((path) => pinsOf(path, matcher)))].sort();
-      const found = { source, deny: deny.flat(), pins, kind, identity: `${dev}:${ino}`, ownerUid: stats.uid };
+      const found = { source, deny, pins, nested, kind, identity: `${dev}:${ino}`, ownerUid: stats.uid };
       return { ...mount, ...found, asked: mount.source, stage: String(index) };
     }),
   );

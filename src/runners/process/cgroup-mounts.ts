@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type MountinfoEntry, parseMountinfo } from "../linux/mountinfo.ts";
 
 /** Where this process sits in the control group trees, as directories of the host. */
 export interface OwnCgroups {
@@ -11,27 +12,20 @@ export interface OwnCgroups {
 /** Pure: the texts of /proc/self/cgroup and /proc/self/mountinfo in, directories out. */
 export function ownCgroups(cgroupText: string, mountinfoText: string): OwnCgroups {
   const memberships = cgroupText.split("\n").flatMap(parseMembership);
-  const mounts = mountinfoText.split("\n").flatMap(parseMount);
+  const mounts = parseMountinfo(mountinfoText);
 
   const unifiedPath = memberships.find(({ controllers }) => controllers.length === 0)?.path;
   const unifiedMount = mounts.find(({ type }) => type === "cgroup2");
   const byController = new Map<string, string>();
   for (const { controllers, path } of memberships) {
     for (const controller of controllers) {
-      const mount = mounts.find(({ type, options }) => type === "cgroup" && options.includes(controller));
+      const mount = mounts.find(({ type, superOptions }) => type === "cgroup" && superOptions.includes(controller));
       const directory = mount && directoryOf(mount, path);
       if (directory !== undefined) byController.set(controller, directory);
     }
   }
   const unified = unifiedMount && unifiedPath !== undefined ? directoryOf(unifiedMount, unifiedPath) : undefined;
   return { unified, byController };
-}
-
-interface CgroupMount {
-  readonly root: string;
-  readonly point: string;
-  readonly type: string;
-  readonly options: readonly string[];
 }
 
 /** `4:memory:/some/path`; the unified tree has no controller: `0::/some/path`. */
@@ -41,23 +35,9 @@ function parseMembership(line: string): { controllers: string[]; path: string }[
   return [{ controllers: match[1].split(",").filter(Boolean), path: match[2] }];
 }
 
-/** `35 31 0:32 <root> <mount point> <options> … - <type> <source> <super options>` */
-function parseMount(line: string): CgroupMount[] {
-  const [left = "", right = ""] = line.split(" - ");
-  const [, , , root, point] = left.split(" ");
-  const [type, , options = ""] = right.split(" ");
-  if (!root || !point || (type !== "cgroup" && type !== "cgroup2")) return [];
-  return [{ root: unescapeOctal(root), point: unescapeOctal(point), type, options: options.split(",") }];
-}
-
 /** A container sees only a part of the tree: `root` is where that part begins. Undefined: we sit outside of it. */
-function directoryOf(mount: CgroupMount, path: string): string | undefined {
+function directoryOf(mount: MountinfoEntry, path: string): string | undefined {
   if (path === mount.root) return mount.point;
   if (mount.root === "/") return path.startsWith("/..") ? undefined : join(mount.point, path);
   return path.startsWith(`${mount.root}/`) ? join(mount.point, path.slice(mount.root.length)) : undefined;
-}
-
-/** mountinfo writes space, tab, newline and backslash as octal. */
-function unescapeOctal(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

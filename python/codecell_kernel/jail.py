@@ -1,6 +1,7 @@
 """Turns a fresh child of the template into pid 1 of a cell: namespaces, mounts, capabilities, system call filter."""
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -8,6 +9,7 @@ import struct
 
 from .kill_guard import filter_pointer
 from .limits import set_limits
+from .memory_files import mount_table, unescaped
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_NAMESPACES = (
@@ -104,11 +106,27 @@ def place(one):
     if os.path.realpath(one["target"]) != one["target"]:
         raise OSError("a link stands where %s is to be mounted" % one["target"])
     bind(source, one["target"], flags)
+    if one["readOnly"]:
+        close_below(one["target"])
     for pin in one["pins"]:
         mount(one["target"] + "/" + pin, one["target"] + "/" + pin, None, BIND | RECURSIVE)
     for denied in one["deny"]:
         cover = EMPTY_DIRECTORY if denied["kind"] == "directory" else EMPTY_FILE
         mount(cover, one["target"] + "/" + denied["path"], None, BIND)
+
+
+def close_below(target):
+    """Stops what the host mounted below after the template began from being as writable here as it is there."""
+    for fields in mount_table():
+        path, options = unescaped(fields[4]), fields[5].split(",")
+        if not path.startswith(target + "/") or "ro" in options:
+            continue
+        try:
+            mount(None, path, None, BIND | REMOUNT | READ_ONLY | NOSUID | NODEV | (NOEXEC if "noexec" in options else 0))
+        except OSError as error:
+            # another mount covers the way to it, or it is closed to the cell: nobody in here gets there
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EACCES):
+                raise
 
 
 def check_identity(path, expected):

@@ -197,7 +197,10 @@ class ProcessRunner implements SandboxRunner {
     return cgroup;
   }
 
-  /** One template per policy; one that died is replaced. A replaced directory on the host makes another one. */
+  /**
+   * One template per policy; one that died is replaced. A replaced directory on the host makes another one, and so does a
+   * file system that was mounted or unmounted below it: a template need not see that, and would not have made it read-only.
+   */
   async #template(
     spec: CellSpec,
     host: Host,
@@ -205,7 +208,10 @@ class ProcessRunner implements SandboxRunner {
     mounts: readonly CellMount[],
     signal?: AbortSignal,
   ): Promise<Template> {
-    const sources = mounts.map(({ source, identity, ownerUid }) => `${identity} ${ownerUid} ${source}`);
+    const sources = mounts.flatMap(({ source, identity, ownerUid, nested }) => [
+      `${identity} ${ownerUid} ${source}`,
+      ...nested.map((one) => `${one.identity} ${source}/${one.path}`),
+    ]);
     const key = [spec.policyHash, spec.workspace?.root ?? "", ...sources].join("\0");
     const known = await this.#templates.get(key)?.catch(() => undefined);
     if (known?.isAlive) return known;

@@ -16,6 +16,8 @@ export interface ImageBuild {
 export interface ContainersContext {
   readonly docker: TestEngine;
   readonly podman: TestEngine;
+  /** a directory below which the engines see what tests mount */
+  readonly mountable: string;
   /** undefined: there is no engine to build in */
   readonly build: ImageBuild | undefined;
 }
@@ -30,11 +32,11 @@ declare module "vitest" {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const engines = await startEngines();
   try {
-    const { docker, podman } = engines;
+    const { docker, podman, mountable } = engines;
     const first = docker.available ? ("docker" as const) : ("podman" as const);
     const build = docker.available || podman.available ? await buildImage(first, engines[first]) : undefined;
     if (build?.code === 0 && docker.available && podman.available) await shareImage(docker.host, podman.host);
-    project.provide("containers", { docker, podman, build });
+    project.provide("containers", { docker, podman, mountable, build });
   } catch (error) {
     await engines[Symbol.asyncDispose]();
     throw error;

@@ -11,11 +11,12 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import { bothLayouts, look, openCells, run, skipsProcess } from "../support/process-cells.ts";
+import type { PolicyInput } from "../../src/policy/schema.ts";
+import { mountableDirectory } from "../support/host-mounts.ts";
+import { bothLayouts, describeAttacks, look, openCells, run } from "../support/process-cells.ts";
 
 const secret = "s3cret-of-the-host";
 const ordinaryUid = 54_321;
@@ -24,7 +25,7 @@ let project: string;
 
 /** A project as people have them, with secrets at the usual places. */
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), "codecell-deny-"));
+  base = await mkdtemp(join(mountableDirectory, "codecell-deny-"));
   await chmod(base, 0o755); // started by root, a cell that only reads has an account of its own
   project = join(base, "project");
   for (const directory of [".git", ".ssh", "node_modules/x", "sub/.aws", "sub/deep", ".config/gcloud"])
@@ -60,101 +61,113 @@ async function giveTo(uid: number, path: string): Promise<void> {
   await chown(path, uid, uid);
 }
 
-const hunt = `
+const huntIn = (target: string) => `
 import os
 found = []
 def read(path):
     try:
         with open(path) as file: return "${secret.slice(0, 6)}" + "${secret.slice(6)}" in file.read()
     except (OSError, UnicodeDecodeError): return False
-for directory, names, files in os.walk("/data", followlinks=True):
+for directory, names, files in os.walk("${target}", followlinks=True):
     if directory.count("/") > 12: names.clear()
     found += [os.path.join(directory, name) for name in files if read(os.path.join(directory, name))]
 `;
 
-const cases = bothLayouts.flatMap((layout) => (["ro", "rw"] as const).map((mode) => ({ ...layout, mode, layout })));
+/** The ways in which a policy shows a directory of the host. */
+const ways: { what: string; at: string; mode: "ro" | "rw"; fs: () => PolicyInput["fs"] }[] = [
+  { what: "a ro mount", at: "/data", mode: "ro", fs: () => ({ mounts: [{ source: project, target: "/data" }] }) },
+  {
+    ...{ what: "a rw mount", at: "/data", mode: "rw" },
+    fs: () => ({ mounts: [{ source: project, target: "/data", mode: "rw" }] }),
+  },
+  { what: "a workspace of the host", at: "/workspace", mode: "rw", fs: () => ({ workspace: project }) },
+];
 
-describe.skipIf(skipsProcess).each(cases)("a $mode mount in the $name", ({ layout, mode }) => {
-  const policy = () => ({ fs: { mounts: [{ source: project, target: "/data", mode }] } });
+for (const { what, at, mode, fs } of ways) {
+  describeAttacks(bothLayouts, `${what} in the $name`, (layout) => {
+    const policy = () => ({ fs: fs() });
+    const hunt = huntIn(at);
 
-  test("shows nothing that is denied, by name, link, case or path", async () => {
-    await using codecell = await openCells(layout, policy());
-    await using session = await codecell.openSession();
-    const code = `${hunt}
-for path in ("/data/.env", "/data/./.env", "/data/sub/../.env", "/data//.env", "/proc/self/root/data/.env", "/proc/self/cwd/../data/.env",
-             "/data/.git/config", "/data/.ssh/id_ed25519", "/data/env-link", "/data/out-link", "/data/proc-link", "/data/base-link/outside.txt",
-             "/data/../outside.txt", "/data/.ENV.local", "/run/m/0/.env"):
+    test("shows nothing that is denied, by name, link, case or path", async () => {
+      await using codecell = await openCells(layout, policy());
+      await using session = await codecell.openSession();
+      const code = `${hunt}
+for path in ("${at}/.env", "${at}/./.env", "${at}/sub/../.env", "${at}//.env", "/proc/self/root${at}/.env", "/proc/self/cwd/..${at}/.env",
+             "${at}/.git/config", "${at}/.ssh/id_ed25519", "${at}/env-link", "${at}/out-link", "${at}/proc-link", "${at}/base-link/outside.txt",
+             "${at}/../outside.txt", "${at}/.ENV.local", "/run/m/0/.env"):
     if read(path): found.append(path)
-fd = os.open("/data", os.O_RDONLY)
+fd = os.open("${at}", os.O_RDONLY)
 try: found += ["openat"] if b"${secret}" in os.read(os.open(".env", os.O_RDONLY, dir_fd=fd), 99) else []
 except OSError: pass
-print(json.dumps([found, open("/data/readme.txt").read()]))`;
-    expect(await look(session, code)).toEqual([[], "open"]);
-  });
+print(json.dumps([found, open("${at}/readme.txt").read()]))`;
+      expect(await look(session, code)).toEqual([[], "open"]);
+    });
 
-  test("cannot have its covers taken off or moved aside", async () => {
-    await using codecell = await openCells(layout, policy());
-    await using session = await codecell.openSession();
-    const code = `${hunt}
+    test("cannot have its covers taken off or moved aside", async () => {
+      await using codecell = await openCells(layout, policy());
+      await using session = await codecell.openSession();
+      const code = `${hunt}
 def attempt(call, *args):
     try: call(*args)
     except OSError: pass
 import shutil
-attempt(os.remove, "/data/.env"); attempt(os.rename, "/data/.env", "/data/plain"); attempt(os.link, "/data/.env", "/data/linked")
-attempt(os.rename, "/data/.ssh", "/data/ssh"); attempt(os.rename, "/data/.git", "/data/git"); attempt(os.rename, "/data/.config", "/data/config")
-attempt(os.rename, "/data/node_modules", "/data/modules"); attempt(os.rename, "/data/sub", "/data/bus"); attempt(os.rename, "/data/sub/deep", "/data/deep")
-attempt(os.symlink, "/data/.env", "/data/another"); attempt(os.chmod, "/data/.env", 0o777); attempt(os.truncate, "/data/.env", 0)
-attempt(shutil.copytree, "/data", "/workspace/copy")
-for directory, names, files in os.walk("/workspace"):
+attempt(os.remove, "${at}/.env"); attempt(os.rename, "${at}/.env", "${at}/plain"); attempt(os.link, "${at}/.env", "${at}/linked")
+attempt(os.rename, "${at}/.ssh", "${at}/ssh"); attempt(os.rename, "${at}/.git", "${at}/git"); attempt(os.rename, "${at}/.config", "${at}/config")
+attempt(os.rename, "${at}/node_modules", "${at}/modules"); attempt(os.rename, "${at}/sub", "${at}/bus"); attempt(os.rename, "${at}/sub/deep", "${at}/deep")
+attempt(os.symlink, "${at}/.env", "${at}/another"); attempt(os.chmod, "${at}/.env", 0o777); attempt(os.truncate, "${at}/.env", 0)
+attempt(shutil.copytree, "${at}", "/tmp/copy")
+for directory, names, files in os.walk("/tmp"):
     found += [name for name in files if read(os.path.join(directory, name))]
 ${hunt.split("found = []")[1]}
 print(json.dumps(found))`;
-    expect(await look(session, code)).toEqual([]);
-    expect(await readFile(join(project, ".env"), "utf8")).toBe(secret);
-  });
+      expect(await look(session, code)).toEqual([]);
+      expect(await readFile(join(project, ".env"), "utf8")).toBe(secret);
+    });
 
-  test("keeps what is denied from the next session too, whatever this one renamed", async () => {
-    await using codecell = await openCells(layout, policy());
-    const rearrange = `import os
-for old, new in (("/data/.git", "/data/git"), ("/data/.config", "/data/config"), ("/data/sub", "/data/bus"), ("/data/node_modules", "/data/m")):
+    test("keeps what is denied from the next session too, whatever this one renamed", async () => {
+      await using codecell = await openCells(layout, policy());
+      const rearrange = `import os
+for old, new in (("${at}/.git", "${at}/git"), ("${at}/.config", "${at}/config"), ("${at}/sub", "${at}/bus"), ("${at}/node_modules", "${at}/m")):
     try: os.rename(old, new)
     except OSError: pass`;
-    await using first = await codecell.openSession();
-    await run(first, rearrange);
-    await using again = await openCells(layout, policy());
-    await using second = await again.openSession();
-    expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
-  });
+      await using first = await codecell.openSession();
+      await run(first, rearrange);
+      await using again = await openCells(layout, policy());
+      await using second = await again.openSession();
+      expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
+    });
 
-  test("covers what was created after the first session began, when the next one begins", async () => {
-    await using codecell = await openCells(layout, policy());
-    await using first = await codecell.openSession();
-    await run(first, "1");
-    await mkdir(join(project, "later"));
-    await writeFile(join(project, "later", ".env"), secret);
-    await giveTo(ordinaryUid, project);
-    await using second = await codecell.openSession();
-    expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
-  });
+    test("covers what was created after the first session began, when the next one begins", async () => {
+      await using codecell = await openCells(layout, policy());
+      await using first = await codecell.openSession();
+      await run(first, "1");
+      await mkdir(join(project, "later"));
+      await writeFile(join(project, "later", ".env"), secret);
+      await giveTo(ordinaryUid, project);
+      await using second = await codecell.openSession();
+      expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
+    });
 
-  test(mode === "ro" ? "cannot be written" : "is written as its owner and never outside of it", async () => {
-    await using codecell = await openCells(layout, policy());
-    await using session = await codecell.openSession();
-    const code = `
+    test(mode === "ro" ? "cannot be written" : "is written as its owner and never outside of it", async () => {
+      await using codecell = await openCells(layout, policy());
+      await using session = await codecell.openSession();
+      const code = `
 import os
 done = []
-for path in ("/data/new.txt", "/data/readme.txt", "/data/../new.txt", "/data/out-link", "/data/base-link/new.txt", "/data/sub/new.txt"):
+for path in ("${at}/new.txt", "${at}/readme.txt", "${at}/../new.txt", "${at}/out-link", "${at}/base-link/new.txt", "${at}/sub/new.txt"):
     try:
         with open(path, "w") as file: file.write("written")
         done.append(path)
     except OSError: pass
 print(json.dumps(done))`;
-    const done = (await look(session, code)) as string[];
-    expect(done).toEqual(mode === "ro" ? [] : ["/data/new.txt", "/data/readme.txt", "/data/sub/new.txt"]);
-    expect(await readFile(join(base, "outside.txt"), "utf8")).toBe(secret);
-    expect(await readdir(base)).toEqual(expect.not.arrayContaining(["new.txt"]));
+      const done = (await look(session, code)) as string[];
+      const inside = ["new.txt", "readme.txt", "sub/new.txt"].map((name) => `${at}/${name}`);
+      expect(done).toEqual(mode === "ro" ? [] : inside);
+      expect(await readFile(join(base, "outside.txt"), "utf8")).toBe(secret);
+      expect(await readdir(base)).toEqual(expect.not.arrayContaining(["new.txt"]));
+    });
   });
-});
+}
 
 describe("a rw mount, still open", () => {
   test.todo(
@@ -163,7 +176,9 @@ describe("a rw mount, still open", () => {
   test.todo("keeps a denied file covered when the host replaces it by rename, as editors do when they save");
 });
 
-describe.skipIf(skipsProcess).each(bothLayouts)("a mount's source in the $name", (layout) => {
+describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
+  const hunt = huntIn("/data");
+
   test("that became a link to a forbidden place before the start is refused", async () => {
     const source = join(base, "swapped");
     await mkdir(source);

@@ -10,6 +10,7 @@ import type { PolicyInput } from "../../src/policy/schema.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { skipOrFail } from "../contract/required.ts";
+import { cannotMount, mountMemory } from "../support/host-mounts.ts";
 import { eventually, forging, look, marked, run, within } from "../support/process-cells.ts";
 import { testedSrtRunner } from "../support/srt.ts";
 
@@ -292,6 +293,21 @@ print(json.dumps([os.path.exists(${JSON.stringify(`${project}/readme.txt`)}), os
     os.access(${JSON.stringify(project)}, os.W_OK)]))`;
     expect(await look(one, code)).toEqual([true, false, false]);
     expect(await look(two, code)).toEqual([false, true, false]);
+  });
+
+  test.skipIf(cannotMount)("are read-only below file systems that the host has mounted in them too", async () => {
+    await using _ = await mountMemory(join(project, "disk"), { "file.txt": "nested", ".env": secret });
+    await using codecell = await openSrt({ fs: { mounts: [{ source: project, target: project }] } });
+    await using session = await codecell.openSession();
+    const code = `
+import os
+os.chdir(${JSON.stringify(project)})
+def attempt(action):
+    try: return action()
+    except OSError: return None
+print(json.dumps([open("disk/file.txt").read(), attempt(lambda: open("disk/.env").read()) or "",
+    attempt(lambda: open("disk/file.txt", "w").write("x")), attempt(lambda: open("disk/new.txt", "w").write("x"))]))`;
+    expect(await look(session, code)).toEqual(["nested", "", null, null]);
   });
 
   test("cannot appear at another place", async () => {

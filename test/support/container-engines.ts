@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { findEngine } from "../../src/runners/container/engine.ts";
@@ -17,6 +20,8 @@ export type TestEngine =
 export interface TestEngines extends AsyncDisposable {
   readonly docker: TestEngine;
   readonly podman: TestEngine;
+  /** a directory below which they see what the tests mount; elsewhere they do not: their mounts are their own */
+  readonly mountable: string;
 }
 
 /** Variables that name engines which run already, for a developer who does not want to wait for new ones. */
@@ -27,6 +32,7 @@ export async function startEngines(): Promise<TestEngines> {
   await using cleanup = new Cleanup();
   const { directory, cgroup, ...home } = await openEngineHome();
   cleanup.defer(() => home[Symbol.asyncDispose]());
+  const mountable = await makeMountable(join(directory, "m"));
   const docker = await startOne("docker", ["dockerd", "containerd", "runc"], cleanup, () =>
     startDocker(join(directory, "d"), { cgroup }),
   );
@@ -34,7 +40,15 @@ export async function startEngines(): Promise<TestEngines> {
     startPodman(join(directory, "p")),
   );
   const owned = cleanup.move();
-  return { docker, podman, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+  return { docker, podman, mountable, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+}
+
+/** Before an engine starts, which gets what is mounted there later. The home's keeper undoes it. */
+async function makeMountable(directory: string): Promise<string> {
+  await mkdir(directory);
+  if (process.getuid?.() !== 0) return directory; // nobody mounts anything, then
+  await promisify(execFile)("mount", ["--bind", "--make-shared", directory, directory]);
+  return directory;
 }
 
 /** A client of an engine that is there. */

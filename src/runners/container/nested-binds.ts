@@ -13,8 +13,8 @@ export function shownBelow({ readOnly, nested, deny }: CellMount): NestedMount[]
 }
 
 /**
- * The kernel lets a rootless engine neither leave such a mount behind nor, when it brings it along, have it read-only with
- * the rest: code in the cell could write to it.
+ * The kernel does not let a rootless engine leave such a mount behind, and what it brings along stays writable: code in the
+ * cell could write to it.
  */
 export function refuseNested({ isRootless }: { isRootless: boolean }, mounts: readonly CellMount[]): void {
   if (!isRootless) return;

@@ -84,7 +84,7 @@ class Branch:
 
     def takes_run_at_once(self):
         """Whether nothing has to happen before a run that comes now."""
-        if self.active is not None or self.queue or self.zombies or not self.link.ready or self.link.outlet.size:
+        if self.active is not None or self.queue or self.zombies or not self.link.is_up or self.link.outlet.size:
             return False
         return not self.copier.is_busy and not self.copier.is_due_before(is_run=True)
 
@@ -105,7 +105,7 @@ class Branch:
 
     def next(self):
         """Hands the next request to the worker; a copy's announcement comes first."""
-        if self.active is not None or not self.queue or self.copier.is_busy or not self.link.ready:
+        if self.active is not None or not self.queue or self.copier.is_busy or not self.link.is_up:
             return
         handle = OWN_REQUESTS.get(self.queue[0].kind)
         if handle is None and self.copier.is_due_before(self.queue[0].is_run):

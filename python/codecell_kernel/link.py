@@ -42,6 +42,11 @@ class WorkerLink:
         self.outlet = Outlet(requests_write, reader_may_die=True)
         widen(requests_write)
 
+    @property
+    def is_up(self):
+        """A run that is given to a dead worker would be told to have died with it, although it never began."""
+        return self.ready and self.dead is None
+
     @classmethod
     def start(cls, config, notify_filter):
         link = cls()

@@ -1,7 +1,9 @@
 import os
 import unittest
 
+from codecell_kernel.branch import Branch
 from codecell_kernel.frames import Decoder, head
+from codecell_kernel.request import Request
 from codecell_kernel.supervisor import Supervisor
 
 
@@ -71,6 +73,40 @@ class Runs(unittest.TestCase):
         self.given(run(3)[:20], _0=free)
         self.given(run(3)[20:], _0=free)
         self.assertEqual(free.events, [("asked", 1), ("asked", 2), ("asked", 3)])
+
+
+class FakeLink:
+    is_up = False
+    size = 0
+    outlet = property(lambda self: self)
+
+    def __init__(self):
+        self.written = []
+
+    def write(self, data):
+        self.written.append(data)
+
+
+class FakeCopier:
+    is_busy = False
+    at = 1.0
+
+    def is_due_before(self, is_run):
+        return False
+
+
+class RunsForAWorkerThatHasDied(unittest.TestCase):
+    def test_wait_for_the_one_that_takes_its_place(self):
+        branch = Branch.__new__(Branch)
+        branch.active, branch.queue, branch.zombies, branch.link, branch.copier = None, [], (), FakeLink(), FakeCopier()
+        branch.begin = lambda request: setattr(branch, "active", request)
+        self.assertFalse(branch.takes_run_at_once())
+        request = Request({"t": "run", "id": 1}, b"the run")
+        branch.on_request(request)
+        self.assertEqual((branch.queue, branch.link.written), ([request], []))
+        branch.link.is_up = True
+        branch.next()
+        self.assertEqual((branch.queue, branch.active, branch.link.written), ([], request, [b"the run"]))
 
 
 if __name__ == "__main__":

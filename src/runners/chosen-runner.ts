@@ -39,9 +39,7 @@ export class ChosenRunner {
   async start<Started>(attempt: (choice: Choice) => Promise<Started>): Promise<Started> {
     const choice = this.#choice;
     try {
-      const started = await attempt(choice);
-      this.#proven.add(choice.runner);
-      return started;
+      return await this.#startIn(choice, attempt);
     } catch (error) {
       const hasOthers = this.#policy.isolation.runner === "auto" && this.#runners.length > 1;
       if (!hasOthers || !(error instanceof CodecellError)) throw error;
@@ -49,6 +47,12 @@ export class ChosenRunner {
       if (!unfitting.has(error.code) || this.#proven.has(choice.runner)) throw error;
       return await this.#startInFitter(choice, error, attempt);
     }
+  }
+
+  async #startIn<Started>(choice: Choice, attempt: (choice: Choice) => Promise<Started>): Promise<Started> {
+    const started = await attempt(choice);
+    this.#proven.add(choice.runner);
+    return started;
   }
 
   async #startInAnother<Started>(
@@ -59,7 +63,7 @@ export class ChosenRunner {
     const next = await chooseRunner(this.#runners, this.#policy, this.#unfit);
     if (next.runner === runner) throw error;
     this.#choice = next;
-    return await attempt(next);
+    return await this.#startIn(next, attempt);
   }
 
   /** What fails everywhere is no fault of the runner: then the choice stays, and the first failure is the one to tell. */

@@ -44,7 +44,7 @@ def write_file(path, text):
 
 
 def mount(source, target, kind=None, flags=0, data=None):
-    encoded = [value and value.encode() for value in (source, target, kind, data)]
+    encoded = [value and os.fsencode(value) for value in (source, target, kind, data)]
     check(LIBC.mount(encoded[0], encoded[1], encoded[2], flags, encoded[3]), "mount " + target)
 
 

@@ -11,8 +11,8 @@ export class PromiseCache<Value> {
     return making;
   }
 
-  /** What was made is not there any more. */
-  forget(key: string): void {
-    this.#made.delete(key);
+  /** What was made is not there any more; what somebody else has begun to make meanwhile stays. */
+  forget(key: string, made: Promise<Value>): void {
+    if (this.#made.get(key) === made) this.#made.delete(key);
   }
 }

@@ -1,34 +1,34 @@
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type Choice, chooseRunner, type PassedOver } from "./registry.ts";
+import { type Choice, chooseRunner } from "./registry.ts";
 import type { SandboxRunner } from "./runner.ts";
 
-/** Failures that say that a runner is not what it was when it was chosen. */
+/**
+ * Failures that say that a runner is not what it was when it was chosen. Not `cell_start_failed`: what a session left in its
+ * workspace can make its next start fail, and must not move it, or anybody, to a weaker runner.
+ */
 const replaceable: ReadonlySet<CodecellErrorCode> = new Set(["runner_unavailable", "policy_refused"]);
-/** Failures that say of a runner that has never started a cell that it cannot: its probe has not seen everything. */
-const unfitting: ReadonlySet<CodecellErrorCode> = new Set(["cell_start_failed", "image_failed"]);
 
 /**
- * The runner that cells are started in. An engine may stop answering, or lose its image, while we live, and one that answers
- * every question may not be able to start a cell (it does not see our files, say): where the policy leaves the choice, it is
- * made anew.
+ * The runner that cells are started in. An engine may stop answering, lose its image or turn out to start nothing at all:
+ * where the policy leaves the choice, it is made anew, and stays.
  */
 export class ChosenRunner {
   readonly #runners: readonly SandboxRunner[];
   readonly #policy: Policy;
-  /** those that have started a cell, and those that could not start their first */
-  readonly #proven = new Set<SandboxRunner>();
-  readonly #unfit = new Map<SandboxRunner, PassedOver>();
+  readonly #logger: Logger;
   #choice: Choice;
 
-  private constructor(runners: readonly SandboxRunner[], policy: Policy, choice: Choice) {
+  private constructor(runners: readonly SandboxRunner[], policy: Policy, logger: Logger, choice: Choice) {
     this.#runners = runners;
     this.#policy = policy;
+    this.#logger = logger;
     this.#choice = choice;
   }
 
-  static async choose(runners: readonly SandboxRunner[], policy: Policy): Promise<ChosenRunner> {
-    return new ChosenRunner(runners, policy, await chooseRunner(runners, policy));
+  static async choose(runners: readonly SandboxRunner[], policy: Policy, logger: Logger): Promise<ChosenRunner> {
+    return new ChosenRunner(runners, policy, logger, await chooseRunner(runners, policy));
   }
 
   get choice(): Choice {
@@ -39,48 +39,17 @@ export class ChosenRunner {
   async start<Started>(attempt: (choice: Choice) => Promise<Started>): Promise<Started> {
     const choice = this.#choice;
     try {
-      return await this.#startIn(choice, attempt);
+      return await attempt(choice);
     } catch (error) {
       const hasOthers = this.#policy.isolation.runner === "auto" && this.#runners.length > 1;
-      if (!hasOthers || !(error instanceof CodecellError)) throw error;
-      if (replaceable.has(error.code)) return await this.#startInAnother(choice, error, attempt);
-      if (!unfitting.has(error.code) || this.#proven.has(choice.runner)) throw error;
-      return await this.#startInFitter(choice, error, attempt);
-    }
-  }
-
-  async #startIn<Started>(choice: Choice, attempt: (choice: Choice) => Promise<Started>): Promise<Started> {
-    const started = await attempt(choice);
-    this.#proven.add(choice.runner);
-    return started;
-  }
-
-  async #startInAnother<Started>(
-    { runner }: Choice,
-    error: CodecellError,
-    attempt: (choice: Choice) => Promise<Started>,
-  ): Promise<Started> {
-    const next = await chooseRunner(this.#runners, this.#policy, this.#unfit);
-    if (next.runner === runner) throw error;
-    this.#choice = next;
-    return await this.#startIn(next, attempt);
-  }
-
-  /** What fails everywhere is no fault of the runner: then the choice stays, and the first failure is the one to tell. */
-  async #startInFitter<Started>(
-    choice: Choice,
-    error: CodecellError,
-    attempt: (choice: Choice) => Promise<Started>,
-  ): Promise<Started> {
-    const { runner } = choice;
-    this.#unfit.set(runner, { runner: runner.name, reason: error.message, hint: error.hint ?? "" });
-    try {
-      this.#choice = await chooseRunner(this.#runners, this.#policy, this.#unfit);
-      return await this.start(attempt);
-    } catch (later) {
-      this.#choice = choice;
-      this.#unfit.delete(runner);
-      throw later instanceof CodecellError && later.code === "aborted" ? later : error;
+      if (!hasOthers || !(error instanceof CodecellError) || !replaceable.has(error.code)) throw error;
+      const next = await chooseRunner(this.#runners, this.#policy);
+      if (next.runner === choice.runner) throw error;
+      this.#logger.warn("another runner is taken from now on", {
+        ...{ runner: next.runner.name, before: choice.runner.name, why: error.message },
+      });
+      this.#choice = next;
+      return await attempt(next);
     }
   }
 }

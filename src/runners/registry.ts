@@ -22,13 +22,9 @@ const strength = (name: RunnerName) => runnerNames.indexOf(name);
 
 /**
  * The runner that a policy names, or for `auto` the strongest one that is there, is not below `isolation.minimum` and
- * can hold every rule. A named runner is never replaced by another. `unfit` are those that could start no cell.
+ * can hold every rule. A named runner is never replaced by another.
  */
-export async function chooseRunner(
-  runners: readonly SandboxRunner[],
-  policy: Policy,
-  unfit: ReadonlyMap<SandboxRunner, PassedOver> = new Map(),
-): Promise<Choice> {
+export async function chooseRunner(runners: readonly SandboxRunner[], policy: Policy): Promise<Choice> {
   const wanted = policy.isolation.runner;
   const candidates =
     wanted === "auto"
@@ -36,11 +32,6 @@ export async function chooseRunner(
       : runners.filter((runner) => runner.name === wanted);
   const passedOver: PassedOver[] = [];
   for (const runner of candidates) {
-    const known = unfit.get(runner);
-    if (known) {
-      passedOver.push(known);
-      continue;
-    }
     const rejection = await consider(runner, policy, runner === candidates.at(-1));
     if ("plan" in rejection) return { runner, ...rejection, passedOver };
     passedOver.push(rejection.passedOver);

@@ -6,6 +6,7 @@ import { type EgressOptions, EgressProcess } from "../egress/egress-process.ts";
 import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
+import { type Logger, silentLogger } from "../lib/logger.ts";
 import { denyMatcher } from "../policy/deny.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { AskedRules } from "../policy/live-rules.ts";
@@ -32,6 +33,7 @@ export interface CodecellOptions {
   readonly audit?: Audit;
   /** how the egress proxy is set up, where the policy gives a network */
   readonly egress?: EgressOptions;
+  readonly logger?: Logger;
 }
 
 /** How one session is opened. */
@@ -88,7 +90,7 @@ export class Codecell implements AsyncDisposable {
     await using cleanup = new Cleanup();
     for (const runner of options.runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
     assertWrittenDown(options);
-    const chosen = await ChosenRunner.choose(options.runners, options.policy);
+    const chosen = await ChosenRunner.choose(options.runners, options.policy, options.logger ?? silentLogger);
     cleanup.move();
     return new Codecell(options, chosen);
   }
@@ -172,7 +174,7 @@ export class Codecell implements AsyncDisposable {
     );
     const onFork = (fork: Session) => {
       this.#sessions.add(fork);
-      audit?.sessionOpened(fork.id, this.runner, "fork", id);
+      audit?.sessionOpened(fork.id, cell.receipt.runner, "fork", id);
     };
     const parts = { id, kernel, lostNotes, onClose, onClosed, onFork, cell: cellShare };
     session = new Session({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });

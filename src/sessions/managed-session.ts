@@ -63,7 +63,7 @@ export interface ManagedSessionParts {
   readonly record: SessionRecord;
   /** the operator's, as it is now */
   readonly policy: () => Policy;
-  readonly runner: string;
+  readonly runner: () => string;
   readonly store: SessionStore;
   /** wall-clock milliseconds */
   readonly now: () => number;
@@ -79,7 +79,7 @@ export class ManagedSession {
   readonly #store: SessionStore;
   readonly #now: () => number;
   readonly #revive: (session: ManagedSession) => Promise<Session>;
-  readonly #runner: string;
+  readonly #runner: () => string;
   readonly #audit: SessionAudit | undefined;
   #record: SessionRecord;
   #live: Session | undefined;
@@ -148,6 +148,11 @@ export class ManagedSession {
     return this.#live;
   }
 
+  /** The runner of its cell, or the one that its next cell is expected in. */
+  get runner(): string {
+    return this.#live?.receipt.runner ?? this.#runner();
+  }
+
   get usedMs(): number {
     return this.#record.usedMs;
   }
@@ -170,7 +175,7 @@ export class ManagedSession {
     const { id, createdMs, usedMs, snapshot } = this.#record;
     return {
       ...{ id, state: this.state, isBusy: this.isBusy, createdMs, usedMs, runs: this.#record.runs, snapshot },
-      runner: this.#runner,
+      runner: this.runner,
       isPersistent: this.policy.session.persist,
       checkpoints: this.#live?.checkpoints ?? [],
       sharers: this.#live?.sharers ?? 0,

@@ -102,7 +102,7 @@ export class SessionManager implements AsyncDisposable {
     // Last of all: cells that end are told of.
     if (audit) cleanup.defer(() => audit[Symbol.asyncDispose]());
     const ties = { ...(audit ? { audit } : {}), ...(egress ? { egress } : {}) };
-    const codecell = await Codecell.open({ policy, runners, ...ties });
+    const codecell = await Codecell.open({ policy, runners, logger, ...ties });
     cleanup.defer(() => codecell.close());
     const store = await SessionStore.open(options.stateDir ?? stateDirectory());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
@@ -300,7 +300,7 @@ export class SessionManager implements AsyncDisposable {
   }
 
   #managed(record: SessionRecord, live?: Session): ManagedSession {
-    const { runner } = this;
+    const runner = () => this.runner;
     const { audit } = this.codecell;
     const policy = () => this.policy;
     const revive = (managed: ManagedSession) => this.#revive(managed);
@@ -313,7 +313,7 @@ export class SessionManager implements AsyncDisposable {
     this.#entries.set(record.id, { session, lock, age });
     this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
     const forkOf = origin.from === "fork" ? origin.of : undefined;
-    this.codecell.audit?.sessionOpened(record.id, this.runner, origin.from, forkOf);
+    this.codecell.audit?.sessionOpened(record.id, session.runner, origin.from, forkOf);
   }
 
   /** Ends a session without its caller's doing. What persists is only put aside. */

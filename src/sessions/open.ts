@@ -34,5 +34,6 @@ export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
 /** The library's front door: chooses the isolation for a policy and opens sessions in it. */
 export function openCodecell(options: OpenOptions = {}): Promise<Codecell> {
   const policy = options.parsedPolicy ?? parsePolicy(options.policy ?? {});
-  return Codecell.open({ policy, runners: builtInRunners(options.logger) });
+  const { logger = silentLogger } = options;
+  return Codecell.open({ policy, runners: builtInRunners(logger), logger });
 }

@@ -160,6 +160,7 @@ export class EngineClient {
     const asked = `${request.method ?? "GET"} ${request.path}`;
     return new CodecellError("runner_unavailable", `${this.address.name} did not answer ${asked} in ${limitMs} ms`, {
       hint: `look after the daemon behind ${this.address.shown}, or choose another runner`,
+      details: { isTooSlow: true },
     });
   }
 

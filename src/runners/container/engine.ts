@@ -85,11 +85,9 @@ export async function findEngine(
   const hints: string[] = [];
   for (const address of addresses) {
     try {
-      const failure = silent?.failureOf(address);
-      if (failure !== undefined) throw failure;
-      return { available: true, engine: await askEngine(address, timeoutMs) };
+      const ask = () => askEngine(address, timeoutMs);
+      return { available: true, engine: await (silent ? silent.unlessSilent(address, ask) : ask()) };
     } catch (error) {
-      silent?.note(address, error);
       if (isAbsence(error)) continue;
       reasons.push(messageOf(error));
       if (error instanceof CodecellError && error.hint) hints.push(error.hint);

@@ -42,9 +42,10 @@ export class ImageKernels {
         },
       });
     };
-    const kernel = await this.#kernels.get(key, prepare);
+    const known = this.#kernels.get(key, prepare);
+    const kernel = await known;
     if (isStillThere(kernel.directory)) return kernel;
-    this.#kernels.forget(key);
+    this.#kernels.forget(key, known);
     return await this.#kernels.get(key, prepare);
   }
 }

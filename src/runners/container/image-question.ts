@@ -101,7 +101,9 @@ export function questionSpec(request: Omit<ImageQuestion, "removals" | "name">, 
 async function printed({ engine, name, removals, image }: ImageQuestion, spec: unknown): Promise<string> {
   const { client } = engine;
   const container = await startContainer({ client, spec, name, removals });
+  let isLate = false;
   const timer = setTimeout(() => {
+    isLate = true;
     container.stream.destroy();
     void removals.end(client, container.id);
   }, answerMs);
@@ -121,7 +123,8 @@ async function printed({ engine, name, removals, image }: ImageQuestion, spec: u
   const { diagnostics, code, reason } = await container.exited;
   if (text.trim() === "") {
     if (reason !== undefined && reason.code !== "cell_lost") throw reason; // the engine's doing, not the image's
-    const said = diagnostics.trim().split("\n").at(-1)?.slice(0, 300) || reason?.message || `exit code ${code}`;
+    const ended = isLate ? `it did not answer within ${answerMs / 1000} s` : `exit code ${code}`;
+    const said = diagnostics.trim().split("\n").at(-1)?.slice(0, 300) || ended;
     throw new CodecellError("cell_start_failed", `the image ${image.name} has no Python that starts: ${said}`, {
       hint: "name an image with Python 3.9 or newer in kernel.image",
       cause: reason,

@@ -24,8 +24,9 @@ export async function removeOrphanContainers(
   removals: Removals,
   logger: Logger,
 ): Promise<void> {
+  const limits = { timeoutMs: listMs, signal: removals.disposed };
   const filters = JSON.stringify({ label: [`${machineLabel}=${machine}`, ownerLabel] });
-  const answer = await client.json({ path: "/containers/json", query: { all: true, filters }, timeoutMs: listMs });
+  const answer = await client.json({ path: "/containers/json", query: { all: true, filters }, ...limits });
   for (const { Id, Labels } of understood(client, listedSchema, answer, "a list of containers")) {
     const lock = Labels?.[lockLabel];
     if (lock === undefined || (await isHeld(lock))) continue;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Logger } from "../../lib/logger.ts";
 import { type EngineClient, EngineRefusal } from "./engine-client.ts";
 
@@ -32,9 +33,15 @@ export class Removals implements AsyncDisposable {
   readonly #disposal = new AbortController();
 
   constructor(logger: Logger, firstPauseMs = 1_000) {
+    setMaxListeners(0, this.#disposal.signal); // one for each container that is due
     this.#logger = logger;
     this.#firstPauseMs = firstPauseMs;
     this.#pauseMs = firstPauseMs;
+  }
+
+  /** Aborted when nobody removes anything any more. */
+  get disposed(): AbortSignal {
+    return this.#disposal.signal;
   }
 
   /** How many containers are still to be removed. */

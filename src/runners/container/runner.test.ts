@@ -59,8 +59,14 @@ describe("the gvisor runner", () => {
     expect((await runner.plan(spec.policy)).rules.find(({ rule }) => rule === "isolation.minimum")?.how).toContain(
       "a kernel of its own",
     );
-    await expect(runner.start(spec)).rejects.toMatchObject({ code: "cell_start_failed" });
+    await expect(runner.start(spec)).rejects.toMatchObject({ code: "runner_unavailable" });
     expect(asked).toContain("POST /containers/create");
+  });
+
+  test("is not available for a while when its engine refused to examine an image", async () => {
+    expect(await runner.probe()).toMatchObject({ available: true });
+    await expect(runner.start(spec)).rejects.toMatchObject({ message: expect.stringContaining("Docker refused") });
+    expect(await runner.probe()).toMatchObject({ available: false, reason: expect.stringContaining("Docker refused") });
   });
 
   test("is not available where its engine refuses to say which images it has", async () => {
@@ -73,7 +79,7 @@ describe("the gvisor runner", () => {
 
   test("does not wait for what dead processes left, nor at its end for longer than a moment", async () => {
     orphans = [{ Id: "orphan1", Labels: { [lockLabel]: join(directory, "nobody-holds-this") } }];
-    await expect(runner.start(spec)).rejects.toMatchObject({ code: "cell_start_failed" });
+    await expect(runner.start(spec)).rejects.toMatchObject({ code: "runner_unavailable" });
     expect(asked).toContain("POST /containers/create");
     await vi.waitFor(() => expect(asked).toContain("POST /containers/orphan1/unpause"), { timeout: 10_000 });
     const began = performance.now();

@@ -36,6 +36,8 @@ import { startFailure } from "./start-failure.ts";
 
 /** An engine that has not made a container in this time may be stuck. */
 const stuckMs = 300;
+/** An engine that could not start anything is not tried by `auto` for so long. */
+const refusalMs = 60_000;
 
 export interface ContainerRunnerOptions extends EngineFinderOptions {
   /** default: the image that `codecell image build` makes */
@@ -72,6 +74,10 @@ class ContainerRunner implements SandboxRunner {
   readonly #identities = new PromiseCache<string>();
   /** what an image's name meant when a cell was last started in it */
   readonly #images = new Map<string, ImageInEngine>();
+  /** the engine that refused to examine an image, and for how long that is believed */
+  #refusal:
+    | { readonly from: string; readonly reason: string; readonly hint: string; readonly untilMs: number }
+    | undefined;
   #cells = 0;
 
   constructor(kind: RuntimeKind, options: ContainerRunnerOptions) {
@@ -88,6 +94,9 @@ class ContainerRunner implements SandboxRunner {
     const found = await this.#finder.find(options);
     if (!found.available) return found;
     const { engine } = found;
+    const refusal = this.#refusal;
+    if (refusal?.from === engine.client.address.shown && performance.now() < refusal.untilMs)
+      return { available: false, reason: refusal.reason, hint: refusal.hint };
     const { runtime, hint } = chooseRuntime(this.#kind, engine);
     if (hint !== undefined) return { available: false, reason: noSuchRuntime(engine), hint };
     const own: Guarantee = this.#kind.hasOwnKernel ? "own-kernel" : "syscall-filter";
@@ -181,8 +190,9 @@ class ContainerRunner implements SandboxRunner {
     await using cleanup = new Cleanup();
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
+    const examiner = { engine, user, home, name: `codecell-${home.tag}-${number}-image` };
     const [kernel, identityDirectory, listener] = await Promise.all([
-      this.#kernels.get(image, facts, { engine, user, home, name: `codecell-${home.tag}-${number}-image` }),
+      this.#kernels.get(image, facts, examiner).catch((error: unknown) => this.#cannotExamine(engine, error)),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
       listening,
       prepareWorkspace(workspace, engine.isRootless ? undefined : user.uid),
@@ -232,6 +242,17 @@ class ContainerRunner implements SandboxRunner {
     const watched = policy.fs.workspace ?? workspace;
     if (watched) watchDisk(cell, watched, policy.proc.diskBytes, this.#logger);
     return cell;
+  }
+
+  /**
+   * An engine that refuses a container which holds nothing but a question starts no cell either: it does not see our files,
+   * say. No session's content is in it, so none can have an engine passed over that another one needs.
+   */
+  #cannotExamine({ client }: Engine, error: unknown): never {
+    if (!(error instanceof CodecellError) || error.details.isRefusal !== true) throw error;
+    const { message, hint = "" } = error;
+    this.#refusal = { from: client.address.shown, reason: message, hint, untilMs: performance.now() + refusalMs };
+    throw new CodecellError("runner_unavailable", message, { hint, cause: error });
   }
 
   /** A container that ended is removed by the engine; it is asked all the same, unless it answers nothing. */

@@ -19,7 +19,9 @@ export function startFailure(error: unknown, engine: string): CodecellError {
       : failure("there is no space left where codecell keeps its files", "free some, or name another directory");
   }
   if (!isEngines) return failure("the container could not be made", "run `codecell doctor`");
-  return failure(`${engine} refused`, refusalHint(error));
+  return new CodecellError("cell_start_failed", `${engine} refused: ${text}`, {
+    ...{ hint: refusalHint(error), cause: error, details: { isRefusal: true } },
+  });
 }
 
 function refusalHint({ status, message }: EngineRefusal): string {

@@ -47,13 +47,19 @@ export function processRunner(options: ProcessRunnerOptions = {}): SandboxRunner
   return new ProcessRunner(options);
 }
 
+/** A template, and the directories of the host that it was started with. */
+interface StartedTemplate {
+  readonly sources: string;
+  readonly template: Promise<Template>;
+}
+
 class ProcessRunner implements SandboxRunner {
   readonly name = "process";
   readonly takesWorkspace = true;
   readonly #options: ProcessRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
-  readonly #templates = new Map<string, Promise<Template>>();
+  readonly #templates = new Map<string, StartedTemplate>();
   readonly #python = pythonFinder(process.getuid?.() === 0);
   #probe: Promise<BubblewrapProbe> | undefined;
   #host: Promise<Host> | undefined;
@@ -199,7 +205,8 @@ class ProcessRunner implements SandboxRunner {
 
   /**
    * One template per policy; one that died is replaced. A replaced directory on the host makes another one, and so does a
-   * file system that was mounted or unmounted below it: a template need not see that, and would not have made it read-only.
+   * file system that was mounted or unmounted below a read-only one: a template need not see that, and would not have made it
+   * read-only. The one before ends with its cells.
    */
   async #template(
     spec: CellSpec,
@@ -208,17 +215,25 @@ class ProcessRunner implements SandboxRunner {
     mounts: readonly CellMount[],
     signal?: AbortSignal,
   ): Promise<Template> {
-    const sources = mounts.flatMap(({ source, identity, ownerUid, nested }) => [
-      `${identity} ${ownerUid} ${source}`,
-      ...nested.map((one) => `${one.identity} ${source}/${one.path}`),
-    ]);
-    const key = [spec.policyHash, spec.workspace?.root ?? "", ...sources].join("\0");
-    const known = await this.#templates.get(key)?.catch(() => undefined);
+    const sources = mounts
+      .flatMap(({ source, identity, ownerUid, readOnly, nested }) => [
+        `${identity} ${ownerUid} ${source}`,
+        ...(readOnly ? nested.map((one) => `${one.identity} ${source}/${one.path}`) : []),
+      ])
+      .join("\0");
+    const key = `${spec.policyHash}\0${spec.workspace?.root ?? ""}`;
+    const last = this.#templates.get(key);
+    const known = last?.sources === sources ? await last.template.catch(() => undefined) : undefined;
     if (known?.isAlive) return known;
-    const starting = this.#startTemplate(spec, host, python, mounts, signal);
-    this.#templates.set(key, starting);
-    starting.catch(() => this.#templates.delete(key));
-    return starting;
+    const meanwhile = this.#templates.get(key);
+    if (meanwhile && meanwhile !== last && meanwhile.sources === sources) return await meanwhile.template;
+    const template = this.#startTemplate(spec, host, python, mounts, signal);
+    this.#templates.set(key, { sources, template });
+    template.catch(() => {
+      if (this.#templates.get(key)?.template === template) this.#templates.delete(key);
+    });
+    void meanwhile?.template.then((old) => old.retire()).catch(() => {});
+    return await template;
   }
 
   async #startTemplate(

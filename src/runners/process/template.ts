@@ -53,6 +53,9 @@ export class Template implements AsyncDisposable {
   /** who waits for the end of a cell, and leaves when it has come */
   readonly #waiting = new Set<() => void>();
   #isAlive = true;
+  #isRetired = false;
+  /** that it has forked, or is about to */
+  #cells = 0;
 
   private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
     this.uid = parts.uid;
@@ -104,6 +107,11 @@ export class Template implements AsyncDisposable {
     ticket?: string,
   ): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
+    this.#cells++;
+    socket.once("close", () => {
+      this.#cells--;
+      this.#endWhenIdle();
+    });
     await once(socket, "connect").catch((error: unknown) => {
       this.#isAlive = false; // it is dead, and we are the first to notice
       throw new CodecellError("cell_start_failed", "the template does not accept cells", {
@@ -136,6 +144,16 @@ export class Template implements AsyncDisposable {
       this.#waiting.add(gone);
       void channelClosed(channel).then(gone);
     });
+  }
+
+  /** Another one is asked for cells from now on: this one ends with its last. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#endWhenIdle();
+  }
+
+  #endWhenIdle(): void {
+    if (this.#isRetired && this.#cells === 0) void this[Symbol.asyncDispose]().catch(() => {});
   }
 
   [Symbol.asyncDispose](): Promise<void> {

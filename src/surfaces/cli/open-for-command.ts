@@ -24,7 +24,7 @@ export async function openForCommand(
   await using cleanup = new Cleanup();
   const audit = await commandAudit(effective, flags, terminal, logger);
   cleanup.defer(() => audit[Symbol.asyncDispose]());
-  const codecell = await Codecell.open({ policy: effective.policy, runners: context.runners(logger), audit });
+  const codecell = await Codecell.open({ policy: effective.policy, runners: context.runners(logger), audit, logger });
   logger.explain(choiceLines(codecell.choice));
   cleanup.move();
   return { codecell, audit, effective };

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { type ContainerRunnerOptions, containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
@@ -252,9 +252,14 @@ describe.skipIf(skips)("a container engine that fails", () => {
     host.kill("SIGKILL");
     await exited;
     await works(await open());
-    const names = (await docker.containers()).map(({ Names }) => Names[0]).sort();
-    expect(names).toEqual(expect.arrayContaining(["/of-another-machine", "/of-somebody-else", "/of-the-living"]));
-    expect(names).not.toContain("/of-the-dead");
+    const names = async () => (await docker.containers()).map(({ Names }) => Names[0]);
+    await vi.waitFor(async () => expect(await names()).not.toContain("/of-the-dead"), {
+      timeout: 20_000,
+      interval: 50,
+    });
+    expect(await names()).toEqual(
+      expect.arrayContaining(["/of-another-machine", "/of-somebody-else", "/of-the-living"]),
+    );
     expect(await run(session, "40 + 2")).toMatchObject({ status: "ok" });
     for (const name of ["of-the-living", "of-another-machine", "of-somebody-else"])
       await docker.request("DELETE", `/containers/${name}?force=1`);

@@ -47,8 +47,8 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     await using codecell = await open();
     await using first = await codecell.openSession();
     const kernels = (await readdir(runtimeDir)).filter((name) => name.startsWith("kernel-"));
-    expect(kernels).toHaveLength(1);
-    await rm(join(runtimeDir, kernels[0] ?? ""), { recursive: true });
+    expect(kernels).not.toEqual([]);
+    for (const name of kernels) await rm(join(runtimeDir, name), { recursive: true });
     await using second = await codecell.openSession();
     expect(await run(second, "40 + 2")).toMatchObject({ result: "42" });
     expect(first.isAlive).toBe(true);

@@ -1,0 +1,43 @@
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import { eventually, hostProcesses, run, skipsProcess } from "../support/process-cells.ts";
+
+/** The jails that this process has started and that are there now. */
+const templates = () =>
+  hostProcesses().filter(({ command, status }) => command.includes("bwrap") && Number(status.PPid) === process.pid);
+
+test.skipIf(skipsProcess)(
+  "a template whose directories were replaced ends with its last cell, and no earlier",
+  async () => {
+    const root = await mkdtemp(join(tmpdir(), "cc-superseded-"));
+    await chmod(root, 0o711);
+    const source = join(root, "data");
+    await mkdir(source);
+    await writeFile(join(source, "which"), "first");
+    const policy = parsePolicy({ fs: { mounts: [{ source, target: "/data", mode: "ro" }] } });
+    try {
+      await using codecell = await Codecell.open({ policy, runners: [processRunner()] });
+      const before = templates().length;
+      const first = await codecell.openSession();
+      await rename(source, join(root, "replaced"));
+      await mkdir(source);
+      await writeFile(join(source, "which"), "second");
+      await using second = await codecell.openSession();
+      expect(await run(first, "open('/data/which').read()")).toMatchObject({ result: "'first'" });
+      expect(await run(second, "open('/data/which').read()")).toMatchObject({ result: "'second'" });
+      expect(templates()).toHaveLength(before + 2);
+      await first.close();
+      expect(await eventually(() => templates().length === before + 1)).toBe(true);
+      await using third = await codecell.openSession();
+      expect(await run(third, "open('/data/which').read()")).toMatchObject({ result: "'second'" });
+      expect(templates()).toHaveLength(before + 1);
+    } finally {
+      await rm(root, { recursive: true, force: true });
+    }
+  },
+);

@@ -44,6 +44,8 @@ export class SessionSaves {
   #isLost = false;
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<SnapshotInfo> | undefined;
+  /** what the save that goes on has of the changes; undefined: it has not begun, and gets all of them */
+  #savingChanges: number | undefined;
 
   constructor(of: SavedSession, store: SessionStore, policy: Policy, now: () => number) {
     this.#of = of;
@@ -102,10 +104,16 @@ export class SessionSaves {
 
   /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
   save(session: Session): Promise<SnapshotInfo> {
-    this.#saving ??= this.#save(session).finally(() => {
-      this.#saving = undefined;
+    const going = this.#saving;
+    // One that began before the last change does not hold it: whoever asks now would lose that.
+    if (going && (this.#savingChanges === undefined || this.#savingChanges === this.#changes)) return going;
+    this.#savingChanges = undefined;
+    const begin = () => this.#save(session);
+    const saving = (going ? going.then(begin, begin) : begin()).finally(() => {
+      if (this.#saving === saving) this.#saving = undefined;
     });
-    return this.#saving;
+    this.#saving = saving;
+    return saving;
   }
 
   /** Until no save goes on. */
@@ -117,6 +125,7 @@ export class SessionSaves {
     const { id, key } = this.#of;
     const { runs } = this.#of.record;
     const changes = this.#changes;
+    this.#savingChanges = changes;
     const data = await session.snapshot();
     const manifest = readManifest(data);
     const stored = await this.#store.writeSnapshot(key, data).catch((error: unknown) => {

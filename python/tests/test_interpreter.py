@@ -1,7 +1,10 @@
 import builtins
 import json
+import sys
 import unittest
+from unittest import mock
 
+from codecell_kernel import interpreter
 from codecell_kernel.errors import KernelError
 from codecell_kernel.interpreter import Interpreter
 
@@ -32,6 +35,42 @@ class Runs(unittest.TestCase):
     def test_the_last_expression_is_the_result(self):
         self.assertEqual(self.run_code("x = 20\nx * 2 + 2"), {"status": "ok", "exitCode": 0, "result": "42"})
         self.assertEqual(self.run_code("x = None\nx"), {"status": "ok", "exitCode": 0})
+
+    def test_one_simple_statement_ends_as_the_same_one_in_a_longer_program(self):
+        statements = """x|x = 1|x += 1|'text'|...|None|print|del x|import os|1 / 0|x ==|(|)|yield|return 1|pass|break|f'{x}'
+            |"a\\n"|x =|a, = [1]|*a, b = [1, 2]|a = b = 3|raise ValueError('a')|assert 0|global x|nonlocal x|lambda|[i for i in 'ab']
+            |raise SystemExit(3)|x if x else 2|not x|x\\|b'1'|1 2|from os import path|from __future__ import annotations|x = yield
+            |print(1) if x else 2|"\\ud800"|import no_such_module|__name__|_|(x, x)|x.y|x[0]|{x}|@x|if x|None = 1"""
+        for statement in statements.replace("\n            |", "|").split("|"):
+            quick, slow = self.ending(statement, lambda _: True), self.ending(statement, lambda _: False)
+            with self.subTest(statement):
+                self.assertTrue(interpreter.is_one_simple_statement(statement))
+                self.assertEqual(quick, slow)
+
+    def ending(self, statement, is_simple):
+        """How it ends in a fresh interpreter in which x is 6, without a tree or with one."""
+        one = Interpreter(lambda *_: None, None)
+        with mock.patch.object(interpreter, "is_one_simple_statement", lambda _: False):
+            drive(one.execute(1, "x = 6\n7"))
+        with mock.patch.object(interpreter, "is_one_simple_statement", is_simple):
+            done = drive(one.execute(2, statement))
+        return done, {name: value for name, value in one.namespace.items() if name[:2] != "__"}.keys()
+
+    def test_nothing_else_is_taken_for_one_simple_statement(self):
+        for code in ("", " ", " x", "\tx", "x\ny", "x; y", "if x: y", "# only this", "x # and this", "\x0cx", "x" * 401):
+            with self.subTest(code):
+                self.assertFalse(interpreter.is_one_simple_statement(code))
+
+    def test_the_display_hook_is_the_programs_own(self):
+        self.addCleanup(setattr, sys, "displayhook", sys.displayhook)
+        real = sys.displayhook
+        self.run_code("1 + 1")
+        self.assertIs(sys.displayhook, real)
+        self.run_code("1 / 0")
+        self.assertIs(sys.displayhook, real)
+        self.run_code("import sys")
+        self.run_code("sys.displayhook = print")
+        self.assertIs(sys.displayhook, print)
 
     def test_a_traceback_shows_user_frames_and_their_source(self):
         trace = self.run_code("def f():\n    return 1 / 0\nf()")["error"]["traceback"]

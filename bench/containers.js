@@ -67,9 +67,10 @@ async function cold(client) {
 
 /**
  * A run in a session that is warm, where each side has had as many before it, and a pause, as calls of a model have. What
- * it is held against is the usual design: FastAPI and an IPython kernel in a container, one connection kept open. Told beside it,
- * without a bound: the same with IPython in the server's own process, and the least that HTTP can cost, which is a server
- * of thirty lines on a socket past the engine; neither has limits, streams, or anything that could end a run.
+ * it is held against is the usual design: FastAPI and an IPython kernel in a container, one connection kept open; as it
+ * comes, and with its history turned off. Told beside it, without a bound: the same with IPython in the server's own
+ * process, and the least that HTTP can cost, which is a server of thirty lines on a socket past the engine; neither has
+ * limits, streams, or anything that could end a run.
  */
 async function warm(client) {
   const [inContainer, inProcess] = [await openContainers(), await openProcess(limits)];
@@ -113,7 +114,9 @@ async function httpKernels(client) {
       const args = (place) => [kind, published ? "tcp" : "unix", String(place)];
       return startHttpKernel(client, { program: "fastapi_kernel.py", args, from, published });
     };
-    kernels.push({ ...(await start("process")), name: `FastAPI + IPython kernel (${way})`, bound: { atLeast: 8 } });
+    const name = `FastAPI + IPython kernel (${way})`;
+    kernels.push({ ...(await start("usual")), name, bound: { atLeast: 8 } });
+    kernels.push({ ...(await start("process")), name: `${name}, no history`, bound: { atLeast: 8 } });
     kernels.push({ ...(await start("shell")), name: `FastAPI + IPython in process (${way})`, bound: {} });
   } catch (error) {
     console.error(`skipped: FastAPI + IPython kernel, its image or container could not be made: ${error.message}`);

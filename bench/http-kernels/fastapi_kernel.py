@@ -1,6 +1,7 @@
 # A sandbox of the usual design: POST /exec, FastAPI, an IPython kernel that keeps the variables.
-#   fastapi_kernel.py process|shell tcp PORT | unix PATH
-# "process": the kernel is a process of its own, spoken to with jupyter_client, as notebooks do; it can be interrupted.
+#   fastapi_kernel.py usual|process|shell tcp PORT | unix PATH
+# "usual": the kernel is a process of its own, spoken to with jupyter_client, as notebooks do; it can be interrupted.
+# "process": the same without its history, which no program asks for.
 # "shell": IPython's shell in the server's own process: less to carry, and nothing that could end a run.
 import asyncio
 import os
@@ -19,13 +20,16 @@ class Code(BaseModel):
 
 
 class KernelProcess:
+    has_history = kind == "usual"
+
     async def start(self):
         from jupyter_client.manager import start_new_async_kernel
 
-        self.manager, self.client = await start_new_async_kernel(extra_arguments=["--HistoryManager.enabled=False"])
+        arguments = [] if self.has_history else ["--HistoryManager.enabled=False"]
+        self.manager, self.client = await start_new_async_kernel(extra_arguments=arguments)
 
     async def run(self, code, timeout):
-        asked = self.client.execute(code, store_history=False)
+        asked = self.client.execute(code, store_history=self.has_history)
         out, status = [], "ok"
         while True:
             message = await self.client.get_iopub_msg(timeout=timeout)
@@ -57,7 +61,7 @@ class Shell:
         return {"status": "ok" if result.success else repr(result.error_in_exec), "output": captured.stdout}
 
 
-kernel = KernelProcess() if kind == "process" else Shell()
+kernel = Shell() if kind == "shell" else KernelProcess()
 app = FastAPI()
 turn = asyncio.Lock()
 

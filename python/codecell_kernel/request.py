@@ -9,6 +9,7 @@ class Request:
     is_answered = False  # the worker has forked: of a fork or a checkpoint, whose new process is still to come
     ending = None  # why the supervisor ends it
     interrupt_at = None  # when it is interrupted once more, unless it has noticed
+    had_last_call = False  # the interrupt that comes before the kill
     began = 0.0
     sent = 0  # bytes of its output that went to the host
     granted = 0

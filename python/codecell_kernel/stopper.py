@@ -8,6 +8,7 @@ from .processes import signal_quietly
 
 INTERRUPT_GRACE = 1.0  # a kernel in user space needs more than half of it under load, and a kill costs the run's state
 UNNOTICED_SECONDS = INTERRUPT_GRACE / 2  # handlers of user code say nothing, and have until then to themselves
+LAST_CALL_SECONDS = INTERRUPT_GRACE / 4
 
 
 class Stopper:
@@ -50,8 +51,14 @@ class Stopper:
         self.branch.active.interrupt_at = monotonic() + UNNOTICED_SECONDS
 
     def on_noticed(self):
-        if self.branch.active is not None:
-            self.branch.active.interrupt_at = None
+        """The worker raised it. Where that is swallowed (in a finalizer, in a callback of C), one more comes before the kill."""
+        active = self.branch.active
+        if active is None:
+            return
+        active.interrupt_at = None
+        if active.ending and active.deadline is not None and not active.had_last_call:
+            active.had_last_call = True
+            active.interrupt_at = active.deadline - LAST_CALL_SECONDS
 
     def on_calmed(self):
         """The worker has forgotten the last interrupt, and would have forgotten the next one with it."""

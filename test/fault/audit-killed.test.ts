@@ -64,6 +64,9 @@ test("killed in the middle of long lines again and again, a chain has at most wh
     import { AuditLog } from ${JSON.stringify(join(root, "dist/audit/log.js"))};
     const log = new AuditLog({ dir: ${JSON.stringify(place.path)}, durable: false, keepBytes: 2 ** 30, keepMs: 1e9 });
     const name = "x".repeat(2 ** 20);
+    // The chain is there: one that is killed while it makes its first leaves that to nobody, and the next begins another.
+    log.record({ type: "session.checkpoint", session: "long", name: "first" });
+    await log.settled();
     for (;;) {
       for (let n = 0; n < 6; n++) log.record({ type: "session.checkpoint", session: "long", name });
       process.stdout.write("x");

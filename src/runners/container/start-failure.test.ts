@@ -32,8 +32,14 @@ describe("a start that failed", () => {
     'invalid mount config for type "bind": bind source path does not exist: /run/codecell/kernel-1',
     "make cli opts(): statfs /run/codecell/kernel-1: no such file or directory",
   ])("because it does not see our files says so, and blames no image: %s", (text) => {
-    const { hint } = startFailure(new EngineRefusal(400, text), "Docker");
+    const { hint, details } = startFailure(new EngineRefusal(400, text), "Docker");
     expect(hint).toContain("does not see this machine's files");
+    expect(details.isRefusal).toBe(true);
+  });
+
+  test("because the image has no Python does not speak against the engine", () => {
+    const text = 'exec: "python3": executable file not found in $PATH';
+    expect(startFailure(new EngineRefusal(400, text), "Docker").details.isRefusal).toBe(false);
   });
 
   test("with anything else has a code, and the cause", () => {

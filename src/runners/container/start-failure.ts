@@ -19,16 +19,22 @@ export function startFailure(error: unknown, engine: string): CodecellError {
       : failure("there is no space left where codecell keeps its files", "free some, or name another directory");
   }
   if (!isEngines) return failure("the container could not be made", "run `codecell doctor`");
+  const { hint, isImages } = refusal(error);
   return new CodecellError("cell_start_failed", `${engine} refused: ${text}`, {
-    ...{ hint: refusalHint(error), cause: error, details: { isRefusal: true } },
+    ...{ hint, cause: error, details: { isRefusal: !isImages } },
   });
 }
 
-function refusalHint({ status, message }: EngineRefusal): string {
-  if (notSeen.test(message))
-    return "the engine does not see this machine's files: use one that runs here, or set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories that it shares";
+/** What to do about it, and whether it is the image that does not fit: then the engine may be right for another one. */
+function refusal({ status, message }: EngineRefusal): { hint: string; isImages: boolean } {
+  if (notSeen.test(message)) {
+    const hint =
+      "the engine does not see this machine's files: use one that runs here, or set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories that it shares";
+    return { hint, isImages: false };
+  }
   if (status === 404 && /image/i.test(message))
-    return "codecell image build, or pull the image that kernel.image names";
-  if (noProgram.test(message)) return "name an image with Python 3.9 or newer in kernel.image";
-  return "run `codecell doctor`, and look into the engine's own log";
+    return { hint: "codecell image build, or pull the image that kernel.image names", isImages: true };
+  if (noProgram.test(message))
+    return { hint: "name an image with Python 3.9 or newer in kernel.image", isImages: true };
+  return { hint: "run `codecell doctor`, and look into the engine's own log", isImages: false };
 }

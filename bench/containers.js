@@ -4,9 +4,9 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Codecell, parsePolicy } from "../dist/index.js";
+import { LiveSessions, parsePolicy } from "../dist/index.js";
 import { containerRunner } from "../dist/runners/container/runner.js";
-import { SessionManager } from "../dist/sessions/manager.js";
+import { Codecell } from "../dist/sessions/codecell.js";
 import { bareContainer, benchEngine, image } from "./engine.js";
 import { interleave, ms, row, timed } from "./harness.js";
 import { fastapiImage, hasBridge, startHttpKernel } from "./http-kernel.js";
@@ -27,7 +27,7 @@ export async function containers() {
 }
 
 const runner = () => containerRunner({ engine: "docker", image });
-const openContainers = () => Codecell.open({ policy: parsePolicy(limits), runners: [runner()] });
+const openContainers = () => LiveSessions.open({ policy: parsePolicy(limits), runners: [runner()] });
 
 /**
  * A cold container until its Python has answered. Bare prints one line from the same image, with no hardening, limits or
@@ -129,7 +129,7 @@ async function pooled() {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await chmod(stateDir, 0o711);
   const policy = parsePolicy({ ...limits, session: { pool: 2, limit: 100 } });
-  const manager = await SessionManager.open({ policy, runners: [runner()], stateDir });
+  const manager = await Codecell.open({ policy, runners: [runner()], stateDir });
   try {
     const figures = await interleave(
       {

@@ -4,8 +4,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { EgressProcess } from "../dist/egress/egress-process.js";
-import { Codecell, parsePolicy } from "../dist/index.js";
+import { EgressProcess } from "../dist/egress/process/egress-process.js";
+import { LiveSessions, parsePolicy } from "../dist/index.js";
 import { PassedListener } from "../dist/lib/passed-listener.js";
 import { processRunner } from "../dist/runners/process/runner.js";
 import { interleave, median, ms, row, timed } from "./harness.js";
@@ -157,7 +157,7 @@ function each(places, measure) {
 const unlimited = 10_000;
 
 function openCells(target, carrier) {
-  return Codecell.open({
+  return LiveSessions.open({
     policy: parsePolicy({
       proc: { cpus: 2, background: true, timeout: "2m", memory: "1GiB" },
       net: { enabled: true, allowlist: [target], requests: unlimited },

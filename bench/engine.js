@@ -1,6 +1,6 @@
-import { AttachedStream } from "../dist/runners/container/attached-stream.js";
-import { findEngine } from "../dist/runners/container/engine.js";
-import { addressFacts } from "../dist/runners/container/engine-address.js";
+import { AttachedStream } from "../dist/runners/container/engine/attached-stream.js";
+import { findEngine } from "../dist/runners/container/engine/engine.js";
+import { addressFacts } from "../dist/runners/container/engine/engine-address.js";
 
 export const image = process.env.CODECELL_BENCH_IMAGE ?? "codecell-python:latest";
 

@@ -5,9 +5,9 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { imageContext } from "../dist/runners/container/image-context.js";
-import { findImage } from "../dist/runners/container/image-list.js";
-import { followProgress } from "../dist/runners/container/image-progress.js";
+import { imageContext } from "../dist/runners/container/image/image-context.js";
+import { findImage } from "../dist/runners/container/image/image-list.js";
+import { followProgress } from "../dist/runners/container/image/image-progress.js";
 import { bareContainer, image } from "./engine.js";
 
 const port = 8080;

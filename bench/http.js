@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parsePolicy } from "../dist/index.js";
 import { processRunner } from "../dist/runners/process/runner.js";
-import { SessionManager } from "../dist/sessions/manager.js";
+import { Codecell } from "../dist/sessions/codecell.js";
 import { interleave, ms, row, timed } from "./harness.js";
 
 const launcher = fileURLToPath(new URL("../bin/codecell.js", import.meta.url));
@@ -20,7 +20,7 @@ export async function http() {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await chmod(stateDir, 0o711); // as root, cells are another user and pass through
   const agent = new Agent({ keepAlive: true });
-  const manager = await SessionManager.open({ policy: parsePolicy({}), runners: [processRunner()], stateDir });
+  const manager = await Codecell.open({ policy: parsePolicy({}), runners: [processRunner()], stateDir });
   const echo = createServer((_request, response) => response.end("{}")).listen(0, "127.0.0.1");
   const server = spawn(
     process.execPath,

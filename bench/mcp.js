@@ -8,7 +8,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { parsePolicy } from "../dist/index.js";
 import { processRunner } from "../dist/runners/process/runner.js";
-import { SessionManager } from "../dist/sessions/manager.js";
+import { Codecell } from "../dist/sessions/codecell.js";
 import { interleave, ms, row, timed } from "./harness.js";
 
 const launcher = fileURLToPath(new URL("../bin/codecell.js", import.meta.url));
@@ -26,7 +26,7 @@ export async function mcp() {
 }
 
 async function overStdio(stateDir) {
-  const manager = await SessionManager.open({ policy: parsePolicy({}), runners: [processRunner()], stateDir });
+  const manager = await Codecell.open({ policy: parsePolicy({}), runners: [processRunner()], stateDir });
   const server = await connected([launcher, "mcp", "--runner", "process", "--state-dir", stateDir]);
   const echo = await connected([fileURLToPath(new URL("mcp-echo.js", import.meta.url))]);
   try {

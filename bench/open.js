@@ -1,16 +1,16 @@
-import { Codecell, openAudit, parsePolicy } from "../dist/index.js";
+import { LiveSessions, openAudit, parsePolicy } from "../dist/index.js";
 import { processRunner } from "../dist/runners/process/runner.js";
 
 /** A codecell on the process runner, for measuring. */
 export function openProcess(policy = {}, options = {}) {
-  return Codecell.open({ policy: parsePolicy(policy), runners: [processRunner(options)] });
+  return LiveSessions.open({ policy: parsePolicy(policy), runners: [processRunner(options)] });
 }
 
 /** The same with an audit in a state directory. */
 export async function openAudited(stateDir, policy) {
   const parsed = parsePolicy(policy);
   const audit = openAudit(parsed, { stateDir });
-  const codecell = await Codecell.open({ policy: parsed, runners: [processRunner()], audit });
+  const codecell = await LiveSessions.open({ policy: parsed, runners: [processRunner()], audit });
   return {
     codecell,
     async close() {

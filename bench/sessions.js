@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parsePolicy } from "../dist/index.js";
 import { processRunner } from "../dist/runners/process/runner.js";
-import { SessionManager } from "../dist/sessions/manager.js";
+import { Codecell } from "../dist/sessions/codecell.js";
 import { median, ms, row, timed } from "./harness.js";
 
 const handOuts = 60;
@@ -12,7 +12,7 @@ async function withManager(session, work) {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await chmod(stateDir, 0o711); // as root, cells are another user and pass through
   const policy = parsePolicy({ session, proc: { memory: "1GiB" } });
-  const manager = await SessionManager.open({ policy, runners: [processRunner()], stateDir });
+  const manager = await Codecell.open({ policy, runners: [processRunner()], stateDir });
   try {
     return await work(manager);
   } finally {

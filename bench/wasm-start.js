@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Codecell, parsePolicy } from "../dist/index.js";
+import { LiveSessions, parsePolicy } from "../dist/index.js";
 import { wasmRunner } from "../dist/runners/wasm/runner.js";
 import { interleave, ms, row, timed } from "./harness.js";
 
@@ -10,7 +10,7 @@ export async function wasmStart() {
   const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await chmod(directory, 0o755); // as root, the cell is another user
   const open = (options) =>
-    Codecell.open({ policy: parsePolicy({}), runners: [wasmRunner({ runtimeDir: directory, ...options })] });
+    LiveSessions.open({ policy: parsePolicy({}), runners: [wasmRunner({ runtimeDir: directory, ...options })] });
   const warm = await open({});
   const plain = await open({ snapshot: "off" });
   const first = (codecell) => async () => {

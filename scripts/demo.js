@@ -2,9 +2,9 @@
 import { parseArgs } from "node:util";
 import { CodecellError, openCodecell } from "../dist/index.js";
 import { runnerNames } from "../dist/policy/schema.js";
-import { receiptText } from "../dist/surfaces/cli/format-plan.js";
-import { safeText } from "../dist/surfaces/cli/safe-text.js";
-import { styleFor } from "../dist/surfaces/cli/style.js";
+import { receiptText } from "../dist/surfaces/cli/format/format-plan.js";
+import { safeText } from "../dist/surfaces/cli/format/safe-text.js";
+import { styleFor } from "../dist/surfaces/cli/format/style.js";
 
 const { values } = parseArgs({ options: { runner: { type: "string", default: "auto" } } });
 const style = styleFor({ isTTY: process.stdout.isTTY === true }, process.env);

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { auditEventTypes } from "../src/audit/event.ts";
 import { commands } from "../src/surfaces/cli/commands.ts";
-import { errorExitCodes } from "../src/surfaces/cli/exit-codes.ts";
-import { errorStatuses } from "../src/surfaces/http/error-status.ts";
+import { errorExitCodes } from "../src/surfaces/cli/shell/exit-codes.ts";
+import { errorStatuses } from "../src/surfaces/http/answers/error-status.ts";
 import { probes } from "./parity/probes.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

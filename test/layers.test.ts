@@ -13,7 +13,8 @@ const mayImport: Record<string, readonly string[]> = {
   egress: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
   sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
-  surfaces: ["lib", "policy", "audit", "runners", "artifacts", "sessions"],
+  service: ["lib", "policy", "audit", "artifacts", "sessions"],
+  surfaces: ["lib", "policy", "audit", "runners", "artifacts", "sessions", "service"],
 };
 
 const source = fileURLToPath(new URL("../src", import.meta.url));

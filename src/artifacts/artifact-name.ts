@@ -1,5 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
 
 const maxComponentBytes = 255;
 const maxNameBytes = 1024;

@@ -1,5 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { cancelled, digestFile, HashCache } from "./hash-cache.ts";
 import { mimeHeadBytes, mimeTypeOf } from "./mime.ts";

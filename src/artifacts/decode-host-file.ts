@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { CodecellError } from "../lib/errors.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
 import { csvError, parseCsv } from "./csv.ts";
 import type { HostFileForm } from "./host-file-form.ts";
 import { jsonErrorOffset, lineAndColumn } from "./json-position.ts";

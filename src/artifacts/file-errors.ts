@@ -1,5 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
 
 /** What went wrong with a file, in words without host paths: what the system says names them. */
 function fileError(error: unknown, name: string): CodecellError {

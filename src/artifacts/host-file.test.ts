@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startSwapper } from "../../test/support/swapper.ts";
 import { CodecellError } from "../lib/errors.ts";
-import { parsePolicy } from "../policy/parse-policy.ts";
+import { parsePolicy } from "../policy/file/parse-policy.ts";
 import { readHostFile } from "./host-file.ts";
 
 let base: string;

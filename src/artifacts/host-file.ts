@@ -1,9 +1,9 @@
 import { lstat, realpath, statfs } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
-import { type DenyMatcher, denyMatcher } from "../policy/deny.ts";
-import { homeDirectory, isBelow, refusedPlace } from "../policy/host-path.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
+import { type DenyMatcher, denyMatcher } from "../policy/paths/deny.ts";
+import { homeDirectory, isBelow, refusedPlace } from "../policy/paths/host-path.ts";
 import type { Policy } from "../policy/schema.ts";
 import { Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";

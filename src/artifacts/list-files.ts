@@ -1,7 +1,7 @@
 import { type Dir, type Dirent, opendir } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { promisify } from "node:util";
-import { foldName } from "../policy/glob.ts";
+import { foldName } from "../policy/paths/glob.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { type Directory, withDirectory } from "./directory.ts";
 import { unfinishedName } from "./write-file.ts";

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
 import type { Directory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
 

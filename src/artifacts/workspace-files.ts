@@ -1,8 +1,8 @@
 import { lstat, unlink } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
 import { firstSignal } from "../lib/first-signal.ts";
-import { denyMatcher } from "../policy/deny.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
+import { denyMatcher } from "../policy/paths/deny.ts";
 import { checkArtifactName } from "./artifact-name.ts";
 import { Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { chown, type FileHandle, lstat, mkdir, opendir, rename, rmdir, stat, unlink } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
-import { printable } from "../policy/problem.ts";
+import { printable } from "../policy/file/problem.ts";
 import { type Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
-import { makeDirectories } from "../lib/make-directories.ts";
+import { makeDirectories } from "../lib/files/make-directories.ts";
 import type { ChainHead } from "./event.ts";
 
 /** More than the line of the longest code that a run takes. */

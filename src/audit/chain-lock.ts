@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { isHeld, type LivenessLock, takeLock } from "../lib/liveness-lock.ts";
+import { isHeld, type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
 
 /** A socket's path has 104 to 108 bytes; the lock adds a suffix of its own. */
 const longestPath = 90;

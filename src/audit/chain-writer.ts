@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Cleanup } from "../lib/cleanup.ts";
-import type { LivenessLock } from "../lib/liveness-lock.ts";
-import { syncDirectory } from "../lib/sync-directory.ts";
+import type { LivenessLock } from "../lib/files/liveness-lock.ts";
+import { syncDirectory } from "../lib/files/sync-directory.ts";
 import { genesisHash, sealLine } from "./chain.ts";
 import { type ChainEnd, findChainEnd } from "./chain-end.ts";
 import {

@@ -10,7 +10,7 @@ import {
   openLog,
   writeEvents,
 } from "../../test/support/audit-logs.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Logger } from "../lib/log/logger.ts";
 import { filePath, headPath, listChains, listFiles, readHead } from "./chain-files.ts";
 import { ChainWriter } from "./chain-writer.ts";
 import { type AuditEvent, auditEventSchema } from "./event.ts";

@@ -1,6 +1,6 @@
-import { diskFailure } from "../lib/disk-failure.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
-import { type Logger, silentLogger } from "../lib/logger.ts";
+import { diskFailure } from "../lib/files/disk-failure.ts";
+import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { Audit } from "./audit.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import type { AuditEvent } from "./event.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { closedAddress } from "./address.ts";
-import { type Denial, type DenialCode, decide, type EgressRules, malformed, type Permission } from "./decide.ts";
-import { type ParsedTarget, parseAuthority, parseForwardUrl, parsePair, type Target } from "./target.ts";
+import { closedAddress } from "./rules/address.ts";
+import { type Denial, type DenialCode, decide, type EgressRules, malformed, type Permission } from "./rules/decide.ts";
+import { type ParsedTarget, parseAuthority, parseForwardUrl, parsePair, type Target } from "./rules/target.ts";
 
 const rules: EgressRules = {
   enabled: true,

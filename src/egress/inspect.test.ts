@@ -6,14 +6,14 @@ import { text } from "node:stream/consumers";
 import { connect as connectTls, createSecureContext, createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LoopbackServers } from "../../test/support/loopback-servers.ts";
-import type { NetSecret } from "../policy/net-secrets.ts";
-import type { EgressRules } from "./decide.ts";
-import type { EgressEvent } from "./events.ts";
-import { fromProxy } from "./process-messages.ts";
-import { EgressProxy } from "./proxy.ts";
-import { type Resolve, withFixedAddresses } from "./resolver.ts";
-import { makeSessionAuthority, ServerCertificates } from "./session-authority.ts";
-import type { SessionKeys } from "./session-keys.ts";
+import type { NetSecret } from "../policy/network/net-secrets.ts";
+import { fromProxy } from "./process/process-messages.ts";
+import type { SessionKeys } from "./process/session-keys.ts";
+import { EgressProxy } from "./proxy/proxy.ts";
+import { type Resolve, withFixedAddresses } from "./proxy/resolver.ts";
+import type { EgressRules } from "./rules/decide.ts";
+import type { EgressEvent } from "./rules/events.ts";
+import { makeSessionAuthority, ServerCertificates } from "./tls/session-authority.ts";
 
 const dayMs = 86_400_000;
 /** who vouches for the servers of these tests, and who for the cell's session */

@@ -1,12 +1,12 @@
-import { builtinDeny } from "./builtin-deny.ts";
-import { denyMatcher } from "./deny.ts";
-import { isBelow } from "./host-path.ts";
-import { deniedSource } from "./host-source.ts";
-import { inspectCovers } from "./inspect.ts";
-import type { FoundProblem } from "./plain-copy.ts";
-import type { PolicyPath } from "./problem.ts";
+import type { FoundProblem } from "./file/plain-copy.ts";
+import type { PolicyPath } from "./file/problem.ts";
+import { nearest } from "./file/suggest.ts";
+import { inspectCovers } from "./network/inspect.ts";
+import { builtinDeny } from "./paths/builtin-deny.ts";
+import { denyMatcher } from "./paths/deny.ts";
+import { isBelow } from "./paths/host-path.ts";
+import { deniedSource } from "./paths/host-source.ts";
 import { type Policy, runnerNames } from "./schema.ts";
-import { nearest } from "./suggest.ts";
 
 /** What is wrong between rules that are each right by themselves. */
 export function inconsistencies(policy: Policy): FoundProblem[] {

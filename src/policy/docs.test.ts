@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { builtinDeny } from "./builtin-deny.ts";
-import { refusedPlaces } from "./host-path.ts";
-import { parsePolicy, parsePolicyText } from "./parse-policy.ts";
+import { parsePolicy, parsePolicyText } from "./file/parse-policy.ts";
+import { builtinDeny } from "./paths/builtin-deny.ts";
+import { refusedPlaces } from "./paths/host-path.ts";
 import { policyRules, ruleNames } from "./rules.ts";
 
 const text = readFileSync(new URL("../../docs/policy.md", import.meta.url), "utf8");

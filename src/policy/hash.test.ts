@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { parsePolicy } from "./file/parse-policy.ts";
 import { canonicalJson, policyHash } from "./hash.ts";
-import { parsePolicy } from "./parse-policy.ts";
 
 test("policies that mean the same have the same hash", () => {
   const one = parsePolicy({ proc: { memory: "1GiB", timeout: "60s" }, env: { A: "1", B: "2" } });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { CodecellError } from "../lib/errors.ts";
-import { mergePolicy } from "./merge.ts";
-import { parsePolicy, parsePolicyText } from "./parse-policy.ts";
-import { maxPolicyBytes } from "./policy-text.ts";
+import { mergePolicy } from "./change/merge.ts";
+import { parsePolicy, parsePolicyText } from "./file/parse-policy.ts";
+import { maxPolicyBytes } from "./file/policy-text.ts";
 
 /** Runs it and accepts success or our own error, nothing else. */
 function onlyOurErrors(action: () => unknown): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CodecellError } from "../lib/errors.ts";
-import { mergePolicy } from "./merge.ts";
-import { parsePolicy } from "./parse-policy.ts";
+import { mergePolicy } from "./change/merge.ts";
+import { parsePolicy } from "./file/parse-policy.ts";
 import { policyRules, showRule } from "./rules.ts";
 import type { PolicyInput, PolicyOverride } from "./schema.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsePolicy } from "./parse-policy.ts";
+import { parsePolicy } from "./file/parse-policy.ts";
 import { policyRules } from "./rules.ts";
 
 test("every rule is listed once, in the order of the file", () => {

@@ -1,8 +1,8 @@
-import { builtinDeny } from "./builtin-deny.ts";
-import { showHostPattern } from "./host-pattern.ts";
-import { everyHost } from "./inspect.ts";
-import { showSecret } from "./net-secrets.ts";
-import { showRequestRule } from "./request-rule.ts";
+import { showHostPattern } from "./network/host-pattern.ts";
+import { everyHost } from "./network/inspect.ts";
+import { showSecret } from "./network/net-secrets.ts";
+import { showRequestRule } from "./network/request-rule.ts";
+import { builtinDeny } from "./paths/builtin-deny.ts";
 import type { Policy, PolicyInput } from "./schema.ts";
 import { formatDuration, formatSize } from "./units.ts";
 

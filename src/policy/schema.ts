@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { globProblem } from "./glob.ts";
-import { hostPattern } from "./host-pattern.ts";
-import { inspectedHosts } from "./inspect.ts";
-import { netSecret } from "./net-secrets.ts";
-import { requestRule } from "./request-rule.ts";
+import { hostPattern } from "./network/host-pattern.ts";
+import { inspectedHosts } from "./network/inspect.ts";
+import { netSecret } from "./network/net-secrets.ts";
+import { requestRule } from "./network/request-rule.ts";
+import { globProblem } from "./paths/glob.ts";
 import { duration, size } from "./units.ts";
 
 /** Isolation kinds, weakest first; `auto` walks this list from its end. */

@@ -1,5 +1,5 @@
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Logger } from "../lib/log/logger.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Choice, chooseRunner } from "./registry.ts";
 import type { SandboxRunner } from "./runner.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeRunner } from "../../test/fakes/fake-runner.ts";
-import { parsePolicy } from "../policy/parse-policy.ts";
+import { parsePolicy } from "../policy/file/parse-policy.ts";
 import { chooseRunner } from "./registry.ts";
 
 const missing = { available: false, reason: "it is not here", hint: "bring it" } as const;

@@ -1,10 +1,10 @@
 import { CodecellError } from "../lib/errors.ts";
+import { type AskedRules, addAsked, type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
+import { type Authority, type PolicyChange, policyChanges } from "../policy/change/merge.ts";
 import { policyHash } from "../policy/hash.ts";
-import { type AskedRules, addAsked, type LiveChange, policyInForce } from "../policy/live-rules.ts";
-import { type Authority, type PolicyChange, policyChanges } from "../policy/merge.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { CellNetwork } from "./cell-network.ts";
+import type { CellNetwork } from "./network/cell-network.ts";
 import { receiptUnder } from "./receipt-under.ts";
 
 /** A change that is about to hold. */

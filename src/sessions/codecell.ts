@@ -1,278 +1,456 @@
-import { realpath } from "node:fs/promises";
-import { join } from "node:path";
-import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
-import { type Audit, silentAudit } from "../audit/audit.ts";
-import { type EgressOptions, EgressProcess } from "../egress/egress-process.ts";
-import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
+import { randomBytes } from "node:crypto";
+import type { Audit } from "../audit/audit.ts";
+import type { EgressOptions } from "../egress/process/egress-process.ts";
 import { Cleanup } from "../lib/cleanup.ts";
-import { CodecellError, messageOf } from "../lib/errors.ts";
-import { type Logger, silentLogger } from "../lib/logger.ts";
-import { denyMatcher } from "../policy/deny.ts";
-import { policyHash } from "../policy/hash.ts";
-import type { AskedRules } from "../policy/live-rules.ts";
+import { CodecellError } from "../lib/errors.ts";
+import { type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
+import { openRuntimeDirectory } from "../lib/files/runtime-directory.ts";
+import { stateDirectory } from "../lib/files/state-directory.ts";
+import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { Policy } from "../policy/schema.ts";
-import { ChosenRunner } from "../runners/chosen-runner.ts";
-import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { Choice, PassedOver } from "../runners/registry.ts";
-import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
-import { CellNetwork } from "./cell-network.ts";
-import { endedEarly } from "./ended-early.ts";
-import { kernelFiles } from "./kernel-files.ts";
-import { type PolicyReload, reloadedPolicy } from "./reloaded-policy.ts";
-import { Session } from "./session.ts";
-import { SessionAudit } from "./session-audit.ts";
-import { newSessionId } from "./session-id.ts";
-import { SharedCell } from "./shared-cell.ts";
+import type { SandboxRunner } from "../runners/runner.ts";
+import type { LiveSession } from "./live-session.ts";
+import { LiveSessions } from "./live-sessions.ts";
+import { Places } from "./places.ts";
+import type { PolicyReload } from "./reloaded-policy.ts";
+import { Session, type SessionInfo } from "./session.ts";
+import { checkSessionId, newSessionId } from "./session-id.ts";
+import { ownerLock, removeOrphans, removeUnfinished } from "./storage/remove-orphans.ts";
+import { lockSession } from "./storage/session-lock.ts";
+import { type SessionRecord, SessionStore } from "./storage/store.ts";
+import { Tombstones } from "./tombstones.ts";
+import { type PoolStatistics, WarmPool } from "./warm-pool.ts";
+import { watchAge } from "./watch-age.ts";
 
-/** What a `Codecell` is made of. */
+/** What a `SessionManager` is made of. */
 export interface CodecellOptions {
   readonly policy: Policy;
-  /** the runners to choose from, owned by this Codecell: disposing it disposes them */
   readonly runners: readonly SandboxRunner[];
-  /** where what happens is written down, owned by whoever opened it; absent: nowhere */
+  /** default: the user's state directory */
+  readonly stateDir?: string;
+  /** default: the user's runtime directory */
+  readonly runtimeDir?: string;
+  readonly logger?: Logger;
+  /** wall-clock milliseconds; default Date.now */
+  readonly now?: () => number;
+  /** where what happens is written down; disposed with the manager. Absent: nowhere */
   readonly audit?: Audit;
   /** how the egress proxy is set up, where the policy gives a network */
   readonly egress?: EgressOptions;
-  readonly logger?: Logger;
 }
 
-/** How one session is opened. */
-export interface OpenSessionOptions {
-  /** unguessable unless told */
-  readonly id?: string;
-  /** a host directory for this session alone; ignored by runners that cannot take one */
-  readonly workspace?: SessionWorkspace;
-  readonly signal?: AbortSignal;
-  /** @internal the caller writes down itself that the session opened and closed */
-  readonly isManaged?: boolean;
-  /** @internal what was asked of this session's policy while it lived in another cell */
-  readonly asked?: AskedRules | undefined;
+interface Entry {
+  readonly session: Session;
+  readonly lock: LivenessLock | undefined;
+  readonly age: { stop(): void };
 }
 
-/** What a cell tells and hands over while it lives. */
-interface CellTies {
-  readonly events: InterpreterEvents;
-  readonly network: CellNetwork | undefined;
-}
+/** Where a session that becomes alive comes from. */
+type Origin = { readonly from: "new" | "saved" } | { readonly from: "fork"; readonly of: string };
 
-/** A cell whose interpreter is ready for code. */
-interface ReadyCell {
-  readonly cell: Cell;
-  readonly kernel: KernelClient;
-  readonly runner: SandboxRunner;
-  readonly receipt: EnforcementReceipt;
-}
-
-/** Opens sessions under one policy, in the runner that was chosen for it. */
+/** Sessions by id: made, found, counted, culled, saved and brought back. */
 export class Codecell implements AsyncDisposable {
-  /** what cells are started under; rules that change while they live are put in force after that */
-  readonly #started: Policy;
-  #policy: Policy;
-  readonly #chosen: ChosenRunner;
-  readonly #runners: readonly SandboxRunner[];
-  readonly #sessions = new Set<Session>();
-  /** @internal what sessions write down; absent where nobody reads it */
-  readonly audit: SessionAudit | undefined;
-  readonly #egress: EgressProcess;
+  readonly codecell: LiveSessions;
+  readonly #store: SessionStore;
+  readonly #runtimeDir: string;
+  readonly #tag: string;
+  readonly #now: () => number;
+  readonly #logger: Logger;
+  readonly #cleanup: Cleanup;
+  readonly #entries = new Map<string, Entry>();
+  readonly #opening = new Map<string, Promise<Session>>();
+  readonly #tombstones = new Tombstones();
+  /** sessions that are being saved and ended: whoever asks for one of these ids waits */
+  readonly #leaving = new Map<string, Promise<void>>();
+  /** how many sessions of this manager work with a workspace */
+  readonly #users = new Map<string, number>();
+  readonly #places: Places;
+  readonly #pool: WarmPool<PooledSession>;
+  #workspaces = 0;
   #closing: Promise<void> | undefined;
 
-  private constructor({ policy, runners, audit, egress }: CodecellOptions, chosen: ChosenRunner) {
-    this.#started = policy;
-    this.#policy = policy;
-    this.#chosen = chosen;
-    this.#runners = runners;
-    const isWritten = audit !== undefined && audit !== silentAudit;
-    this.audit = isWritten && policy.audit.enabled ? new SessionAudit(audit, policy) : undefined;
-    this.#egress = new EgressProcess(egress);
-  }
-
-  static async open(options: CodecellOptions): Promise<Codecell> {
-    await using cleanup = new Cleanup();
-    for (const runner of options.runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
-    assertWrittenDown(options);
-    const chosen = await ChosenRunner.choose(options.runners, options.policy, options.logger ?? silentLogger);
-    cleanup.move();
-    return new Codecell(options, chosen);
-  }
-
-  /** The runner that new sessions get, and why not a stronger one. */
-  get choice(): Choice {
-    return this.#chosen.choice;
-  }
-
-  get runner(): string {
-    return this.choice.runner.name;
-  }
-
-  /** The policy that sessions are opened under. */
-  get policy(): Policy {
-    return this.#policy;
-  }
-
-  /**
-   * Puts the rules of another policy in force that can change while cells live, in every session and in those to come, and
-   * returns when they are. The rest is named.
-   */
-  async reloadPolicy(next: Policy): Promise<PolicyReload> {
-    const { policy, changes, later } = reloadedPolicy({ started: this.#started, current: this.#policy }, next);
-    if (this.audit) {
-      if (changes.length > 0) await this.audit.policyChanging("policy file", { hash: policyHash(policy), changes });
-      this.audit.policy = policy;
-    }
-    this.#policy = policy;
-    // Those that open meanwhile follow at their end.
-    await Promise.all([...this.#sessions].map((session) => this.#follow(session)));
-    return { changes, later };
-  }
-
-  /** A session that was changed by itself has a policy of its own, which the record is to name. */
-  async #follow({ id, rules }: Session): Promise<void> {
-    const isOwn = Object.keys(rules.asked).length > 0;
-    await rules.follow(this.#policy, async (coming) => {
-      if (isOwn) await this.audit?.policyChanging("policy file", coming, id);
+  private constructor(parts: {
+    codecell: LiveSessions;
+    store: SessionStore;
+    runtimeDir: string;
+    tag: string;
+    now: () => number;
+    logger: Logger;
+    cleanup: Cleanup;
+  }) {
+    this.codecell = parts.codecell;
+    this.#store = parts.store;
+    this.#runtimeDir = parts.runtimeDir;
+    this.#tag = parts.tag;
+    this.#now = parts.now;
+    this.#logger = parts.logger;
+    this.#cleanup = parts.cleanup;
+    this.#places = new Places(this.policy.session.limit, () => this.#entries.size + this.#leaving.size);
+    this.#pool = new WarmPool({
+      size: this.policy.session.pool,
+      make: () => this.#openPooled(),
+      isGood: ({ session }) => session.isAlive,
+      logger: this.#logger,
     });
   }
 
-  /** A fresh cell with its interpreter ready. */
-  async openSession(options: OpenSessionOptions = {}): Promise<Session> {
-    if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
-    const id = options.id ?? newSessionId();
-    const policy = this.#started;
+  /** Chooses the isolation and removes what dead managers left; what a living one owns is not touched. */
+  static async open(options: CodecellOptions): Promise<Codecell> {
+    const { policy, runners, now = Date.now, logger = silentLogger } = options;
     await using cleanup = new Cleanup();
-    const lostNotes: string[] = [];
-    let session: Session | undefined;
-    const events: InterpreterEvents = {
-      // the latest only: user code decides how often its interpreter dies
-      onLost: (message) => {
-        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
-        if (message.state === "lost") session?.interpreterLost();
-      },
-      onGone: (name) => session?.checkpointGone(name),
-    };
-    const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
-    cleanup.defer(() => network?.[Symbol.asyncDispose]());
-    const started = await this.#chosen.start((choice) =>
-      unlessGivenUp(options.signal, () => this.#startIn(choice, id, options, { events, network })),
-    );
-    const { cell, kernel, runner } = started;
-    cleanup.defer(() => cell[Symbol.asyncDispose]());
-    const files = kernel.info.features.includes("files")
-      ? kernelFiles(kernel.files)
-      : await this.#openFiles(runner, options.workspace);
-    cleanup.move();
-    const audit = options.isManaged ? undefined : this.audit;
-    const onClose = (closed: Session) => {
-      this.#sessions.delete(closed);
-    };
-    const onClosed = (closed: Session) => audit?.sessionClosed(closed.id, false);
-    const cellShare = new SharedCell(
-      cell,
-      started.receipt,
-      policy,
-      async () => files?.[Symbol.asyncDispose](),
-      network,
-    );
-    const onFork = (fork: Session) => {
-      this.#sessions.add(fork);
-      audit?.sessionOpened(fork.id, cell.receipt.runner, "fork", id);
-    };
-    const parts = { id, kernel, lostNotes, onClose, onClosed, onFork, cell: cellShare };
-    session = new Session({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
-    this.#sessions.add(session);
-    await this.#putInForce(session, options.asked);
-    audit?.sessionOpened(id, cell.receipt.runner, "new");
-    return session;
+    const { audit, egress } = options;
+    // Last of all: cells that end are told of.
+    if (audit) cleanup.defer(() => audit[Symbol.asyncDispose]());
+    const ties = { ...(audit ? { audit } : {}), ...(egress ? { egress } : {}) };
+    const codecell = await LiveSessions.open({ policy, runners, logger, ...ties });
+    cleanup.defer(() => codecell.close());
+    const store = await SessionStore.open(options.stateDir ?? stateDirectory());
+    const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
+    const tag = `m${randomBytes(6).toString("hex")}`;
+    const lock = await takeLock(ownerLock(runtimeDir, tag));
+    if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
+    cleanup.defer(() => lock[Symbol.asyncDispose]());
+    await removeUnfinished(store, runtimeDir);
+    await removeOrphans(store, runtimeDir, logger);
+    const manager = new Codecell({ codecell, store, runtimeDir, tag, now, logger, cleanup: cleanup.move() });
+    manager.#pool.fill();
+    return manager;
   }
 
-  /** No code runs before the rules hold that its policy has by now. */
-  async #putInForce(session: Session, asked: AskedRules | undefined): Promise<void> {
-    if (asked === undefined && this.#policy === this.#started) return;
+  get policy(): Policy {
+    return this.codecell.policy;
+  }
+
+  get runner(): string {
+    return this.codecell.runner;
+  }
+
+  /** See `Codecell.reloadPolicy`: what of the new policy can hold at once does, in every session. */
+  reloadPolicy(next: Policy): Promise<PolicyReload> {
+    return this.codecell.reloadPolicy(next);
+  }
+
+  get poolStatistics(): PoolStatistics {
+    return this.#pool.statistics;
+  }
+
+  /** Waits until the pool is full; for measuring and for tests. */
+  poolFilled(): Promise<void> {
+    return this.#pool.filled();
+  }
+
+  /** The session with this id: alive here, saved on disk, or made anew. Without an id: a new one with an unguessable id. */
+  async getOrCreate(id?: string, options: { waitMs?: number } = {}): Promise<Session> {
+    this.#assertOpen();
+    const ready = id === undefined ? this.#takeReady() : undefined;
+    if (ready) return ready;
+    const wanted = id === undefined ? newSessionId() : checkSessionId(id);
+    await this.#leaving.get(wanted);
+    const known = this.#entries.get(wanted)?.session ?? this.#opening.get(wanted);
+    if (known) return known;
+    this.#tombstones.tellOnce(wanted);
+    const opening = this.#open(wanted, options.waitMs ?? 0).finally(() => this.#opening.delete(wanted));
+    this.#opening.set(wanted, opening);
+    return opening;
+  }
+
+  /** The session with this id, alive or saved; never a new one. */
+  async get(id: string): Promise<Session> {
+    this.#assertOpen();
+    checkSessionId(id);
+    await this.#leaving.get(id);
+    const known = this.#entries.get(id)?.session ?? this.#opening.get(id);
+    if (known) return known;
+    this.#tombstones.tellOnce(id);
+    if (!this.policy.session.persist || !(await this.#store.read(id))) {
+      throw unknownSession(id);
+    }
+    return this.getOrCreate(id);
+  }
+
+  /** Ids of the sessions that are alive or on their way, without a look at the disk. */
+  aliveIds(): string[] {
+    return [...this.#entries.keys(), ...this.#opening.keys()];
+  }
+
+  /** What is known of a session, alive or saved, without waking it. */
+  async info(id: string): Promise<SessionInfo> {
+    this.#assertOpen();
+    checkSessionId(id);
+    await this.#leaving.get(id);
+    const known = this.#entries.get(id)?.session ?? (await this.#opening.get(id));
+    if (known) return known.info;
+    this.#tombstones.tellOnce(id);
+    const [saved] = this.policy.session.persist ? await this.#savedInfo(id) : [];
+    if (saved) return saved;
+    throw unknownSession(id);
+  }
+
+  /** Every session of this manager, and those that are saved on disk; of those whose ids begin with `prefix`. */
+  async list({ prefix = "" }: { prefix?: string } = {}): Promise<SessionInfo[]> {
+    const entries = [...this.#entries].filter(([key]) => key.startsWith(prefix));
+    const alive = entries.map(([, { session }]) => session.info);
+    const known = new Set(alive.map(({ id }) => id));
+    const saved = (await this.#store.list()).filter((id) => id.startsWith(prefix) && !known.has(id));
+    const infos = await Promise.all(saved.map((id) => this.#savedInfo(id)));
+    return [...alive, ...infos.flat()];
+  }
+
+  /** A second session that starts from this one's variables, in the same cell and workspace. */
+  async fork(id: string, newId?: string): Promise<Session> {
+    const parent = await this.get(id);
+    const forkId = newId === undefined ? newSessionId() : checkSessionId(newId);
+    await this.#leaving.get(forkId);
+    this.#assertOpen();
+    if (this.#entries.has(forkId) || this.#opening.has(forkId)) throw takenId(forkId);
+    // Under its id from here on: a second one with the same id would push it out, and nobody could close it any more.
+    const forking = this.#fork(parent, id, forkId).finally(() => this.#opening.delete(forkId));
+    this.#opening.set(forkId, forking);
+    return forking;
+  }
+
+  async #fork(parent: Session, id: string, forkId: string): Promise<Session> {
+    if (await this.#store.read(forkId)) throw takenId(forkId);
+    const release = await this.#places.reserve(0, () => this.#assertOpen());
     try {
-      await session.rules.resume(asked ?? {});
-      await this.#follow(session);
-    } catch (error) {
-      await session.close();
-      throw error;
+      await using cleanup = new Cleanup();
+      const lock = await this.#lock(forkId);
+      cleanup.defer(() => lock?.[Symbol.asyncDispose]());
+      const session = await (await parent.wake()).fork(forkId);
+      cleanup.defer(() => session.close());
+      const record = { ...this.#newRecord(forkId, parent.record.workspace), asked: session.rules.asked };
+      const fork = this.#managed(record, session);
+      await this.#admit(fork, lock, cleanup, { from: "fork", of: id });
+      await fork.begunFromAnother();
+      return fork;
+    } finally {
+      release();
     }
   }
 
-  async #startIn(
-    { runner, passedOver }: Choice,
-    id: string,
-    { workspace, signal }: OpenSessionOptions,
-    { events, network }: CellTies,
-  ): Promise<ReadyCell> {
-    const policy = this.#started;
-    const directory = workspace && runner.takesWorkspace ? { workspace } : {};
-    const signals = signal ? { signal } : {};
-    await using cleanup = new Cleanup();
-    const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
-    cleanup.defer(() => cell[Symbol.asyncDispose]());
-    const setup = network ? network.setup(cell.setup) : cell.setup;
-    const wayOut = await network?.connect(cell);
-    const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, events }).catch(
-      async (error: unknown) => {
-        throw await endedEarly(error, cell);
-      },
-    );
-    cleanup.move();
-    return { cell, kernel, runner, receipt: receiptOf(cell, passedOver) };
+  /** Ends a session. A persistent one is saved and can be opened again, unless `forget` says that it is over for good. */
+  async close(id: string, options: { forget?: boolean } = {}): Promise<void> {
+    checkSessionId(id);
+    // Without a pause when nothing is under way: whoever asks for the id from now on gets another session.
+    if (this.#opening.has(id)) await this.#opening.get(id)?.catch(() => {});
+    if (this.#leaving.has(id)) await this.#leaving.get(id);
+    const entry = this.#entries.get(id);
+    if (entry) await this.#dismiss(entry, { save: this.policy.session.persist && options.forget !== true });
+    else await this.#closeSaved(id, options.forget === true);
+    this.#tombstones.remove(id);
   }
 
-  /** The workspace as the host reaches it, where it has one. */
-  async #openFiles(runner: SandboxRunner, own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
-    const { fs } = this.policy;
-    if (fs.workspace) return openWorkspaceFiles(await realpath(fs.workspace), { deny: denyMatcher(fs.deny) });
-    if (!own || !runner.takesWorkspace) return undefined;
-    return openWorkspaceFiles(await realpath(join(own.root, own.name)), { deny: denyNothing });
-  }
-
-  /** Closes every session and the runners; the same as disposing, for code without `await using`. */
-  close(): Promise<void> {
-    return this[Symbol.asyncDispose]();
-  }
-
+  /** Saves what persists, ends every cell and returns when they are gone. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
+    this.#places.lookAgain();
+    await Promise.allSettled(this.#opening.values());
+    await using cleanup = this.#cleanup;
+    cleanup.defer(() => this.#pool[Symbol.asyncDispose]());
+    const { persist } = this.policy.session;
+    for (const entry of this.#entries.values()) void this.#dismiss(entry, { save: persist });
+    await Promise.all(this.#leaving.values());
+  }
+
+  /** A new session from the pool, without a pause: nothing of it is on disk, and nobody else can know its id. */
+  #takeReady(): Session | undefined {
+    if (this.policy.session.persist || this.#places.areTaken) return undefined;
+    const pooled = this.#pool.takeReady();
+    if (!pooled) return undefined;
+    pooled.managed.begin(pooled.session.id);
+    this.#enter(pooled.managed, undefined, { from: "new" });
+    return pooled.managed;
+  }
+
+  async #open(id: string, waitMs: number): Promise<Session> {
     await using cleanup = new Cleanup();
-    for (const runner of this.#runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
-    cleanup.defer(() => this.#egress[Symbol.asyncDispose]());
-    await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
+    // Before the record is read: what another process saves until it gives the session up is what comes back here.
+    const lock = await this.#lock(id);
+    cleanup.defer(() => lock?.[Symbol.asyncDispose]());
+    const record = lock && (await this.#store.read(id));
+    const release = await this.#places.reserve(waitMs, () => this.#assertOpen());
+    try {
+      if (record) return await this.#admit(this.#managed(record), lock, cleanup, { from: "saved" });
+      const pooled = await this.#pool.take();
+      cleanup.defer(() => pooled[Symbol.asyncDispose]());
+      pooled.session.rename(id);
+      pooled.managed.begin(id);
+      return await this.#admit(pooled.managed, lock, cleanup, { from: "new" });
+    } finally {
+      release();
+    }
+  }
+
+  /** Takes over what was made for the session so far; the caller's undo is emptied once nothing can fail any more. */
+  async #admit(session: Session, lock: LivenessLock | undefined, undo: Cleanup, origin: Origin): Promise<Session> {
+    // What was saved is on disk already, and can be had from a disk that is full.
+    if (this.policy.session.persist && origin.from !== "saved") await this.#store.write(session.record);
+    this.#enter(session, lock, origin);
+    undo.move();
+    return session;
+  }
+
+  #managed(record: SessionRecord, live?: LiveSession): Session {
+    const runner = () => this.runner;
+    const { audit } = this.codecell;
+    const policy = () => this.policy;
+    const revive = (managed: Session) => this.#revive(managed);
+    return new Session({ record, policy, runner, store: this.#store, now: this.#now, audit, revive }, live);
+  }
+
+  #enter(session: Session, lock: LivenessLock | undefined, origin: Origin): void {
+    const { record } = session;
+    const age = watchAge(session, this.policy.session, this.#now, (why) => void this.#cull(session.key, why));
+    this.#entries.set(record.id, { session, lock, age });
+    this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
+    const forkOf = origin.from === "fork" ? origin.of : undefined;
+    this.codecell.audit?.sessionOpened(record.id, session.runner, origin.from, forkOf);
+  }
+
+  /** Ends a session without its caller's doing. What persists is only put aside. */
+  async #cull(id: string, why: string): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    const { persist } = this.policy.session;
+    this.#logger.info("a session was culled", { id, why });
+    if (!persist) this.#tombstones.add(id, why);
+    await this.#dismiss(entry, { save: persist, why });
+  }
+
+  /** Takes a session out: saves it or removes it, and ends its cell. It fails for nobody; the log says what went wrong. */
+  #dismiss(entry: Entry, how: { save: boolean; why?: string }): Promise<void> {
+    const { key: id } = entry.session;
+    this.#entries.delete(id);
+    const leaving = this.#end(entry, how)
+      .catch((error: unknown) => this.#logger.warn("a session could not be ended cleanly", { id, error }))
+      .finally(() => {
+        this.#leaving.delete(id);
+        this.#places.lookAgain();
+      });
+    this.#leaving.set(id, leaving);
+    return leaving;
+  }
+
+  async #end(entry: Entry, { save, why }: { save: boolean; why?: string }): Promise<void> {
+    const { session, lock } = entry;
+    entry.age.stop();
+    await using cleanup = new Cleanup();
+    cleanup.defer(() => lock?.[Symbol.asyncDispose]());
+    const { workspace } = session.record;
+    try {
+      if (save) await session.suspend();
+    } catch (error) {
+      this.#logger.warn("a session could not be saved", { id: session.key, error });
+    } finally {
+      await session.end(why);
+      this.codecell.audit?.sessionClosed(session.key, save, why);
+      this.#users.set(workspace, (this.#users.get(workspace) ?? 1) - 1);
+    }
+    if (!save) await this.#remove(session.key, workspace);
+    if (this.#users.get(workspace) === 0) this.#users.delete(workspace);
+  }
+
+  /** A session that is not alive here. What another process has open is not ours to remove. */
+  async #closeSaved(id: string, forget: boolean): Promise<void> {
+    if (!(await this.#store.list()).includes(id)) {
+      throw unknownSession(id);
+    }
+    if (!forget) return;
+    const place = { runtimeDir: this.#runtimeDir, workspacesDir: this.#store.workspacesDir };
+    await using _mine = await lockSession(place, id);
+    // A damaged record names no workspace: that one becomes an orphan, which the next start removes.
+    const record = await this.#store.read(id).catch(() => undefined);
+    await this.#store.forget(id);
+    this.codecell.audit?.sessionClosed(id, false);
+    if (record) await this.#removeWorkspace(record.workspace);
+  }
+
+  async #remove(id: string, workspace: string): Promise<void> {
+    // Without persistence nothing on disk is ours: the same id may name a session that somebody saved.
+    if (this.policy.session.persist) await this.#store.forget(id);
+    await this.#removeWorkspace(workspace);
+  }
+
+  /** Unless a fork still works with it, alive or saved. */
+  async #removeWorkspace(name: string): Promise<void> {
+    if ((this.#users.get(name) ?? 0) > 0) return;
+    if (this.policy.session.persist && (await this.#store.isNamed(name))) return;
+    await this.#store.removeWorkspace(name);
+  }
+
+  async #revive(managed: Session): Promise<LiveSession> {
+    const { key: id, record } = managed;
+    const workspace = { root: this.#store.workspacesDir, name: record.workspace };
+    const session = await this.codecell.openSession({ id, workspace, isManaged: true, asked: record.asked });
+    await managed.restoreInto(session);
+    return session;
+  }
+
+  async #openPooled(): Promise<PooledSession> {
+    const workspace = `${this.#tag}-${++this.#workspaces}`;
+    const session = await this.codecell.openSession({
+      workspace: { root: this.#store.workspacesDir, name: workspace },
+      isManaged: true,
+    });
+    await using undo = new Cleanup();
+    undo.defer(() => session.close());
+    await session.rehearse();
+    undo.move();
+    const store = this.#store;
+    return {
+      session,
+      managed: this.#managed(this.#newRecord(session.id, workspace), session),
+      async [Symbol.asyncDispose]() {
+        await session.close();
+        await store.removeWorkspace(workspace);
+      },
+    };
+  }
+
+  /** What is kept on disk lives in one process at a time. */
+  async #lock(id: string): Promise<LivenessLock | undefined> {
+    if (!this.policy.session.persist) return undefined;
+    return lockSession({ runtimeDir: this.#runtimeDir, workspacesDir: this.#store.workspacesDir }, id);
+  }
+
+  async #savedInfo(id: string): Promise<SessionInfo[]> {
+    const record = await this.#store.read(id).catch(() => undefined);
+    if (!record) return [];
+    const { createdMs, usedMs, runs, snapshot } = record;
+    return [
+      {
+        ...{ id, state: "saved", isBusy: false, createdMs, usedMs, runs, snapshot, checkpoints: [], sharers: 0 },
+        runner: snapshot?.runner ?? this.runner,
+        isPersistent: true,
+      },
+    ];
+  }
+
+  #newRecord(id: string, workspace: string): SessionRecord {
+    const now = this.#now();
+    return { version: 1, id, workspace, createdMs: now, usedMs: now, runs: 0, snapshot: undefined };
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw new CodecellError("session_closed", "the session manager is closed");
   }
 }
 
-/** Whatever a start fails with after it was given up, it failed because of that. */
-async function unlessGivenUp<Started>(
-  signal: AbortSignal | undefined,
-  start: () => Promise<Started>,
-): Promise<Started> {
-  try {
-    signal?.throwIfAborted();
-    return await start();
-  } catch (error) {
-    if (!signal?.aborted) throw error;
-    throw new CodecellError("aborted", `the start was given up: ${messageOf(signal.reason)}`, { cause: error });
-  }
+/** Without a hint: what a caller can do about it is another thing on every surface. */
+function unknownSession(id: string): CodecellError {
+  return new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`);
 }
 
-/** What is enforced, and where a stronger runner might have been: why it was not taken. */
-function receiptOf({ receipt }: Cell, passedOver: readonly PassedOver[]): EnforcementReceipt {
-  if (passedOver.length === 0) return receipt;
-  return {
-    ...receipt,
-    notes: [...receipt.notes, ...passedOver.map(({ runner, reason }) => `not ${runner}: ${reason}`)],
-  };
+function takenId(id: string): CodecellError {
+  return new CodecellError("usage", `there is a session ${id} already`, { hint: "choose another id" });
 }
 
-/** A policy that wants everything written down for good is not to be run by a host that writes nothing. */
-function assertWrittenDown({ policy: { audit: rules }, audit }: CodecellOptions): void {
-  if (!rules.enabled || !rules.durable || audit?.isDurable === true) return;
-  throw new CodecellError("policy_refused", "audit.durable is true, and nobody here writes an audit", {
-    hint: "pass openAudit(policy, { stateDir }) as the audit, or take audit.durable out of the policy",
-    details: { rule: "audit.durable" },
-  });
+interface PooledSession extends AsyncDisposable {
+  readonly session: LiveSession;
+  /** made while it waits: nothing is left to do when it is asked for */
+  readonly managed: Session;
 }

@@ -1,7 +1,7 @@
 import { type Audit, silentAudit } from "../audit/audit.ts";
 import { auditDirectory } from "../audit/chain-files.ts";
 import { AuditLog } from "../audit/log.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Logger } from "../lib/log/logger.ts";
 import type { Policy } from "../policy/schema.ts";
 
 /** The audit that a policy asks for, in a state directory. Nothing is made or opened before the first event. */

@@ -1,4 +1,4 @@
-import { liveRules } from "../policy/live-rules.ts";
+import { liveRules } from "../policy/change/live-rules.ts";
 import { type PolicyFieldName, showRule } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcedRule, EnforcementReceipt } from "../runners/receipt.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsePolicy } from "../policy/parse-policy.ts";
+import { parsePolicy } from "../policy/file/parse-policy.ts";
 import type { PolicyInput } from "../policy/schema.ts";
 import { reloadedPolicy } from "./reloaded-policy.ts";
 

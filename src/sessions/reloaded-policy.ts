@@ -1,6 +1,6 @@
-import { liveRules } from "../policy/live-rules.ts";
-import { type PolicyChange, policyChanges } from "../policy/merge.ts";
-import { mergeRules } from "../policy/merge-rules.ts";
+import { liveRules } from "../policy/change/live-rules.ts";
+import { type PolicyChange, policyChanges } from "../policy/change/merge.ts";
+import { mergeRules } from "../policy/change/merge-rules.ts";
 import type { PolicyFieldName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
 

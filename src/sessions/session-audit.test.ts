@@ -3,15 +3,15 @@ import { describe, expect, test } from "vitest";
 import { FakeAudit } from "../../test/fakes/fake-audit.ts";
 import { type FakeOptions, FakeRunner } from "../../test/fakes/fake-runner.ts";
 import { silentAudit } from "../audit/audit.ts";
+import { parsePolicy } from "../policy/file/parse-policy.ts";
 import { policyHash } from "../policy/hash.ts";
-import { parsePolicy } from "../policy/parse-policy.ts";
 import type { PolicyInput } from "../policy/schema.ts";
-import { Codecell } from "./codecell.ts";
+import { LiveSessions } from "./live-sessions.ts";
 import { SessionAudit } from "./session-audit.ts";
 
 async function open(audit: FakeAudit, input: PolicyInput = {}, fake: FakeOptions = {}) {
   const policy = parsePolicy(input);
-  return { policy, codecell: await Codecell.open({ policy, runners: [new FakeRunner(fake)], audit }) };
+  return { policy, codecell: await LiveSessions.open({ policy, runners: [new FakeRunner(fake)], audit }) };
 }
 
 describe("what a session writes down", () => {
@@ -122,7 +122,11 @@ describe("what a session writes down", () => {
     await (await codecell.openSession()).run("x").result;
     await codecell.close();
     expect(audit.events).toEqual([]);
-    const silent = await Codecell.open({ policy: parsePolicy({}), runners: [new FakeRunner()], audit: silentAudit });
+    const silent = await LiveSessions.open({
+      policy: parsePolicy({}),
+      runners: [new FakeRunner()],
+      audit: silentAudit,
+    });
     expect(silent.audit).toBeUndefined();
     await silent.close();
   });
@@ -188,7 +192,7 @@ describe("a durable audit", () => {
   test("is not promised by a host that writes nothing", async () => {
     const policy = parsePolicy(durable);
     for (const audit of [undefined, silentAudit, new FakeAudit()]) {
-      const opening = Codecell.open({ policy, runners: [new FakeRunner()], ...(audit ? { audit } : {}) });
+      const opening = LiveSessions.open({ policy, runners: [new FakeRunner()], ...(audit ? { audit } : {}) });
       await expect(opening).rejects.toMatchObject({ code: "policy_refused", details: { rule: "audit.durable" } });
     }
   });

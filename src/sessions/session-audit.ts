@@ -6,7 +6,7 @@ import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CellUsage } from "../runners/runner.ts";
 import type { ComingPolicy } from "./cell-policy.ts";
-import type { RunResult } from "./run.ts";
+import type { RunResult } from "./runs/run.ts";
 
 /** What a cell has used up to now, and its processor time when somebody looked before. */
 export interface Spent {

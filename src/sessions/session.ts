@@ -1,444 +1,456 @@
-import { HashCache } from "../artifacts/hash-cache.ts";
-import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
-import type { KernelClient } from "../kernel/client.ts";
-import type { RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
-import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
-import { CodecellError } from "../lib/errors.ts";
-import type { LiveChange } from "../policy/live-rules.ts";
-import type { Authority, PolicyChange } from "../policy/merge.ts";
-import type { Policy } from "../policy/schema.ts";
-import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { CellUsage } from "../runners/runner.ts";
-import type { CellPolicy } from "./cell-policy.ts";
-import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
-import { finishRun, type RunningSession } from "./finish-run.ts";
-import { Run, type RunOptions } from "./run.ts";
-import { RunAudit } from "./run-audit.ts";
-import type { SessionAudit } from "./session-audit.ts";
+import { lstat } from "node:fs/promises";
 import {
-  decodeJson,
-  defaultValueBytes,
-  type EncodedValue,
-  encodeValue,
-  type ReadOptions,
-  readValue,
-} from "./session-values.ts";
-import type { SharedCell } from "./shared-cell.ts";
-import { SnapshotRecovery } from "./snapshot-recovery.ts";
+  type ChangedFile,
+  type DescribedArtifacts,
+  type DescribeOptions,
+  describeArtifacts,
+} from "../artifacts/artifacts.ts";
+import { type DecodedHostFile, decodeHostFile } from "../artifacts/decode-host-file.ts";
+import { readHostFile } from "../artifacts/host-file.ts";
+import type { HostFileForm } from "../artifacts/host-file-form.ts";
+import type { FileList, ListOptions } from "../artifacts/list-files.ts";
+import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
+import type { FileSource } from "../artifacts/write-file.ts";
+import type { Variable } from "../kernel/messages.ts";
+import type { ValuePreview } from "../kernel/value-preview.ts";
+import { CodecellError } from "../lib/errors.ts";
+import { type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
+import type { Authority, PolicyChange } from "../policy/change/merge.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { Checkpoint } from "./checkpoints.ts";
+import { auditedFiles, hashedSource } from "./files/audited-files.ts";
+import type { LiveSession } from "./live-session.ts";
+import type { LiveRunOptions, Run, RunResult } from "./runs/run.ts";
+import { RunQueue } from "./runs/run-queue.ts";
+import type { SessionAudit } from "./session-audit.ts";
+import { shownId } from "./session-id.ts";
+import type { ReadOptions } from "./session-values.ts";
+import type { HistoryEntry } from "./storage/session-history.ts";
+import { type RestoreReport, SessionSaves } from "./storage/session-saves.ts";
+import type { SessionRecord, SessionStore, SnapshotInfo } from "./storage/store.ts";
 
-const maxCodeBytes = 2 * 1024 * 1024;
-const defaultPreviewBytes = 64 * 1024;
+const maxLoadBytes = 256 * 1024 * 1024;
+/** Forms that are taken apart on the host, where a large one would hold up everybody else. */
+const maxParsedBytes = 32 * 1024 * 1024;
+
+/** Where a session is: in a cell, on disk, or over. */
+export type SessionState = "live" | "saved" | "closed";
+
+/** What is known of a session without waking it. */
+export interface SessionInfo {
+  readonly id: string;
+  readonly state: SessionState;
+  readonly isBusy: boolean;
+  readonly createdMs: number;
+  readonly usedMs: number;
+  readonly runs: number;
+  readonly runner: string;
+  readonly isPersistent: boolean;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly snapshot: SnapshotInfo | undefined;
+  /** sessions in the same cell, this one included: forks share limits and workspace */
+  readonly sharers: number;
+}
+
+/** How one run of a session by id goes. */
+export interface RunOptions extends LiveRunOptions {
+  /** what to do while another run goes on; default: refuse with `session_busy` */
+  readonly whenBusy?: "refuse" | "queue";
+}
 
 /** @internal */
 export interface SessionParts {
-  readonly id: string;
-  readonly cell: SharedCell;
-  readonly kernel: KernelClient;
-  /** notes about what the interpreter lost between two runs; handed to the next result */
-  readonly lostNotes: string[];
-  readonly onClose: (session: Session) => void;
-  /** with an audit only: everything of it is over and written down */
-  readonly onClosed?: ((session: Session) => void) | undefined;
-  /** somebody has to close it when nobody else does */
-  readonly onFork: (fork: Session) => void;
-  /** the files of the host directory behind /workspace, where there is one */
-  readonly files?: WorkspaceFiles;
+  readonly record: SessionRecord;
+  /** the operator's, as it is now */
+  readonly policy: () => Policy;
+  readonly runner: () => string;
+  readonly store: SessionStore;
+  /** wall-clock milliseconds */
+  readonly now: () => number;
   /** absent: nothing is written down */
-  readonly audit?: SessionAudit;
+  readonly audit?: SessionAudit | undefined;
+  /** makes a cell for it, from its saved state where there is one */
+  readonly revive: (session: Session) => Promise<LiveSession>;
 }
 
-/** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
-export class Session implements AsyncDisposable {
-  /** the workspace as the host reaches it; absent: the files live and end with the cell */
-  readonly files: WorkspaceFiles | undefined;
-  readonly #cell: SharedCell;
-  readonly #kernel: KernelClient;
-  readonly #lostNotes: string[];
-  readonly #onClose: (session: Session) => void;
-  readonly #onClosed: ((session: Session) => void) | undefined;
-  readonly #onFork: (fork: Session) => void;
-  readonly #checkpoints: Checkpoints;
-  /** where the kernel leaves no copy of the interpreter behind */
-  readonly #recovery: SnapshotRecovery | undefined;
+/** A session with an id, a life on disk and a cell that comes when it is needed. */
+export class Session {
+  readonly #operator: () => Policy;
+  readonly #store: SessionStore;
+  readonly #now: () => number;
+  readonly #revive: (session: Session) => Promise<LiveSession>;
+  readonly #runner: () => string;
   readonly #audit: SessionAudit | undefined;
-  readonly #runAudit: RunAudit | undefined;
-  readonly #running: RunningSession;
-  #id: string;
-  #active: Run | undefined;
-  #closing: Promise<void> | undefined;
-  /** until variables that were lost between two runs are back */
-  #recovering: Promise<void> | undefined;
+  #record: SessionRecord;
+  #live: LiveSession | undefined;
+  #reviving: Promise<LiveSession> | undefined;
+  #restored: RestoreReport | undefined;
+  readonly #saves: SessionSaves;
+  readonly #queue = new RunQueue();
+  /** entries of the history on their way to the disk */
+  #writing: Promise<unknown> = Promise.resolve();
+  #closedBy: CodecellError | undefined;
+  /** its cell may outlive it in a fork, and must not hold on to it then */
+  #forgetAsked = () => {};
 
   /** @internal */
-  constructor(parts: SessionParts) {
-    this.#id = parts.id;
-    this.files = parts.files;
-    this.#cell = parts.cell;
-    this.#kernel = parts.kernel;
-    this.#lostNotes = parts.lostNotes;
-    this.#onClose = parts.onClose;
-    this.#onClosed = parts.onClosed;
-    this.#onFork = parts.onFork;
+  constructor(parts: SessionParts, live?: LiveSession) {
+    this.#record = parts.record;
+    this.#operator = parts.policy;
+    this.#runner = parts.runner;
+    this.#store = parts.store;
+    this.#now = parts.now;
     this.#audit = parts.audit;
-    this.#runAudit = parts.audit && new RunAudit(parts.audit, parts.cell);
-    this.#checkpoints = new Checkpoints(parts.kernel, this.policy.session.checkpoints, parts.lostNotes);
-    const { features } = parts.kernel.info;
-    const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
-    const isWanted = this.policy.session.recovery !== "off";
-    this.#recovery = needsSnapshots && isWanted ? new SnapshotRecovery(parts.kernel) : undefined;
-    this.#running = {
-      ...{ cell: parts.cell, files: parts.files, digests: new HashCache(), recovery: this.#recovery },
-      recovering: () => this.#recovering,
-      isAlive: () => this.isAlive,
-      isClosing: () => this.#closing !== undefined,
-      close: () => this.close(),
-      takeNews: () => this.#takeNews(),
-    };
+    this.#revive = parts.revive;
+    this.#live = live;
+    this.#saves = new SessionSaves(this, parts.store, parts.policy(), parts.now);
+    if (live) this.#keepAsked(live);
   }
 
-  get id(): string {
-    return this.#id;
-  }
-
-  /** @internal Gives a session that waited in a pool the id it is asked for. */
-  rename(id: string): void {
-    this.#id = id;
-  }
-
-  /** @internal Makes the first run as quick as the later ones; for a session that waits in a pool. */
-  rehearse(): Promise<void> {
-    return this.#kernel.rehearse();
-  }
-
-  /** The policy it is under now. */
+  /** The policy it is under, in its cell or in the next one. */
   get policy(): Policy {
-    return this.#cell.rules.policy;
+    return this.#live?.policy ?? policyInForce(this.#operator(), this.#record.asked ?? {});
   }
 
-  /** @internal The policy with how it changes. Forks share it, as they share the cell. */
-  get rules(): CellPolicy {
-    return this.#cell.rules;
-  }
-
-  /**
-   * Changes rules of its network, as far as the policy that it was opened under goes. When this returns they hold, and
-   * connections that they do not allow are closed.
-   */
+  /** See `Session.updatePolicy`. What was asked holds in the cells to come as well, also after it was saved. */
   async updatePolicy(change: LiveChange, authority: Authority = "host"): Promise<readonly PolicyChange[]> {
-    this.#assertOpen();
-    return this.rules.change(change, authority, async (coming) =>
-      this.#audit?.policyChanging(authority, coming, this.id),
-    );
+    return (await this.#session()).updatePolicy(change, authority);
   }
 
-  /** What is enforced on it, rule by rule, and by what. */
-  get receipt(): EnforcementReceipt {
-    return this.#cell.receipt;
+  /** @internal For the manager: one that waited in a pool begins its life, under this id. */
+  begin(id: string): void {
+    const nowMs = this.#now();
+    this.#record = { ...this.#record, id, createdMs: nowMs, usedMs: nowMs };
   }
 
-  /** What `run` takes as `language`. */
-  get languages(): readonly string[] {
-    return this.#kernel.info.languages;
+  /** What its callers call it: without the namespace of a tenant. */
+  get id(): string {
+    return shownId(this.#record.id);
   }
 
-  /** False once the cell is gone or the session closed. */
-  get isAlive(): boolean {
-    return this.#closing === undefined && this.#kernel.isAlive;
+  /** @internal What the manager and the disk know it by. */
+  get key(): string {
+    return this.#record.id;
   }
 
-  /** Whether a run goes on. */
+  /** @internal */
+  get record(): SessionRecord {
+    return this.#record;
+  }
+
+  /** @internal */
+  set record(record: SessionRecord) {
+    this.#record = record;
+  }
+
+  /** @internal The session in its cell, if it is there. */
+  get live(): LiveSession | undefined {
+    return this.#live;
+  }
+
+  /** The runner of its cell, or the one that its next cell is expected in. */
+  get runner(): string {
+    return this.#live?.receipt.runner ?? this.#runner();
+  }
+
+  get usedMs(): number {
+    return this.#record.usedMs;
+  }
+
+  /** What came of bringing it back, if it was. */
+  get restored(): RestoreReport | undefined {
+    return this.#restored;
+  }
+
   get isBusy(): boolean {
-    return this.#active !== undefined;
+    return this.#live?.isBusy === true || this.#reviving !== undefined || this.#saves.isSaving;
   }
 
-  /** How many runs there were. */
-  get runs(): number {
-    return this.#kernel.nextRunId - 1;
+  get state(): SessionState {
+    if (this.#closedBy) return "closed";
+    return this.#live?.isAlive ? "live" : "saved";
   }
 
-  /** What the kernel in the cell can do beyond running code, such as `checkpoints`, `fork` and `snapshot`. */
-  get features(): readonly string[] {
-    return this.#kernel.info.features;
-  }
-
-  get pythonVersion(): string {
-    return this.#kernel.info.python;
-  }
-
-  /** Starts a run. One at a time: a second one while the first goes on is refused with `session_busy`. */
-  run(code: string, options: RunOptions = {}): Run {
-    return this.runNumbered(this.#kernel.nextRunId, code, options);
-  }
-
-  /** @internal The same; the audit calls it `number`: a session that comes back goes on counting, and its cell begins at 1. */
-  runNumbered(number: number, code: string, options: RunOptions): Run {
-    const language = options.language ?? "python";
-    this.#assertReady(code, language);
-    const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
-    const outputBytes = this.policy.proc.outputBytes;
-    const started = performance.now();
-    const id = this.#kernel.nextRunId;
-    const lost: string[] = [];
-    let isBegun = false;
-    let isInterrupted = false;
-    const interrupt = () => {
-      if (isBegun) this.#kernel.interrupt(id);
-      else isInterrupted = true;
+  get info(): SessionInfo {
+    const { id, createdMs, usedMs, snapshot } = this.#record;
+    return {
+      ...{ id, state: this.state, isBusy: this.isBusy, createdMs, usedMs, runs: this.#record.runs, snapshot },
+      runner: this.runner,
+      isPersistent: this.policy.session.persist,
+      checkpoints: this.#live?.checkpoints ?? [],
+      sharers: this.#live?.sharers ?? 0,
     };
-    const drop = () => {
-      this.#active = undefined;
-    };
-    const begin = (self: Run) => {
-      this.#recovery?.beforeRun();
-      const { done } = this.#kernel.run(
-        { language, code, timeoutMs, outputBytes },
-        {
-          onOutput: (stream, bytes) => self.receiveOutput(stream, bytes),
-          onDisplay: (part, bytes) => self.receiveDisplay(part, bytes),
-          // What is lost after this moment is for the next result to tell.
-          onEnd: () => lost.push(...this.#takeNews()),
-        },
-      );
-      isBegun = true;
-      if (isInterrupted) interrupt();
-      const signal = options.signal ? { signal: options.signal } : {};
-      return finishRun(this.#running, self, done, { timeoutMs, started, lost, drop, ...signal });
-    };
-    const { runner, policyHash: policy } = this.receipt;
-    const facts = { session: this.id, run: number, language, runner, policy, code, timeoutMs };
-    const run = new Run(id, outputBytes, interrupt, (self) => {
-      const work = { begin: () => begin(self), drop };
-      return this.#runAudit ? this.#runAudit.run(facts, started, work) : work.begin();
-    });
-    this.#active = run;
+  }
+
+  /** Starts a run. It goes on when its caller goes away; only its own limits and `interrupt` end it. */
+  async run(code: string, options: RunOptions = {}): Promise<Run> {
+    const { whenBusy = "refuse", ...runOptions } = options;
+    if (whenBusy === "queue") return this.#queue.inTurn(() => this.#start(code, runOptions));
+    if (this.#queue.waiting > 0) {
+      throw new CodecellError("session_busy", `${this.#queue.waiting} runs wait for session ${this.id}`, {
+        hint: "queue this one too, or wait",
+      });
+    }
+    const started = this.#start(code, runOptions);
+    this.#queue.follow(started);
+    return started;
+  }
+
+  async #start(code: string, options: LiveRunOptions): Promise<Run> {
+    // Without a pause where nothing is to wait for: the code is on its way before this returns.
+    const session = this.#ready() ?? (await this.#session());
+    const marking = this.#saves.changing();
+    if (marking) await marking;
+    const number = this.#record.runs + 1;
+    const run = session.runNumbered(number, code, options);
+    // Counted now: a session that ends under its run has had it all the same.
+    this.#record = { ...this.#record, runs: number };
+    void run.result.then(
+      (result) => this.#afterRun(number, code, options.language ?? "python", result),
+      () => {},
+    );
     return run;
   }
 
-  /** Names, types, sizes and summaries of the session's variables. */
-  variables(): Promise<Variable[]> {
-    this.#assertOpen();
-    return this.#kernel.variables();
+  async variables(): Promise<Variable[]> {
+    return (await this.#session()).variables();
   }
 
-  /** The value of a variable, or of any Python expression, through JSON. What is over the limit stays in the cell. */
   async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
-    return decodeJson(await this.#read(expression, "json", options));
+    return (await this.#session()).get(expression, options);
   }
 
-  /** The bytes of a bytes-like or text variable, without base64. */
-  getBytes(name: string, options: ReadOptions = {}): Promise<Buffer> {
-    return this.#read(name, "bytes", options);
+  async getBytes(name: string, options: ReadOptions = {}): Promise<Buffer> {
+    return (await this.#session()).getBytes(name, options);
   }
 
-  /** The beginning of a value as text, whatever its size: JSON, or the repr of what JSON cannot hold. */
   async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
-    const { maxBytes = defaultPreviewBytes } = options;
-    return parsePreview(await this.#read(expression, "preview", { ...options, maxBytes }));
+    return (await this.#session()).preview(expression, options);
   }
 
-  /** Puts a value into a variable: bytes as they are, anything else through JSON. */
   async set(name: string, value: unknown): Promise<void> {
-    this.#assertOpen();
-    const { format, body } = encodeValue(name, value);
-    return this.setEncoded(name, format, body);
+    const session = await this.#session();
+    await this.#saves.changing();
+    await session.set(name, value);
+    this.#saves.changed();
   }
 
-  /** @internal Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
-  async setEncoded(name: string, format: EncodedValue["format"], body: Uint8Array): Promise<void> {
-    this.#assertOpen();
-    await this.#kernel.set(name, format, body);
-    this.#recovery?.changed();
-  }
-
-  /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
   async reset(): Promise<void> {
-    this.#assertOpen();
-    this.#recovery?.stop();
-    await this.#kernel.reset();
-    this.#recovery?.begunAnew();
-    this.#haveLastWord("then the interpreter was reset");
+    const session = await this.#session();
+    await this.#saves.changing();
+    await session.reset();
+    this.#audit?.audit.record({ type: "session.reset", session: this.key });
+    this.#saves.changed();
   }
 
-  /** Freezes a copy of the interpreter under a name; copy-on-write, so it costs milliseconds whatever it holds. */
+  /** Reads a file of the host into a variable, if `fs.load` allows it. Large text and bytes do not pass through JSON. */
+  async load(path: string, name: string, form: HostFileForm = "text", baseDir?: string): Promise<{ bytes: number }> {
+    const maxBytes = form === "text" || form === "bytes" ? maxLoadBytes : maxParsedBytes;
+    const file = await readHostFile(path, this.policy, { maxBytes, baseDir }).catch((error: unknown) => {
+      this.#audit?.fileDenied(this.key, path, error);
+      throw error;
+    });
+    const { format, body }: DecodedHostFile = decodeHostFile(file.data, form);
+    const session = await this.#session();
+    this.#audit?.fileLoaded(this.key, file.path, name, file.data);
+    await this.#audit?.settled();
+    await this.#saves.changing();
+    await session.setEncoded(name, format, body);
+    this.#saves.changed();
+    return { bytes: file.data.byteLength };
+  }
+
+  /** Puts a file into the workspace; at most `proc.disk` bytes, and nothing is left of one that is over. */
+  async upload(path: string, source: FileSource, signal?: AbortSignal): Promise<{ size: number }> {
+    const session = await this.#session();
+    // Files in a cell's own memory have no owner.
+    const ownerUid = session.features.includes("files") ? {} : await this.#workspaceOwner();
+    const options = { maxBytes: this.policy.proc.diskBytes, ...(signal ? { signal } : {}), ...ownerUid };
+    const files = filesOf(session);
+    const used = source instanceof Uint8Array ? source : this.#usedByEach(source);
+    const hashed = this.#audit ? hashedSource(used) : undefined;
+    const written = await files.write(path, hashed?.source ?? used, options);
+    session.given(await files.stat(path));
+    if (this.#audit && hashed) {
+      const facts = { bytes: written.size, sha256: hashed.digest() };
+      this.#audit.audit.record({ type: "file.uploaded", session: this.key, path, ...facts });
+      await this.#audit.settled();
+    }
+    return written;
+  }
+
+  /** A long upload is use, as long as something of it comes. */
+  async *#usedByEach(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      this.#touch();
+      yield piece;
+    }
+  }
+
+  #touch(): void {
+    this.#record = { ...this.#record, usedMs: this.#now() };
+  }
+
+  async files(): Promise<WorkspaceFiles> {
+    const files = filesOf(await this.#session());
+    return this.#audit ? auditedFiles(files, this.#audit.audit, this.key) : files;
+  }
+
+  async listFiles(options: ListOptions = {}): Promise<FileList> {
+    return (await this.files()).list(options);
+  }
+
+  /** Types and digests of files. They are read for that and nothing of them leaves: it is not written down. */
+  async describe(listed: readonly ChangedFile[], options: DescribeOptions = {}): Promise<DescribedArtifacts> {
+    return describeArtifacts(filesOf(await this.#session()), listed, { maxCount: listed.length }, options);
+  }
+
   async checkpoint(name: string): Promise<Checkpoint> {
-    this.#assertIdle("checkpoints");
-    return this.#checkpoints.keep(name, () => this.runs);
-  }
-
-  /** The checkpoints that `rollback` can go back to. */
-  get checkpoints(): Checkpoint[] {
-    return this.#checkpoints.list;
-  }
-
-  /** Variables as they were at the checkpoint, which stays; files are as they are now. */
-  async rollback(name: string): Promise<Checkpoint> {
-    this.#assertIdle("checkpoints");
-    const checkpoint = await this.#checkpoints.goBackTo(this.id, name);
-    this.#haveLastWord(`variables are as they were at checkpoint ${name}`);
+    const checkpoint = await (await this.#session()).checkpoint(name);
+    this.#audit?.audit.record({ type: "session.checkpoint", session: this.key, name });
     return checkpoint;
   }
 
-  /** Ends a checkpoint and gives back what it holds. */
+  async rollback(name: string): Promise<Checkpoint> {
+    const session = await this.#session();
+    await this.#saves.changing();
+    const checkpoint = await session.rollback(name);
+    this.#audit?.audit.record({ type: "session.rollback", session: this.key, name });
+    this.#saves.changed();
+    return checkpoint;
+  }
+
   async forgetCheckpoint(name: string): Promise<void> {
-    this.#assertIdle("checkpoints");
-    await this.#checkpoints.forget(this.id, name);
+    await (await this.#session()).forgetCheckpoint(name);
   }
 
-  /**
-   * A second session that starts from this one's variables. It lives in the same cell: it shares the cell's limits, its
-   * workspace and its processes' view, and has its own interpreter, runs and checkpoints.
-   */
-  async fork(id: string): Promise<Session> {
-    this.#assertIdle("fork");
-    const lostNotes: string[] = [];
-    let fork: Session | undefined;
-    const kernel = await this.#kernel.fork({
-      onLost: (message) => {
-        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
-      },
-      onGone: (name) => fork?.checkpointGone(name),
+  /** @internal For the manager: a fork has variables from its first moment on, and none of them is saved. */
+  async begunFromAnother(): Promise<void> {
+    await this.#saves.changing();
+    this.#saves.changed();
+  }
+
+  /** @internal For the manager: the cell's session itself. */
+  wake(): Promise<LiveSession> {
+    return this.#session();
+  }
+
+  async history(limit = 100): Promise<HistoryEntry[]> {
+    await this.#writing;
+    return this.#store.history(this.key, limit);
+  }
+
+  /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
+  async save(): Promise<SnapshotInfo> {
+    return this.#saves.save(await this.#session());
+  }
+
+  /** @internal Saves what changed and gives the cell up; the next call brings it back. */
+  async suspend(): Promise<void> {
+    this.#saves.stop();
+    const live = this.#live;
+    if (!live) return;
+    await live.settle();
+    if (this.#saves.isDirty && live.isAlive && live.features.includes("snapshot")) await this.save();
+    else if (this.policy.session.persist) await this.#store.write(this.#record);
+    if (!this.#saves.isDirty && live.isAlive) await this.#saves.mark(false);
+    this.#live = undefined;
+    this.#forgetAsked();
+    await live.close();
+  }
+
+  /** @internal Ends the cell; whoever calls later is told why, where it was not their doing. */
+  async end(why?: string): Promise<void> {
+    this.#closedBy ??= why === undefined ? closed(this.id) : culled(this.id, why, this.policy.session.persist);
+    this.#saves.stop();
+    await this.#reviving?.catch(() => {});
+    this.#forgetAsked();
+    await this.#live?.close();
+    await Promise.all([this.#writing, this.#saves.marked]);
+  }
+
+  /** @internal Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
+  async restoreInto(session: LiveSession): Promise<void> {
+    const report = await this.#saves.restoreInto(session);
+    if (!report) return;
+    this.#restored = report;
+    this.#audit?.sessionRestored(
+      this.key,
+      report.snapshot.run,
+      [...report.snapshot.skipped, ...report.failed],
+      report.problem,
+    );
+  }
+
+  /** The cell's session, if it is there. */
+  #ready(): LiveSession | undefined {
+    if (this.#closedBy) throw this.#closedBy;
+    this.#touch();
+    return this.#live?.isAlive ? this.#live : undefined;
+  }
+
+  async #session(): Promise<LiveSession> {
+    const ready = this.#ready();
+    if (ready) return ready;
+    this.#reviving ??= this.#replace().finally(() => {
+      this.#reviving = undefined;
     });
-    lostNotes.unshift(...this.#lostNotes); // what this one lost before is not in the fork either
-    const cell = this.#cell.acquire();
-    const { files } = this;
-    const [onClose, onClosed, onFork] = [this.#onClose, this.#onClosed, this.#onFork];
-    fork = new Session({
-      ...{ id, cell, kernel, lostNotes, onClose, onClosed, onFork },
-      ...(files ? { files } : {}),
-      ...(this.#audit ? { audit: this.#audit } : {}),
-    });
-    onFork(fork);
-    return fork;
+    this.#live = await this.#reviving;
+    return this.#live;
   }
 
-  /** How many sessions live in this one's cell, itself included. */
-  get sharers(): number {
-    return this.#cell.users;
+  /** What a dead cell still holds on the host is given back first: its groups, its descriptors, its workspace. */
+  async #replace(): Promise<LiveSession> {
+    await this.#live?.close();
+    const session = await this.#revive(this);
+    this.#keepAsked(session);
+    return session;
   }
 
-  /** Every variable as bytes, made inside the cell, for `restore`. The host never looks into them. */
-  snapshot(options: { maxBytes?: number; timeoutMs?: number } = {}): Promise<Buffer> {
-    this.#assertIdle("snapshot");
-    const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
-    // The bytes of a value are made beside it: a larger one would have the memory killer end the interpreter.
-    const maxValueBytes = Math.floor(this.policy.proc.memoryBytes / 3);
-    return this.#kernel.snapshot({ maxBytes, timeoutMs, maxValueBytes });
-  }
-
-  /** Puts the variables of a snapshot back and tells which did not come back. */
-  async restore(snapshot: Uint8Array, options: { timeoutMs?: number } = {}): Promise<RestoreFailure[]> {
-    this.#assertIdle("snapshot");
-    const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
-    this.#recovery?.changed();
-    return failures;
-  }
-
-  /** What the next result is to tell of a loss before is not how it is now. */
-  #haveLastWord(note: string): void {
-    if (this.#lostNotes.length > 0) this.#lostNotes.push(note);
-  }
-
-  /** @internal The interpreter died between two runs and nothing of it was kept in the cell. */
-  interpreterLost(): void {
-    this.#recovering = this.#recovery?.recover("between runs").then(({ notes }) => {
-      this.#lostNotes.push(...notes);
+  /** A session that shares its cell is changed with it, whoever asked. */
+  #keepAsked(session: LiveSession): void {
+    this.#forgetAsked();
+    this.#forgetAsked = session.rules.onAsked(async (asked) => {
+      // The cell may live on in a fork: what is over, or saved, does not change any more.
+      if (this.#live !== session || this.#closedBy) return;
+      this.#record = { ...this.#record, asked };
+      if (!this.#operator().session.persist) return;
+      await this.#saves.settled(); // a save writes the record as it was when it began
+      await this.#store.write(this.#record);
     });
   }
 
-  /** @internal A checkpoint has ended without anybody's doing here: who counts on it hears of it with the next result. */
-  checkpointGone(name: string): void {
-    this.#checkpoints.ended(name);
+  async #afterRun(number: number, code: string, language: string, result: RunResult): Promise<void> {
+    this.#touch();
+    if (result.state === "lost") this.#saves.lost(this.#live?.isAlive !== true);
+    else this.#saves.changed();
+    if (!this.policy.session.persist) return;
+    const { status, durationMs } = result;
+    const entry = { run: number, atMs: this.#record.usedMs, language, code, status, durationMs };
+    this.#writing = this.#writing.then(() => this.#store.appendHistory(this.key, entry)).catch(() => {});
   }
 
-  /** What changed between two runs without the caller's doing; told once. */
-  #takeNews(): string[] {
-    return [...this.#lostNotes.splice(0), ...this.#checkpoints.takeGone()];
-  }
-
-  /** @internal The host put this file into the workspace itself: as it is, no run made it. */
-  given({ path, size, modifiedMs }: { path: string; size: number; modifiedMs: number }): void {
-    this.#cell.given.set(path, `${size} ${modifiedMs}`);
-  }
-
-  /** @internal Stops the run that goes on, if one does, and waits for its end; what ignores an interrupt is ended. */
-  async settle(): Promise<void> {
-    await this.#active?.[Symbol.asyncDispose]();
-  }
-
-  /** @internal Adds a sentence to the notes of the next result. */
-  addNote(note: string): void {
-    this.#lostNotes.push(note);
-  }
-
-  /** What the whole cell takes now, as far as the runner can tell. */
-  usage(): Promise<CellUsage> {
-    return this.#cell.usage();
-  }
-
-  /** Ends the cell and everything in it; the same as disposing, for code without `await using`. Twice is safe. */
-  close(): Promise<void> {
-    return this[Symbol.asyncDispose]();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    this.#closing ??= (async () => {
-      this.#onClose(this);
-      this.#recovery?.stop();
-      const active = this.#active;
-      await this.#runAudit?.settled; // the cell knows what it has used as long as it is there
-      const isShared = this.#cell.users > 1;
-      if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
-      await this.#cell.release();
-      if (!this.#runAudit) return;
-      await active?.result.catch(() => {});
-      await this.#runAudit.settled;
-      this.#onClosed?.(this);
-    })();
-    return this.#closing;
-  }
-
-  async #read(expression: string, format: ValueFormat, options: ReadOptions): Promise<Buffer> {
-    this.#assertOpen();
-    const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
-    return readValue(this.#kernel, expression, format, { maxBytes, timeoutMs });
-  }
-
-  #assertOpen(): void {
-    if (this.#closing) throw new CodecellError("session_closed", `session ${this.id} is closed`);
-  }
-
-  #assertIdle(feature: string): void {
-    this.#assertOpen();
-    if (!this.features.includes(feature)) {
-      throw new CodecellError("not_supported", `the ${this.receipt.runner} runner has no ${feature}`, {
-        hint: "use the process runner",
-      });
-    }
-    this.#assertFree("await its result or interrupt it first");
-  }
-
-  #assertFree(hint: string): void {
-    if (!this.#active) return;
-    throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} still goes on`, { hint });
-  }
-
-  #assertReady(code: string, language: string): void {
-    this.#assertOpen();
-    this.#assertFree("await its result, interrupt it, or open a second session");
-    if (!this.languages.includes(language)) {
-      const message = `${language} is not available in the ${this.receipt.runner} runner`;
-      const hint = `this session runs ${this.languages.join(" and ")}`;
-      throw new CodecellError("language_unavailable", message, { hint });
-    }
-    assertCode(code);
+  async #workspaceOwner(): Promise<{ ownerUid?: number }> {
+    if (process.getuid?.() !== 0) return {};
+    const { workspace } = this.policy.fs;
+    const uid = workspace ? (await lstat(workspace)).uid : await this.#store.workspaceOwner(this.#record.workspace);
+    return { ownerUid: uid };
   }
 }
 
-function assertCode(code: string): void {
-  // from JavaScript, where nobody checks types
-  if (typeof code !== "string") throw new CodecellError("usage", `the code is ${typeof code} and not text`);
-  const bytes = Buffer.byteLength(code);
-  if (bytes <= maxCodeBytes) return;
-  const message = `the code has ${bytes} bytes, over the limit of ${maxCodeBytes}`;
-  throw new CodecellError("too_large", message, { hint: "put large data into a variable with set()" });
+function closed(id: string): CodecellError {
+  return new CodecellError("session_closed", `session ${id} is closed`);
+}
+
+function culled(id: string, why: string, isKept: boolean): CodecellError {
+  const rest = isKept ? "it was put aside" : "its variables and files are gone";
+  const hint = isKept ? "ask for it by its id to bring it back" : "ask for it by its id to start it afresh";
+  return new CodecellError("session_culled", `session ${id} has ended: ${why}; ${rest}`, { hint });
+}
+
+function filesOf(session: LiveSession): WorkspaceFiles {
+  if (session.files) return session.files;
+  throw new CodecellError("not_supported", `the ${session.receipt.runner} runner keeps its files to itself`, {
+    hint: "read and write them from code, or use the process runner",
+  });
 }

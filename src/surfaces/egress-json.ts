@@ -1,4 +1,4 @@
-import type { RunEgress } from "../sessions/egress-record.ts";
+import type { RunEgress } from "../sessions/network/egress-record.ts";
 
 /** What a run did with its network, as programs get it. */
 export function egressJson({ allowed, denied, more }: RunEgress) {

@@ -1,5 +1,5 @@
-import { diskFailure } from "../lib/disk-failure.ts";
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
+import { diskFailure } from "../lib/files/disk-failure.ts";
 
 /** What is told of failures whose own words are those of the system, of an engine or of the operator's policy: mounts, files of secrets. */
 const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {

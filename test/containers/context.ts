@@ -1,5 +1,5 @@
 import { inject } from "vitest";
-import type { EngineKind } from "../../src/runners/container/engine-address.ts";
+import type { EngineKind } from "../../src/runners/container/engine/engine-address.ts";
 import type { Probe } from "../../src/runners/runner.ts";
 import { skipOrFail } from "../contract/required.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { defaultImage } from "../../src/runners/container/default-image.ts";
-import type { EngineClient } from "../../src/runners/container/engine-client.ts";
+import type { EngineClient } from "../../src/runners/container/engine/engine-client.ts";
+import { defaultImage } from "../../src/runners/container/image/default-image.ts";
 import { engineClient } from "../support/container-engines.ts";
 import { engineFor } from "./context.ts";
 

@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { type ContainerRunnerOptions, containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { Run } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { Run } from "../../src/sessions/runs/run.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { image, type ListedContainer, PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
 import { idle, run, skipsProcess, within } from "../support/process-cells.ts";
@@ -20,7 +20,7 @@ import { idle, run, skipsProcess, within } from "../support/process-cells.ts";
 const probe = privateDockerProbe();
 const skips = skipOrFail("container", probe);
 const script = fileURLToPath(new URL("host.mjs", import.meta.url));
-const built = fileURLToPath(new URL("../../dist/sessions/codecell.js", import.meta.url));
+const built = fileURLToPath(new URL("../../dist/sessions/live-sessions.js", import.meta.url));
 const kinds = [
   { name: "container", make: containerRunner },
   { name: "gvisor", make: gvisorRunner },
@@ -29,7 +29,7 @@ const kinds = [
 describe.skipIf(skips)("a container engine that fails", () => {
   let docker: PrivateDocker;
   let runtimeDir: string;
-  const opened: Codecell[] = [];
+  const opened: LiveSessions[] = [];
   beforeAll(async () => {
     if (!existsSync(built)) throw new Error("this test runs the built package: npm run build");
     runtimeDir = await mkdtemp(join(tmpdir(), "cc-fault-"));
@@ -45,12 +45,12 @@ describe.skipIf(skips)("a container engine that fails", () => {
   const options = (): ContainerRunnerOptions => ({ engine: "docker", addresses: docker.addresses, image, runtimeDir });
   const open = async (policy: PolicyInput = {}, make: typeof containerRunner = containerRunner) => {
     const runners = policy.isolation?.runner === "auto" ? [make(options()), processRunner()] : [make(options())];
-    const codecell = await Codecell.open({ policy: parsePolicy(policy), runners });
+    const codecell = await LiveSessions.open({ policy: parsePolicy(policy), runners });
     opened.push(codecell);
     return codecell;
   };
   /** A run that goes on, once its first word has come out. */
-  const going = async (session: Session, limits = {}): Promise<Run> => {
+  const going = async (session: LiveSession, limits = {}): Promise<Run> => {
     const run = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)", limits);
     for await (const { type } of run) if (type === "stdout") return run;
     throw new Error(`it ended: ${(await run.result).notes.join()}`);
@@ -72,7 +72,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     }
     return true;
   };
-  const works = async (codecell: Codecell) => {
+  const works = async (codecell: LiveSessions) => {
     await using session = await within(20_000, codecell.openSession());
     expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
   };
@@ -273,7 +273,7 @@ describe.skipIf(skips)("an engine whose disk is full", () => {
     const docker = await PrivateDocker.start({ dataBytes: 256 << 20 });
     try {
       const runner = containerRunner({ engine: "docker", addresses: docker.addresses, image, runtimeDir });
-      await using codecell = await Codecell.open({ policy: parsePolicy({}), runners: [runner] });
+      await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners: [runner] });
       await (await codecell.openSession()).close();
       const free = await docker.fill();
       await expect(within(60_000, codecell.openSession())).rejects.toMatchObject({

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
-import { defaultImage } from "../../src/runners/container/default-image.ts";
+import { defaultImage } from "../../src/runners/container/image/default-image.ts";
 import { CodecellProcess, codecell, launcher, living } from "../e2e/codecell-process.ts";
 import { engineFor } from "./context.ts";
 

@@ -2,13 +2,13 @@ import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import { defaultImage } from "../../src/runners/container/default-image.ts";
-import { addressFacts } from "../../src/runners/container/engine-address.ts";
+import { addressFacts } from "../../src/runners/container/engine/engine-address.ts";
+import { defaultImage } from "../../src/runners/container/image/default-image.ts";
 import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { engineClient } from "../support/container-engines.ts";
 import { run, within } from "../support/process-cells.ts";
 import { engineFor } from "./context.ts";
@@ -30,7 +30,7 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
   const open = (policy: PolicyInput = {}) => {
     const env = kind === "docker" ? { DOCKER_HOST: host } : { CONTAINER_HOST: host };
     const addresses = addressFacts(env);
-    return Codecell.open({
+    return LiveSessions.open({
       policy: parsePolicy(policy),
       runners: [make({ engine: kind, addresses, image: defaultImage(), runtimeDir })],
     });
@@ -63,7 +63,7 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
   });
 
   /** A run whose container is killed as soon as it has begun. */
-  async function killedIn(session: Session) {
+  async function killedIn(session: LiveSession) {
     const going = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)");
     for await (const { type } of going) if (type === "stdout") break;
     const client = await engineClient(kind, host ?? "");

@@ -2,10 +2,10 @@ import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
-import { addressFacts } from "../../src/runners/container/engine-address.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
+import { addressFacts } from "../../src/runners/container/engine/engine-address.ts";
 import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { engineClient } from "../support/container-engines.ts";
 import { importHostPython } from "../support/host-python-image.ts";
 import { engineFor } from "./context.ts";
@@ -41,7 +41,7 @@ describe.each(kinds)("an odd image in $needed", ({ needed, kind, make }) => {
     await importHostPython(await engineClient(kind, host ?? ""), name, { overlay, changes });
     const env = kind === "docker" ? { DOCKER_HOST: host } : { CONTAINER_HOST: host };
     const runner = make({ engine: kind, addresses: addressFacts(env), image: name, runtimeDir: directory });
-    return await Codecell.open({ policy: parsePolicy({}), runners: [runner] });
+    return await LiveSessions.open({ policy: parsePolicy({}), runners: [runner] });
   };
 
   const volumes = async () => {

@@ -2,11 +2,11 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { SessionManager } from "../../src/sessions/manager.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { codecell } from "../e2e/codecell-process.ts";
 import { importHostPython } from "../support/host-python-image.ts";
@@ -60,7 +60,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       image: name,
       runtimeDir: directory,
     });
-    await using codecell = await Codecell.open({ policy: parsePolicy({}), runners: [runner] });
+    await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners: [runner] });
     await using session = await codecell.openSession();
     expect(session.languages).toEqual(["python"]);
     expect(() => session.run("echo hi", { language: "bash" })).toThrowError(
@@ -71,7 +71,7 @@ describe.skipIf(skips)("sessions in containers", () => {
 
   describe.each(kinds.filter(({ lacks }) => !lacks))("of the $name runner", ({ name, make }) => {
     let stateDir: string;
-    const opened: SessionManager[] = [];
+    const opened: Codecell[] = [];
     beforeAll(async () => {
       stateDir = await newStateDir();
     });

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import type { TestProject } from "vitest/node";
-import type { EngineKind } from "../../src/runners/container/engine-address.ts";
+import type { EngineKind } from "../../src/runners/container/engine/engine-address.ts";
 import { engineClient, startEngines, type TestEngine } from "../support/container-engines.ts";
 
 const launcher = new URL("../../bin/codecell.js", import.meta.url).pathname;
@@ -61,7 +61,7 @@ function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
 async function shareImage(dockerHost: string, podmanHost: string): Promise<void> {
   const docker = await engineClient("docker", dockerHost);
   const podman = await engineClient("podman", podmanHost);
-  const { defaultImage } = await import("../../src/runners/container/default-image.ts");
+  const { defaultImage } = await import("../../src/runners/container/image/default-image.ts");
   const there = await podman.json({ path: `/images/${defaultImage()}/json` }).catch(() => undefined);
   if (there !== undefined) return;
   const saved = await docker.stream({ path: `/images/${defaultImage()}/get`, timeoutMs: buildMs });

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { auditDirectory } from "../../src/audit/chain-files.ts";
 import { verifyAudit } from "../../src/audit/verify.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import type { SessionManager } from "../../src/sessions/manager.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
 import { openAudit } from "../../src/sessions/open-audit.ts";
 import { FakeAudit } from "../fakes/fake-audit.ts";
 import { lastFile } from "../support/audit-logs.ts";
@@ -15,7 +15,7 @@ import { skipsProcess } from "../support/process-cells.ts";
 describe.skipIf(skipsProcess)("the audit of a session manager", () => {
   let stateDir: string;
   let audit: FakeAudit;
-  let manager: SessionManager;
+  let manager: Codecell;
   beforeEach(async () => {
     stateDir = await newStateDir();
     audit = new FakeAudit();

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Guarantee, SandboxRunner } from "../../src/runners/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { LiveRunOptions, RunResult } from "../../src/sessions/runs/run.ts";
 import { skipOrFail } from "./required.ts";
 
 const policy: PolicyInput = {
@@ -33,11 +33,11 @@ export async function runnerContract(
   const hasOwnKernel = probe.available && probe.guarantees.includes("own-kernel");
 
   describe.skipIf(skipOrFail(sample.name, probe))(title, () => {
-    let codecell: Codecell;
-    let session: Session;
+    let codecell: LiveSessions;
+    let session: LiveSession;
 
     beforeAll(async () => {
-      codecell = await Codecell.open({ policy: parsePolicy(policy), runners: [make()] });
+      codecell = await LiveSessions.open({ policy: parsePolicy(policy), runners: [make()] });
       session = await codecell.openSession();
     });
     afterAll(() => codecell?.close());
@@ -47,7 +47,7 @@ export async function runnerContract(
       await session.reset();
       await run(code);
     };
-    const run = (code: string, options?: RunOptions): Promise<RunResult> => session.run(code, options).result;
+    const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options).result;
 
     describe("a run", () => {
       test("gives the value of its last expression and what it printed", async () => {
@@ -392,7 +392,7 @@ export async function runnerContract(
 
     test("a policy that the runner cannot hold is refused with the rule's name", async () => {
       const unheld = parsePolicy({ kernel: { image: "no-such-image:none" } });
-      const opening = Codecell.open({ policy: unheld, runners: [make()] });
+      const opening = LiveSessions.open({ policy: unheld, runners: [make()] });
       await expect(opening).rejects.toMatchObject({
         code: "policy_refused",
         message: expect.stringContaining("kernel.image"),

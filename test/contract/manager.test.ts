@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import type { ManagerOptions, SessionManager } from "../../src/sessions/manager.ts";
+import type { Codecell, CodecellOptions } from "../../src/sessions/codecell.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
 
 describe.skipIf(skipsProcess)("a session manager", () => {
   let stateDir: string;
-  const opened: SessionManager[] = [];
+  const opened: Codecell[] = [];
   beforeEach(async () => {
     stateDir = await newStateDir();
   });
@@ -15,7 +15,7 @@ describe.skipIf(skipsProcess)("a session manager", () => {
     for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
     await removeStateDir(stateDir);
   });
-  const open = async (session: PolicyInput["session"] = {}, options: Partial<ManagerOptions> = {}) => {
+  const open = async (session: PolicyInput["session"] = {}, options: Partial<CodecellOptions> = {}) => {
     const manager = await openManager(stateDir, { session, proc: { timeout: "10s" } }, options);
     opened.push(manager);
     return manager;

@@ -4,13 +4,13 @@ import { chmod, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:f
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import type { SessionManager } from "../../src/sessions/manager.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { copied, eventually, hostProcesses, idle, skipsProcess, within } from "../support/process-cells.ts";
 
 describe.skipIf(skipsProcess)("a persistent session", () => {
   let stateDir: string;
-  const opened: SessionManager[] = [];
+  const opened: Codecell[] = [];
   beforeEach(async () => {
     stateDir = await newStateDir();
   });
@@ -23,7 +23,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     opened.push(manager);
     return manager;
   };
-  const restart = async (manager: SessionManager, session: PolicyInput["session"] = {}) => {
+  const restart = async (manager: Codecell, session: PolicyInput["session"] = {}) => {
     await manager[Symbol.asyncDispose]();
     return open(session);
   };

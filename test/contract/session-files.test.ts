@@ -3,16 +3,16 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ManagedSession } from "../../src/sessions/managed-session.ts";
-import type { SessionManager } from "../../src/sessions/manager.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 
 describe.skipIf(skipsProcess)("the files of a session", () => {
   let stateDir: string;
   let hostDir: string;
-  let manager: SessionManager;
-  let session: ManagedSession;
+  let manager: Codecell;
+  let session: Session;
   beforeAll(async () => {
     stateDir = await newStateDir();
     hostDir = await mkdtemp(join(tmpdir(), "cc-load-"));

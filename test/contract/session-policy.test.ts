@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import type { SessionManager } from "../../src/sessions/manager.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
 import { TestService } from "../support/http-service.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
@@ -13,7 +13,7 @@ const egress = { fixedAddresses: { "good.example": "127.0.0.1", "other.example":
 describe.skipIf(skipsProcess)("what was asked of a session's policy", () => {
   let web: LoopbackWeb;
   let stateDir: string;
-  let managers: SessionManager[];
+  let managers: Codecell[];
   beforeEach(async () => {
     managers = [];
     web = await openLoopbackWeb();
@@ -33,7 +33,7 @@ try:
 except urllib.error.HTTPError as error:
     status = error.reason
 status`;
-  async function open(net: PolicyInput["net"] = { allowlist: hosts() }): Promise<SessionManager> {
+  async function open(net: PolicyInput["net"] = { allowlist: hosts() }): Promise<Codecell> {
     const manager = await openManager(
       stateDir,
       { net: { enabled: true, ...net }, session: { persist: true } },

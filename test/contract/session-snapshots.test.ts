@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
-import { readManifest } from "../../src/sessions/snapshot-manifest.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import { readManifest } from "../../src/sessions/storage/snapshot-manifest.ts";
 import { openCells, run, skipsProcess, within } from "../support/process-cells.ts";
 
 const layout = { name: "", options: { layout: "template" } } as const;
 
 describe.skipIf(skipsProcess)("a snapshot", () => {
-  let codecell: Codecell;
-  let session: Session;
-  let other: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
+  let other: LiveSession;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "4s", memory: "256MiB" } });
     session = await codecell.openSession();

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import {
   bothLayouts,
   copied,
@@ -22,8 +22,8 @@ const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except B
 const isLoss = (error: unknown) => error instanceof CodecellError && error.code === "cell_lost";
 
 describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (layout) => {
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "10s" }, session: { checkpoints: 3 } });
   });
@@ -166,7 +166,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
 });
 
 describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the $name", (layout) => {
-  let codecell: Codecell;
+  let codecell: LiveSessions;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "10s" } });
   });
@@ -212,7 +212,7 @@ describe.skipIf(skipsProcess)("without recovery", () => {
 });
 
 describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) => {
-  let codecell: Codecell;
+  let codecell: LiveSessions;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "10s" } });
   });

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { WorkspaceFiles } from "../../src/artifacts/workspace-files.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
-import { SessionManager } from "../../src/sessions/manager.ts";
-import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
-import { readManifest } from "../../src/sessions/snapshot-manifest.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { LiveRunOptions, RunResult } from "../../src/sessions/runs/run.ts";
+import { readManifest } from "../../src/sessions/storage/snapshot-manifest.ts";
 import { skipOrFail } from "./required.ts";
 
 const policy: PolicyInput = { proc: { timeout: "20s", memory: "256MiB", disk: "16MiB" } };
@@ -18,15 +18,15 @@ const probe = await wasmRunner().probe();
 const crash = "import os\nos._exit(9)";
 
 describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () => {
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   beforeAll(async () => {
-    codecell = await Codecell.open({ policy: parsePolicy(policy), runners: [wasmRunner()] });
+    codecell = await LiveSessions.open({ policy: parsePolicy(policy), runners: [wasmRunner()] });
     session = await codecell.openSession();
   });
   afterAll(() => codecell?.close());
   beforeEach(() => session.reset());
-  const run = (code: string, options?: RunOptions): Promise<RunResult> => session.run(code, options).result;
+  const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options).result;
   const value = async (expression: string) => (await run(expression)).result;
   const files = (): WorkspaceFiles => {
     if (!session.files) throw new Error("the session has no files");
@@ -349,7 +349,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
 
     test("unless the policy keeps none", async () => {
       const off = parsePolicy({ ...policy, session: { recovery: "off" } });
-      await using plain = await Codecell.open({ policy: off, runners: [wasmRunner()] });
+      await using plain = await LiveSessions.open({ policy: off, runners: [wasmRunner()] });
       await using other = await plain.openSession();
       await other.run("x = 1").result;
       expect(await other.run(crash).result).toMatchObject({ state: "lost" });
@@ -366,7 +366,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
     const stateDir = await mkdtemp(join(tmpdir(), "codecell-wasm-"));
     await chmod(stateDir, 0o711);
     const open = () =>
-      SessionManager.open({
+      Codecell.open({
         policy: parsePolicy({ ...policy, session: { persist: true } }),
         runners: [wasmRunner()],
         stateDir,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { SessionEgress } from "../../src/egress/session-egress.ts";
+import { SessionEgress } from "../../src/egress/process/session-egress.ts";
 import { PassedListener } from "../../src/lib/passed-listener.ts";
 import { descriptors, sockets } from "../support/descriptors.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";

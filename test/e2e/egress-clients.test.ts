@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { join, normalize } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { RunResult } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { npmPackage } from "../support/npm-package.ts";
 import { skipsProcess } from "../support/process-cells.ts";
@@ -36,8 +36,8 @@ const [hasCurl, hasGit, hasOpenssl] = await Promise.all([
 /** Clients as people use them, in a cell, without a word about proxies; the servers are on loopback addresses. */
 describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
   let root: string;
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   const servers: Server[] = [];
   let [http, https] = [0, 0];
 
@@ -55,7 +55,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
         ...["NODE_EXTRA_CA_CERTS", "npm_config_cafile"],
       ].map((name) => [name, "/ca/ca.pem"]),
     );
-    codecell = await Codecell.open({
+    codecell = await LiveSessions.open({
       policy: parsePolicy({
         proc: { timeout: "40s", memory: "1GiB", pids: 128 },
         fs: { mounts: [{ source: authority.directory, target: "/ca" }] },

@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { EgressProcess } from "../../src/egress/egress-process.ts";
-import type { EgressEvent } from "../../src/egress/events.ts";
-import type { SessionEgress } from "../../src/egress/session-egress.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
+import { EgressProcess } from "../../src/egress/process/egress-process.ts";
+import type { SessionEgress } from "../../src/egress/process/session-egress.ts";
+import type { EgressEvent } from "../../src/egress/rules/events.ts";
+import { silentLogger } from "../../src/lib/log/logger.ts";
 import { eventually, hostProcesses } from "../support/process-cells.ts";
 
 const server = createHttpServer((request, answer) => answer.end(`hello ${request.headers.host}`));
@@ -157,7 +157,7 @@ test("no address rule is lifted for names that nobody fixed", async () => {
 });
 
 test("the proxy ends with the program that started it, however that ended, and takes its sockets along", async () => {
-  const entry = new URL("../../dist/egress/egress-process.js", import.meta.url).href;
+  const entry = new URL("../../dist/egress/process/egress-process.js", import.meta.url).href;
   const script = `
     const { EgressProcess } = await import(${JSON.stringify(entry)});
     const egress = new EgressProcess({ runtimeDir: ${JSON.stringify(runtimeDir)} });

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { RunResult } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 import { openSecretOrigin, type SecretOrigin } from "../support/secret-origin.ts";
@@ -31,8 +31,8 @@ const value = "s3cret-of-the-clients-0123456789";
 describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a cell", () => {
   let root: string;
   let origin: SecretOrigin;
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
 
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), "secret-clients-"));
@@ -46,7 +46,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
     });
     await writeFile(join(root, "token"), `${value}\n`, { mode: 0o600 });
     const hosts = [`good.example:${origin.port}`, `other.example:${origin.port}`];
-    codecell = await Codecell.open({
+    codecell = await LiveSessions.open({
       policy: parsePolicy({
         proc: { timeout: "40s", pids: 128 },
         net: {

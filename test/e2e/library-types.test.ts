@@ -45,11 +45,11 @@ describe("the types of the package", () => {
 
 /** What belongs to the inside is no part of the types: each of these would be an error that nobody expected if it were. */
 const program = `
-import { openCodecell, type RunResult, type Session, type SessionInfo, SessionManager, builtInRunners, parsePolicy } from "codecell";
+import { openCodecell, type RunResult, type LiveSession, type SessionInfo, Codecell, builtInRunners, parsePolicy } from "codecell";
 
 export async function once(code: string): Promise<RunResult> {
   await using codecell = await openCodecell({ policy: { proc: { timeout: "1m" } } });
-  const session: Session = await codecell.openSession();
+  const session: LiveSession = await codecell.openSession();
   // @ts-expect-error the pool's
   session.rehearse();
   // @ts-expect-error the manager's
@@ -58,7 +58,7 @@ export async function once(code: string): Promise<RunResult> {
 }
 
 export async function sessions(): Promise<SessionInfo[]> {
-  await using manager = await SessionManager.open({ policy: parsePolicy({}), runners: builtInRunners() });
+  await using manager = await Codecell.open({ policy: parsePolicy({}), runners: builtInRunners() });
   const session = await manager.getOrCreate();
   // @ts-expect-error what is on disk is the manager's
   session.record;

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { removeTree } from "../../src/lib/remove-tree.ts";
+import { removeTree } from "../../src/lib/files/remove-tree.ts";
 import { newStateDir, openManager, runIn } from "../support/managers.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { openAudit } from "../../src/sessions/open-audit.ts";
-import type { RunResult } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { hostProcesses, look, run, skipsProcess } from "../support/process-cells.ts";
 import { openSecretOrigin, type SecretOrigin } from "../support/secret-origin.ts";
 import { makeAuthority, type TestAuthority } from "../support/test-authority.ts";
@@ -39,8 +39,8 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
     let root: string;
     let authority: TestAuthority;
     let origin: SecretOrigin;
-    let codecell: Codecell;
-    let session: Session;
+    let codecell: LiveSessions;
+    let session: LiveSession;
     const results: RunResult[] = [];
     const logged: unknown[] = [];
 
@@ -60,7 +60,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
         },
       });
       const note = (message: string, fields?: object) => void logged.push(message, fields);
-      codecell = await Codecell.open({
+      codecell = await LiveSessions.open({
         policy,
         runners: [make()],
         audit: openAudit(policy, { stateDir: join(root, "state") }),
@@ -213,7 +213,7 @@ describe.skipIf(skipsProcess)("a policy with a secret", () => {
         secrets: { API_TOKEN: { from: "env:CODECELL_NOT_SET", hosts: ["a.example"] } },
       },
     });
-    await using codecell = await Codecell.open({ policy, runners: [processRunner()] });
+    await using codecell = await LiveSessions.open({ policy, runners: [processRunner()] });
     const error = await codecell.openSession().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(CodecellError);
     expect(error).toMatchObject({
@@ -224,7 +224,7 @@ describe.skipIf(skipsProcess)("a policy with a secret", () => {
 
   test("gives a cell without a network no placeholder, and reads no value", async () => {
     const secrets = { API_TOKEN: { from: "file:/nowhere/token", hosts: ["a.example"], plaintext: true } };
-    await using codecell = await Codecell.open({
+    await using codecell = await LiveSessions.open({
       policy: parsePolicy({ net: { secrets } }),
       runners: [processRunner()],
     });

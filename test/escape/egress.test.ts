@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { look, run, skipsProcess } from "../support/process-cells.ts";
 import { isMissing, tiers } from "../support/tiers.ts";
@@ -22,12 +22,12 @@ const withSockets = [
 
 describe.each(withSockets.filter(({ isAbsent }) => !isAbsent))("a cell with a network, $name", ({ make }) => {
   let web: LoopbackWeb;
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
 
   beforeAll(async () => {
     web = await openLoopbackWeb();
-    codecell = await Codecell.open({
+    codecell = await LiveSessions.open({
       policy: parsePolicy({
         proc: { timeout: "30s" },
         net: { enabled: true, allowlist: [`good.example:${web.port}`, "inside.example", `*.wide.example:${web.port}`] },
@@ -138,7 +138,7 @@ for _ in range(30):
 
 describe.skipIf(skipsProcess)("a cell without a network", () => {
   test("has nobody at the proxy's port, and no variables that say so", async () => {
-    await using codecell = await Codecell.open({ policy: parsePolicy({}), runners: [processRunner()] });
+    await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners: [processRunner()] });
     const session = await codecell.openSession();
     const code = `
 import os, socket

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import {
   bothLayouts,
   describeAttacks,
@@ -61,7 +61,7 @@ const forgeries: readonly (readonly [string, string])[] = [
 ];
 
 describeAttacks(bothLayouts, "a forged message in the $name", (layout) => {
-  let codecell: Codecell;
+  let codecell: LiveSessions;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "5s" } });
   });
@@ -88,8 +88,8 @@ for fd in range(256):
 });
 
 describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   beforeAll(async () => {
     codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "5s" } });
     session = await codecell.openSession();

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 
 /** Never written whole into code that goes into the cell: finding it there would prove nothing. */
@@ -28,8 +28,8 @@ afterAll(async () => {
 });
 
 describeAttacks(everyLayout, "secrets of the host from the $name", (layout) => {
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   beforeAll(async () => {
     codecell = await openCells(layout);
     session = await codecell.openSession();

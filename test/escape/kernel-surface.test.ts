@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 import { systemCalls } from "../support/system-calls.ts";
 
@@ -12,8 +12,8 @@ describeAttacks(
   layouts,
   "the kernel from the $name",
   (layout) => {
-    let codecell: Codecell;
-    let session: Session;
+    let codecell: LiveSessions;
+    let session: LiveSession;
     beforeAll(async () => {
       codecell = await openCells(layout);
       session = await codecell.openSession();

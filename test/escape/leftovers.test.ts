@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import {
   describeAttacks,
   eventually,
@@ -44,9 +44,9 @@ time.sleep(0.05)`;
 }
 
 describeAttacks(everyLayout, "what a program leaves behind in the $name", (layout) => {
-  let codecell: Codecell;
-  let lasting: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let lasting: LiveSessions;
+  let session: LiveSession;
   let count = 0;
   const newMark = () => `leftover-${process.pid}-${Math.random().toString(36).slice(2)}-${++count}`;
   beforeAll(async () => {

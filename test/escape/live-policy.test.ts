@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { policyHash } from "../../src/policy/hash.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { Run } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { Run } from "../../src/sessions/runs/run.ts";
 import { FakeAudit } from "../fakes/fake-audit.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { run, skipsProcess } from "../support/process-cells.ts";
@@ -16,7 +16,7 @@ describe.skipIf(skipsProcess)("a session whose policy changes while it lives", (
   const open = async (net: object, audit = new FakeAudit()) => {
     const fixedAddresses = { "good.example": "127.0.0.1", "other.example": "127.0.0.1" };
     const policy = parsePolicy({ proc: { timeout: "30s" }, net: { enabled: true, ...net } });
-    return Codecell.open({ policy, runners: [processRunner()], audit, egress: { fixedAddresses } });
+    return LiveSessions.open({ policy, runners: [processRunner()], audit, egress: { fixedAddresses } });
   };
   beforeAll(async () => {
     web = await openLoopbackWeb();
@@ -39,8 +39,8 @@ describe.skipIf(skipsProcess)("a session whose policy changes while it lives", (
 
   describe("by its host's program", () => {
     let audit: FakeAudit;
-    let codecell: Codecell;
-    let session: Session;
+    let codecell: LiveSessions;
+    let session: LiveSession;
     beforeEach(async () => {
       audit = new FakeAudit();
       codecell = await open({ allowlist: [good, other] }, audit);

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/p
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { cannotMount, mountableDirectory, mountMemory } from "../support/host-mounts.ts";
 import { bothLayouts, describeAttacks, look, openCells, run } from "../support/process-cells.ts";
 
@@ -31,7 +31,7 @@ const shown = ["/deps", "/data"];
 const readOnly = () => ({ fs: { deps: source, mounts: [{ source, target: "/data" }] } });
 
 /** What a program reads below each of them, and what it could change there. */
-async function survey(session: Session): Promise<unknown> {
+async function survey(session: LiveSession): Promise<unknown> {
   return await look(session, surveying);
 }
 const surveying = `

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 
 /** What one session leaves in every place that namespaces are meant to keep apart. */
@@ -54,9 +54,9 @@ attempt("cgroup path", lambda: any(line.strip().split(":")[2] != "/" for line in
 print(json.dumps(found))`;
 
 describeAttacks(everyLayout, "another session in the $name", (layout) => {
-  let codecell: Codecell;
-  let other: Codecell;
-  let victim: Session;
+  let codecell: LiveSessions;
+  let other: LiveSessions;
+  let victim: LiveSession;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { background: true } });
     other = await openCells(layout, { proc: { timeout: "20s" } });
@@ -69,7 +69,7 @@ describeAttacks(everyLayout, "another session in the $name", (layout) => {
   });
 
   /** An image may bring a /run, and Podman shows a container's own id among the control groups before v2. */
-  const foundBy = async (spy: Session) =>
+  const foundBy = async (spy: LiveSession) =>
     ((await look(spy, find)) as string[]).filter(
       (name) => !layout.make || !["any of /run", "cgroup path"].includes(name),
     );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import {
   bothLayouts,
   describeAttacks,
@@ -47,7 +47,7 @@ describeAttacks(
   bothLayouts,
   "the parked copy in the $name",
   (layout) => {
-    let codecell: Codecell;
+    let codecell: LiveSessions;
     beforeAll(async () => {
       codecell = await openCells(layout, { proc: { timeout: "10s" } });
     });
@@ -124,7 +124,7 @@ _signal.sigwaitinfo = count`;
 );
 
 describe.skipIf(skipsProcess)("making the copy", () => {
-  let codecell: Codecell;
+  let codecell: LiveSessions;
   beforeAll(async () => {
     codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "10s" } });
   });

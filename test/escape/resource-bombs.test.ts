@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { RunResult } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 import {
   bothLayouts,
   describeAttacks,
@@ -80,8 +80,8 @@ const bombs: readonly (readonly [string, string])[] = [
 ];
 
 describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   beforeAll(async () => {
     codecell = await openCells(layout, policy);
     session = await codecell.openSession();

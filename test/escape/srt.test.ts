@@ -5,10 +5,10 @@ import { createServer } from "node:net";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { cannotMount, mountMemory } from "../support/host-mounts.ts";
 import { eventually, forging, look, marked, run, within } from "../support/process-cells.ts";
@@ -21,13 +21,13 @@ await sample[Symbol.asyncDispose]();
 const secret = "s3cret-of-the-host";
 const ordinaryUid = 54_321;
 
-function openSrt(policy: PolicyInput = {}): Promise<Codecell> {
-  return Codecell.open({ policy: parsePolicy(policy), runners: [testedSrtRunner()] });
+function openSrt(policy: PolicyInput = {}): Promise<LiveSessions> {
+  return LiveSessions.open({ policy: parsePolicy(policy), runners: [testedSrtRunner()] });
 }
 
 describe.skipIf(skips)("a cell of the srt runner", () => {
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   beforeAll(async () => {
     process.env.CODECELL_CANARY = secret;
     codecell = await openSrt({ proc: { timeout: "10s", memory: "256MiB", disk: "64MiB", pids: 32 } });

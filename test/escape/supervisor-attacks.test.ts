@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { describeAttacks, everyLayout, hostProcesses, look, openCells, run, within } from "../support/process-cells.ts";
 import { systemCalls } from "../support/system-calls.ts";
 
 describeAttacks(everyLayout, "the supervisor of the $name", (layout) => {
-  let codecell: Codecell;
-  let session: Session;
+  let codecell: LiveSessions;
+  let session: LiveSession;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "10s" } });
     session = await codecell.openSession();

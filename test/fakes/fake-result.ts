@@ -1,4 +1,4 @@
-import type { RunResult } from "../../src/sessions/run.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 
 /** The result of a run that never was, with what a test cares about. */
 export function fakeResult(facts: Partial<RunResult> = {}): RunResult {

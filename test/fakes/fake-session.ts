@@ -1,11 +1,11 @@
-import type { RunEvent, RunOptions, RunResult } from "../../src/sessions/run.ts";
-import type { FollowedRun, RunStarter } from "../../src/sessions/run-registry.ts";
+import type { FollowedRun, RunStarter } from "../../src/service/runs/run-registry.ts";
+import type { LiveRunOptions, RunEvent, RunResult } from "../../src/sessions/runs/run.ts";
 import { fakeResult } from "./fake-result.ts";
 
 /** A run whose events and end a test decides. */
 export class FakeRun implements FollowedRun {
   readonly code: string;
-  readonly options: RunOptions;
+  readonly options: LiveRunOptions;
   readonly result: Promise<RunResult>;
   interrupts = 0;
   readonly #events: RunEvent[] = [];
@@ -13,7 +13,7 @@ export class FakeRun implements FollowedRun {
   #wake = () => {};
   #isOver = false;
 
-  constructor(code: string, options: RunOptions) {
+  constructor(code: string, options: LiveRunOptions) {
     this.code = code;
     this.options = options;
     this.result = new Promise((resolve, reject) => {
@@ -78,7 +78,7 @@ export class FakeSession implements RunStarter {
     this.id = id;
   }
 
-  run(code: string, options: RunOptions): FakeRun {
+  run(code: string, options: LiveRunOptions): FakeRun {
     this.last = new FakeRun(code, options);
     return this.last;
   }

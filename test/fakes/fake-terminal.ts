@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll } from "vitest";
-import type { Output, Terminal, TerminalSignal } from "../../src/surfaces/cli/terminal.ts";
+import type { Output, Terminal, TerminalSignal } from "../../src/surfaces/cli/shell/terminal.ts";
 
 export interface FakeTerminalOptions {
   readonly stdin?: string;

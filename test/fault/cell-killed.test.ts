@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import {
   bothLayouts,
   eventually,
@@ -16,7 +16,7 @@ import {
 } from "../support/process-cells.ts";
 
 /** A process of this session, found from the host by the name it was given inside. */
-async function named(session: Session, code: string): Promise<HostProcess> {
+async function named(session: LiveSession, code: string): Promise<HostProcess> {
   const name = `f${Math.random().toString(36).slice(2, 12)}`;
   await look(session, `open("/proc/self/comm", "w").write("${name}")\n${code}\nprint(1)`);
   let found: HostProcess | undefined;
@@ -33,7 +33,7 @@ function parentOf({ status }: HostProcess): number {
 }
 
 describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout) => {
-  let codecell: Codecell;
+  let codecell: LiveSessions;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "10s" } });
   });

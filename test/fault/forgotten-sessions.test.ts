@@ -1,8 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { queryObjects } from "node:v8";
 import { describe, expect, test } from "vitest";
-import type { Codecell } from "../../src/sessions/codecell.ts";
-import { ManagedSession } from "../../src/sessions/managed-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import { Session } from "../../src/sessions/session.ts";
 import { newStateDir, openManager, removeStateDir } from "../support/managers.ts";
 import { bothLayouts, openCells, run, skipsProcess } from "../support/process-cells.ts";
 
@@ -12,7 +12,7 @@ async function promises(): Promise<number> {
   return queryObjects(Promise, { format: "count" });
 }
 
-async function openAndClose(codecell: Codecell, times: number): Promise<void> {
+async function openAndClose(codecell: LiveSessions, times: number): Promise<void> {
   for (let count = 0; count < times; count++) {
     const session = await codecell.openSession();
     await run(session, "1");
@@ -36,7 +36,7 @@ describe.skipIf(skipsProcess)("a host that opens and closes sessions", () => {
       const parent = await manager.getOrCreate();
       for (let count = 0; count < 5; count++) await manager.close((await manager.fork(parent.id)).id);
       await promises();
-      expect(queryObjects(ManagedSession, { format: "count" })).toBeLessThan(4); // the prototype, the parent and the last
+      expect(queryObjects(Session, { format: "count" })).toBeLessThan(4); // the prototype, the parent and the last
     }
     await removeStateDir(stateDir);
   });

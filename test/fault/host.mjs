@@ -1,11 +1,11 @@
 // A host that keeps cells starting, running daemons and closing, until somebody kills it.
-import { parsePolicy } from "../../dist/policy/parse-policy.js";
+import { parsePolicy } from "../../dist/policy/file/parse-policy.js";
 import { processRunner } from "../../dist/runners/process/runner.js";
-import { Codecell } from "../../dist/sessions/codecell.js";
+import { LiveSessions } from "../../dist/sessions/live-sessions.js";
 
 const [layout, runtimeDir, mark] = process.argv.slice(2);
 const policy = parsePolicy({ proc: { background: true, timeout: "30s" } });
-const codecell = await Codecell.open({ policy, runners: [processRunner({ layout, runtimeDir })] });
+const codecell = await LiveSessions.open({ policy, runners: [processRunner({ layout, runtimeDir })] });
 const daemon = `import subprocess
 subprocess.Popen(["sh", "-c", "trap '' TERM HUP INT; while :; do sleep 1; done; : ${mark}"], start_new_session=True)`;
 

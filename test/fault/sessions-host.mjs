@@ -1,12 +1,12 @@
 // A host that works with saved sessions and says what it knows, until somebody kills it.
-import { parsePolicy } from "../../dist/policy/parse-policy.js";
+import { parsePolicy } from "../../dist/policy/file/parse-policy.js";
 import { processRunner } from "../../dist/runners/process/runner.js";
-import { SessionManager } from "../../dist/sessions/manager.js";
+import { Codecell } from "../../dist/sessions/codecell.js";
 
 const [stateDir, runtimeDir, first] = process.argv.slice(2);
 const policy = parsePolicy({ session: { persist: true, pool: 1 }, proc: { timeout: "10s" } });
 const runners = [processRunner({ layout: "template", runtimeDir })];
-const manager = await SessionManager.open({ policy, runners, stateDir, runtimeDir });
+const manager = await Codecell.open({ policy, runners, stateDir, runtimeDir });
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 say({ t: "up" });
 

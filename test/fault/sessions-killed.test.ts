@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import type { ManagedSession } from "../../src/sessions/managed-session.ts";
-import type { SessionManager } from "../../src/sessions/manager.ts";
-import type { RunResult } from "../../src/sessions/run.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
+import type { Session } from "../../src/sessions/session.ts";
 import { leftBehind } from "../support/left-behind.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
@@ -23,7 +23,7 @@ const hostRounds = 24;
 /** Each round ends and starts processes, on a machine that may be busy with other tests: only what hangs is ended by these. */
 const roundMs = { worker: 3_000, cell: 6_000, template: 15_000, host: 20_000 };
 const script = fileURLToPath(new URL("sessions-host.mjs", import.meta.url));
-const built = fileURLToPath(new URL("../../dist/sessions/manager.js", import.meta.url));
+const built = fileURLToPath(new URL("../../dist/sessions/codecell.js", import.meta.url));
 
 /** What a session was told to hold, run by run, and what its results say became of it. */
 class Ledger {
@@ -71,7 +71,7 @@ const value = "n if 'n' in globals() else None";
 
 describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   let stateDir: string;
-  let manager: SessionManager;
+  let manager: Codecell;
   beforeAll(async () => {
     stateDir = await newStateDir();
     manager = await openManager(stateDir, { proc: { timeout: "10s" }, session: { checkpoints: 4 } });
@@ -82,7 +82,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   });
 
   /** The worker of a session, by the name that it gives itself. */
-  async function workerOf(session: ManagedSession, name: string): Promise<number> {
+  async function workerOf(session: Session, name: string): Promise<number> {
     await session.set("name_", name);
     await session.get("open('/proc/self/comm', 'w').write(name_)");
     const found = hostProcesses().find(({ status }) => status.Name === name);
@@ -91,7 +91,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   }
 
   /** Something to be in the middle of. What it does to the variables goes into the ledger when it has worked. */
-  async function act(session: ManagedSession, ledger: Ledger, round: number): Promise<string[]> {
+  async function act(session: Session, ledger: Ledger, round: number): Promise<string[]> {
     const half = round + 0.5;
     switch (round % 7) {
       case 0: {
@@ -130,7 +130,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     }
   }
 
-  async function checked(session: ManagedSession, ledger: Ledger, words: string[]): Promise<RunResult> {
+  async function checked(session: Session, ledger: Ledger, words: string[]): Promise<RunResult> {
     const result = await within(15_000, runIn(session, value));
     if (result.status === "crashed") {
       // the worker was dying when it got this very run, which has to say so and what is left

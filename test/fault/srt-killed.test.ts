@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { eventually, hostProcesses, run, within } from "../support/process-cells.ts";
 import { testedSrtRunner } from "../support/srt.ts";
@@ -13,9 +13,9 @@ const children = (part: string) =>
   hostProcesses().filter(({ command, status }) => Number(status.PPid) === process.pid && command.includes(part));
 
 describe.skipIf(skips)("a fault in the srt runner", () => {
-  let codecell: Codecell;
+  let codecell: LiveSessions;
   beforeAll(async () => {
-    codecell = await Codecell.open({ policy: parsePolicy({}), runners: [testedSrtRunner()] });
+    codecell = await LiveSessions.open({ policy: parsePolicy({}), runners: [testedSrtRunner()] });
   });
   afterAll(() => codecell?.close());
 
@@ -42,7 +42,7 @@ describe.skipIf(skips)("a fault in the srt runner", () => {
   });
 
   test("that ends the runner leaves no process", async () => {
-    const own = await Codecell.open({ policy: parsePolicy({}), runners: [testedSrtRunner()] });
+    const own = await LiveSessions.open({ policy: parsePolicy({}), runners: [testedSrtRunner()] });
     const session = await own.openSession();
     await run(session, "1");
     const services = children("wrapWithSandbox").length;

@@ -2,8 +2,8 @@ import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { eventually, hostProcesses, run, within } from "../support/process-cells.ts";
 import { testedSrtRunner } from "../support/srt.ts";
@@ -32,7 +32,7 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
   /** One session, and then the process that was asked for it stops. */
   async function openAndStop(limits: { wrapTimeoutMs?: number } = {}) {
     const runners = [testedSrtRunner({ runtimeDir, ...limits })];
-    const codecell = await Codecell.open({ policy: parsePolicy({}), runners });
+    const codecell = await LiveSessions.open({ policy: parsePolicy({}), runners });
     const session = await codecell.openSession();
     stopped = services();
     expect(stopped).not.toEqual([]);

@@ -2,9 +2,9 @@ import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { eventually, hostProcesses, run, skipsProcess } from "../support/process-cells.ts";
 
 /** The jails that this process has started and that are there now. */
@@ -21,7 +21,7 @@ test.skipIf(skipsProcess)(
     await writeFile(join(source, "which"), "first");
     const policy = parsePolicy({ fs: { mounts: [{ source, target: "/data", mode: "ro" }] } });
     try {
-      await using codecell = await Codecell.open({ policy, runners: [processRunner()] });
+      await using codecell = await LiveSessions.open({ policy, runners: [processRunner()] });
       const before = templates().length;
       const first = await codecell.openSession();
       await rename(source, join(root, "replaced"));

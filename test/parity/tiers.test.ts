@@ -5,10 +5,10 @@ import { availableParallelism, homedir, hostname, tmpdir, userInfo } from "node:
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { syscallNumber } from "../../src/runners/linux/syscalls.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { isMissing, type Tier, tiers } from "../support/tiers.ts";
 import { type Probe, prelude, type Verdict } from "./probe.ts";
 import { probes } from "./probes.ts";
@@ -70,12 +70,12 @@ const missing = await Promise.all(tiers.map(isMissing));
 
 for (const [index, tier] of tiers.entries()) {
   describe.skipIf(missing[index])(`a program in ${tier.name}`, () => {
-    let codecell: Codecell;
-    let session: Session;
+    let codecell: LiveSessions;
+    let session: LiveSession;
     let deps: string;
     beforeAll(async () => {
       deps = await mkdtemp(join(tmpdir(), "codecell-deps-"));
-      codecell = await Codecell.open({ policy: parsePolicy(policyFor(tier, deps)), runners: [tier.make()] });
+      codecell = await LiveSessions.open({ policy: parsePolicy(policyFor(tier, deps)), runners: [tier.make()] });
       session = await codecell.openSession();
     });
     afterAll(async () => {
@@ -107,7 +107,7 @@ function expected(probe: Probe, { name }: Tier): { verdict: Verdict; because: st
   return probe.except?.[name] ?? { verdict: probe.expect, because: "the same on every tier" };
 }
 
-async function verdictOf(session: Session, { code, language = "python", name }: Probe): Promise<Verdict> {
+async function verdictOf(session: LiveSession, { code, language = "python", name }: Probe): Promise<Verdict> {
   try {
     if (language === "python") await session.set("host", facts as never);
     const program = language === "python" ? `${prelude}\n${code}\nprint(json.dumps(verdict))` : code;

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { realpath } from "node:fs/promises";
 import { promisify } from "node:util";
-import type { EngineClient } from "../../src/runners/container/engine-client.ts";
+import type { EngineClient } from "../../src/runners/container/engine/engine-client.ts";
 
 const python = "/usr/bin/python3";
 /** bash and nothing that it would call, a shell of another kind, and something that goes on */

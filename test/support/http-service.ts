@@ -2,19 +2,19 @@ import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { auditDirectory } from "../../src/audit/chain-files.ts";
-import type { EgressOptions } from "../../src/egress/egress-process.ts";
+import type { EgressOptions } from "../../src/egress/process/egress-process.ts";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import { type Logger, silentLogger } from "../../src/lib/logger.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { type Logger, silentLogger } from "../../src/lib/log/logger.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
-import { SessionManager } from "../../src/sessions/manager.ts";
+import type { Scope } from "../../src/service/tenants/scope.ts";
+import { TokenStore } from "../../src/service/tenants/token-store.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
 import { openAudit } from "../../src/sessions/open-audit.ts";
 import type { HttpLimits } from "../../src/surfaces/http/limits.ts";
 import { type Listener, listen } from "../../src/surfaces/http/listen.ts";
-import type { Scope } from "../../src/surfaces/http/scope.ts";
 import { HttpService } from "../../src/surfaces/http/service.ts";
-import { TokenStore } from "../../src/surfaces/http/token-store.ts";
 import { newStateDir, removeStateDir } from "./managers.ts";
 
 export interface ServiceSetup {
@@ -32,7 +32,7 @@ export interface ServiceSetup {
 /** A service on a port of its own, with a state directory that ends with it. */
 export class TestService implements AsyncDisposable {
   readonly service: HttpService;
-  readonly manager: SessionManager;
+  readonly manager: Codecell;
   readonly listener: Listener;
   readonly tokens: TokenStore;
   readonly stateDir: string;
@@ -55,7 +55,7 @@ export class TestService implements AsyncDisposable {
     const stateDir = await newStateDir();
     cleanup.defer(() => removeStateDir(stateDir));
     const policy = parsePolicy(setup.policy ?? {});
-    const manager = await SessionManager.open({
+    const manager = await Codecell.open({
       policy,
       runners: setup.runners,
       stateDir,

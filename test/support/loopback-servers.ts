@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
-import type { EgressProxy } from "../../src/egress/proxy.ts";
+import type { EgressProxy } from "../../src/egress/proxy/proxy.ts";
 
 /** The servers, sockets and proxies of one test, all on loopback; they end with it. */
 export class LoopbackServers implements AsyncDisposable {

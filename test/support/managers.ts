@@ -1,12 +1,12 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
-import type { ManagedRunOptions, ManagedSession } from "../../src/sessions/managed-session.ts";
-import { type ManagerOptions, SessionManager } from "../../src/sessions/manager.ts";
-import type { RunResult } from "../../src/sessions/run.ts";
+import { Codecell, type CodecellOptions } from "../../src/sessions/codecell.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
+import type { RunOptions, Session } from "../../src/sessions/session.ts";
 
 /** A state directory of a test's own. As root, cells have another uid and have to pass through. */
 export async function newStateDir(): Promise<string> {
@@ -22,12 +22,12 @@ export function removeStateDir(path: string): Promise<void> {
 export function openManager(
   stateDir: string,
   policy: PolicyInput = {},
-  options: Partial<ManagerOptions> = {},
-): Promise<SessionManager> {
+  options: Partial<CodecellOptions> = {},
+): Promise<Codecell> {
   const runners = [processRunner({ layout: "template" })];
-  return SessionManager.open({ policy: parsePolicy(policy), runners, stateDir, ...options });
+  return Codecell.open({ policy: parsePolicy(policy), runners, stateDir, ...options });
 }
 
-export async function runIn(session: ManagedSession, code: string, options?: ManagedRunOptions): Promise<RunResult> {
+export async function runIn(session: Session, code: string, options?: RunOptions): Promise<RunResult> {
   return (await session.run(code, options)).result;
 }

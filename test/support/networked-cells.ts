@@ -1,8 +1,8 @@
 import { EventEmitter, once } from "node:events";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { silentLogger } from "../../src/lib/log/logger.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { type ProcessRunnerOptions, processRunner } from "../../src/runners/process/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { hostProcesses } from "./process-cells.ts";
 
 export const carriers = (["template", "direct"] as const).flatMap((layout) =>
@@ -11,11 +11,11 @@ export const carriers = (["template", "direct"] as const).flatMap((layout) =>
 
 /** Process cells that may reach one port of this machine by the name good.example, and their proxy. */
 export class NetworkedCells implements AsyncDisposable {
-  readonly codecell: Codecell;
+  readonly codecell: LiveSessions;
   readonly #log: EventEmitter;
   readonly #others: ReadonlySet<number>;
 
-  private constructor(codecell: Codecell, log: EventEmitter, others: ReadonlySet<number>) {
+  private constructor(codecell: LiveSessions, log: EventEmitter, others: ReadonlySet<number>) {
     this.codecell = codecell;
     this.#log = log;
     this.#others = others;
@@ -25,7 +25,7 @@ export class NetworkedCells implements AsyncDisposable {
     const others = new Set(ownProxies());
     const log = new EventEmitter();
     const logger = { ...silentLogger, info: (message: string) => void log.emit(message) };
-    const codecell = await Codecell.open({
+    const codecell = await LiveSessions.open({
       policy: parsePolicy({ proc: { timeout: "30s" }, net: { enabled: true, allowlist: [`good.example:${port}`] } }),
       runners: [processRunner(options)],
       egress: { fixedAddresses: { "good.example": "127.0.0.1" }, logger },

@@ -2,8 +2,12 @@ import { execFileSync } from "node:child_process";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import { type AddressFacts, addressFacts, parseEngineAddress } from "../../src/runners/container/engine-address.ts";
-import { EngineClient } from "../../src/runners/container/engine-client.ts";
+import {
+  type AddressFacts,
+  addressFacts,
+  parseEngineAddress,
+} from "../../src/runners/container/engine/engine-address.ts";
+import { EngineClient } from "../../src/runners/container/engine/engine-client.ts";
 import type { Probe } from "../../src/runners/runner.ts";
 import { startContainerd, startDocker } from "./docker-daemon.ts";
 import { type EngineHome, openEngineHome } from "./engine-home.ts";

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { HostOptions } from "../../src/runners/process/host.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
-import { Codecell } from "../../src/sessions/codecell.ts";
-import type { RunOptions, RunResult } from "../../src/sessions/run.ts";
-import type { Session } from "../../src/sessions/session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { LiveRunOptions, RunResult } from "../../src/sessions/runs/run.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { containerTiers, isMissing, testsContainersOnly } from "./tiers.ts";
 
@@ -64,20 +64,20 @@ export function describeAttacks(
 export const sharedKernelTiers = containerLayouts.filter(({ hasOwnKernel }) => !hasOwnKernel);
 
 /** A policy's sessions in one layout. */
-export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<Codecell> {
+export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<LiveSessions> {
   const runner = layout.make?.() ?? processRunner(layout.options);
-  return Codecell.open({ policy: parsePolicy(policy), runners: [runner] });
+  return LiveSessions.open({ policy: parsePolicy(policy), runners: [runner] });
 }
 
 /** Runs code that is expected to get through, and gives back what its last expression printed as JSON. */
-export async function look(session: Session, code: string, options?: RunOptions): Promise<unknown> {
+export async function look(session: LiveSession, code: string, options?: LiveRunOptions): Promise<unknown> {
   const result = await session.run(`import json\n${code}`, options).result;
   if (result.status !== "ok")
     throw new Error(`${result.status}: ${result.error?.traceback ?? result.notes.join("; ")}`);
   return JSON.parse(result.stdout);
 }
 
-export function run(session: Session, code: string, options?: RunOptions): Promise<RunResult> {
+export function run(session: LiveSession, code: string, options?: LiveRunOptions): Promise<RunResult> {
   return session.run(code, options).result;
 }
 

@@ -1,6 +1,6 @@
 import { inject } from "vitest";
-import { parsePolicy } from "../../src/policy/parse-policy.ts";
-import { addressFacts } from "../../src/runners/container/engine-address.ts";
+import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
+import { addressFacts } from "../../src/runners/container/engine/engine-address.ts";
 import { containerRunner, gvisorRunner } from "../../src/runners/container/runner.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import type { Probe, SandboxRunner } from "../../src/runners/runner.ts";

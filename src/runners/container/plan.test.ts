@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parsePolicy } from "../../policy/parse-policy.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
 import { ruleNames } from "../../policy/rules.ts";
 import type { PolicyInput } from "../../policy/schema.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";

@@ -5,8 +5,8 @@ import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { sessionRules } from "../session-rules.ts";
 import { supervisedRules } from "../supervised-rules.ts";
-import { scratchBytes } from "./container-spec.ts";
-import type { Engine } from "./engine.ts";
+import { scratchBytes } from "./cell/container-spec.ts";
+import type { Engine } from "./engine/engine.ts";
 
 /** What decides how a policy is held. */
 export interface ContainerFacts {

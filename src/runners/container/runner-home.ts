@@ -4,10 +4,10 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { isHeld, takeLock } from "../../lib/liveness-lock.ts";
-import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
+import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
+import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
 import { privateUids, type UidRange } from "../linux/private-uid.ts";
-import { lockLabel, machineLabel, ownerLabel } from "./orphans.ts";
+import { lockLabel, machineLabel, ownerLabel } from "./cell/orphans.ts";
 
 const mostProcesses = 16_384;
 

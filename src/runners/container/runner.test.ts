@@ -4,10 +4,10 @@ import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { parsePolicy } from "../../policy/parse-policy.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
 import type { CellSpec, SandboxRunner } from "../runner.ts";
-import { addressFacts } from "./engine-address.ts";
-import { lockLabel } from "./orphans.ts";
+import { lockLabel } from "./cell/orphans.ts";
+import { addressFacts } from "./engine/engine-address.ts";
 import { gvisorRunner } from "./runner.ts";
 
 describe("the gvisor runner", () => {

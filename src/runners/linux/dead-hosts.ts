@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { takeLock } from "../../lib/liveness-lock.ts";
-import { claimOf, claimPath, deadNames } from "../../lib/living-file.ts";
+import { takeLock } from "../../lib/files/liveness-lock.ts";
+import { claimOf, claimPath, deadNames } from "../../lib/files/living-file.ts";
 import { startJanitor } from "./janitor.ts";
 
 const groupsFile = "groups";

@@ -1,7 +1,7 @@
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
+import type { Logger } from "../../lib/log/logger.ts";
 import { formatSize } from "../../policy/units.ts";
 import type { Cell } from "../runner.ts";
 

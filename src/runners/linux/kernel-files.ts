@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { access, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { makeDirectories } from "../../lib/make-directories.ts";
+import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { bundleName, bundleProgram } from "../kernel-bootstrap.ts";
 import { kernelSources } from "../kernel-sources.ts";
 import type { PythonInstallation } from "./python.ts";

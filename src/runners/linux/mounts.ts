@@ -2,10 +2,10 @@ import type { Stats } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
-import { type DenyMatcher, denyMatcher, foldPath } from "../../policy/deny.ts";
-import { findDenied } from "../../policy/find-denied.ts";
-import { isBelow } from "../../policy/host-path.ts";
-import { resolveSource } from "../../policy/host-source.ts";
+import { type DenyMatcher, denyMatcher, foldPath } from "../../policy/paths/deny.ts";
+import { findDenied } from "../../policy/paths/find-denied.ts";
+import { isBelow } from "../../policy/paths/host-path.ts";
+import { resolveSource } from "../../policy/paths/host-source.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { hostMounts, type NestedMount, nestedMounts } from "./nested-mounts.ts";
 

@@ -1,6 +1,6 @@
 import { open, readFile } from "node:fs/promises";
 import { relative } from "node:path";
-import { isBelow } from "../../policy/host-path.ts";
+import { isBelow } from "../../policy/paths/host-path.ts";
 import { type MountinfoEntry, parseMountinfo } from "./mountinfo.ts";
 
 /** Opens nothing but the way to a file: it needs no right to read it, and wakes no device. Node does not name it. */

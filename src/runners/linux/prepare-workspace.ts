@@ -1,6 +1,6 @@
 import { lchown, lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { makeDirectories } from "../../lib/make-directories.ts";
+import { makeDirectories } from "../../lib/files/make-directories.ts";
 
 /**
  * Makes a session's directory and gives it, with what is in it, to the uid that its cell runs under. No cell is in it

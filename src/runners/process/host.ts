@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
-import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
+import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
 import { claimHostDirectory, noteGroups, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot, type HostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { type Logger, silentLogger } from "../../lib/logger.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";

@@ -3,7 +3,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { openRuntimeDirectory } from "../../lib/runtime-directory.ts";
+import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
 import { claimHostDirectory, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";

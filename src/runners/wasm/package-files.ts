@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isBuildOlder } from "../../lib/files/is-build-older.ts";
 
 /** Where the parts of the runtime lie before they are copied together. */
 export interface PackageFiles {
@@ -22,7 +23,7 @@ export function findPackageFiles(): FoundFiles {
     return { missing: "the compiled files of this package are not there", hint: "npm run build" };
   }
   // Run from the sources (tests do): the guest is compiled all the same, and an old one would be tested in its place.
-  if (import.meta.url.endsWith(".ts") && isOlder(guest, join(root, "src", "runners", "wasm", "guest"))) {
+  if (import.meta.url.endsWith(".ts") && isBuildOlder(guest, join(root, "src", "runners", "wasm", "guest"))) {
     return { missing: "the compiled files of this package are older than their sources", hint: "npm run build" };
   }
   const require = createRequire(import.meta.url);
@@ -44,12 +45,4 @@ function packageRoot(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, "package.json"))) directory = dirname(directory);
   return directory;
-}
-
-function isOlder(compiled: string, sources: string): boolean {
-  const names = readdirSync(sources).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
-  return names.some((name) => {
-    const made = statSync(join(compiled, name.replace(/ts$/, "js")), { throwIfNoEntry: false });
-    return made === undefined || made.mtimeMs < statSync(join(sources, name)).mtimeMs;
-  });
 }

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { CodecellError } from "../../lib/errors.ts";
-import { makeDirectories } from "../../lib/make-directories.ts";
+import { makeDirectories } from "../../lib/files/make-directories.ts";
 import type { PackageFiles } from "./package-files.ts";
 
 const pyodideFiles = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];

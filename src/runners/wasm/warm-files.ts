@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
+import type { Logger } from "../../lib/log/logger.ts";
 import { nodeFlags } from "./command.ts";
 
 const buildTimeoutMs = 120_000;

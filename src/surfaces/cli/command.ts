@@ -1,7 +1,7 @@
-import type { Logger } from "../../lib/logger.ts";
-import type { OptionTable } from "./arguments.ts";
-import type { Runner } from "./session-types.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Logger } from "../../lib/log/logger.ts";
+import type { Runner } from "./sessions/session-types.ts";
+import type { OptionTable } from "./shell/arguments.ts";
+import type { Terminal } from "./shell/terminal.ts";
 
 /** What a command is given besides its arguments. */
 export interface CommandContext {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { CodecellError } from "../../lib/errors.ts";
-import { formatBytes } from "./format-bytes.ts";
-import { type Diagnosis, diagnosisJson, diagnosisText } from "./format-doctor.ts";
-import { explanationJson, explanationText, receiptText } from "./format-plan.ts";
-import { variablesText } from "./format-variables.ts";
-import { failureJson, failureText } from "./report-failure.ts";
-import { plainStyle, styleFor } from "./style.ts";
+import { formatBytes } from "./format/format-bytes.ts";
+import { type Diagnosis, diagnosisJson, diagnosisText } from "./format/format-doctor.ts";
+import { explanationJson, explanationText, receiptText } from "./format/format-plan.ts";
+import { variablesText } from "./format/format-variables.ts";
+import { plainStyle, styleFor } from "./format/style.ts";
+import { failureJson, failureText } from "./shell/report-failure.ts";
 
 const diagnosis: Diagnosis = {
   runners: [

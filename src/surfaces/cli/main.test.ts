@@ -3,7 +3,7 @@ import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "../../../test/fakes/fake-terminal.ts";
 import { commands } from "./commands.ts";
 import { main } from "./main.ts";
-import type { Runner } from "./session-types.ts";
+import type { Runner } from "./sessions/session-types.ts";
 
 async function cli(argv: string[], options: FakeTerminalOptions = {}, runners: Runner[] = [new FakeRunner()]) {
   const terminal = new FakeTerminal({ cwd: import.meta.dirname, ...options });

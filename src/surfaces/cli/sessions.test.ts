@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type FakeOptions, FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "../../../test/fakes/fake-terminal.ts";
-import { type SessionRecord, SessionStore } from "../../sessions/store.ts";
+import { type SessionRecord, SessionStore } from "../../sessions/storage/store.ts";
 import { main } from "./main.ts";
 
 let cwd: string;

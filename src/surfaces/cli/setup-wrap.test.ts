@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
 import { wasmRunner } from "../../runners/wasm/runner.ts";
-import { srtVersion } from "./find-srt.ts";
-import { setupClaudeCodeCommand } from "./setup-claude-code.ts";
+import { setupClaudeCodeCommand } from "./commands/setup-claude-code.ts";
+import { srtVersion } from "./setup/find-srt.ts";
 
 let top: string;
 let project: string;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
-import { setupClaudeCodeCommand } from "./setup-claude-code.ts";
+import { setupClaudeCodeCommand } from "./commands/setup-claude-code.ts";
 
 let cwd: string;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { AuditEntry, AuditFilter } from "../../audit/read.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { Scope } from "../../service/tenants/scope.ts";
 import { shownId } from "../../sessions/session-id.ts";
-import type { Scope } from "./scope.ts";
 import type { HttpService } from "./service.ts";
 import type { Tenant } from "./tenant.ts";
 

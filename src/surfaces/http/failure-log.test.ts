@@ -5,10 +5,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { TestService } from "../../../test/support/http-service.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { type Logger, silentLogger } from "../../lib/logger.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Sandbox } from "../mcp/sandbox.ts";
+import { streamRun } from "./answers/stream-run.ts";
 import { defaultLimits } from "./limits.ts";
-import { streamRun } from "./stream-run.ts";
 
 const path = "/srv/keys/search.key";
 const reason = `net.secrets.KEY: ${path} cannot be read (ENOENT)`;

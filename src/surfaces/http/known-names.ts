@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { HttpError } from "./error-status.ts";
+import { HttpError } from "./answers/error-status.ts";
 
 const local = ["localhost", "127.0.0.1", "[::1]"];
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorSchema } from "./error-status.ts";
+import { errorSchema } from "./answers/error-status.ts";
 import type { ReplySpec, Route } from "./route.ts";
 import { artifactSchema, runSchema } from "./run-view.ts";
 import { checkpointSchema, sessionSchema } from "./session-view.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { PolicyChange } from "../../policy/change/merge.ts";
 import { policyHash } from "../../policy/hash.ts";
-import type { PolicyChange } from "../../policy/merge.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
-import type { Scope } from "./scope.ts";
+import type { Scope } from "../../service/tenants/scope.ts";
 import type { HttpService } from "./service.ts";
 import type { Tenant } from "./tenant.ts";
 

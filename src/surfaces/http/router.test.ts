@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HttpError } from "./error-status.ts";
+import { HttpError } from "./answers/error-status.ts";
 import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
 

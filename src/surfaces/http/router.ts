@@ -1,4 +1,4 @@
-import { HttpError } from "./error-status.ts";
+import { HttpError } from "./answers/error-status.ts";
 
 /** What the router needs of a route. In a path `{name}` is one segment, and `{name...}` at the end is all that is left. */
 export interface Routed {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { RunResult } from "../../sessions/run.ts";
-import type { StillRunning } from "../../sessions/run-registry.ts";
+import type { StillRunning } from "../../service/runs/run-registry.ts";
+import type { RunResult } from "../../sessions/runs/run.ts";
 import { egressJson } from "../egress-json.ts";
 import type { Sandbox } from "../mcp/sandbox.ts";
 

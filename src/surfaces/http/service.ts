@@ -3,29 +3,29 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { HashCache } from "../../artifacts/hash-cache.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
-import type { SessionManager } from "../../sessions/manager.ts";
-import type { ReleasePlace } from "../../sessions/run-registry.ts";
+import type { Logger } from "../../lib/log/logger.ts";
+import { Links } from "../../service/links/links.ts";
+import type { ReleasePlace } from "../../service/runs/run-registry.ts";
+import { allows, type Scope } from "../../service/tenants/scope.ts";
+import { isOver, type TokenStore } from "../../service/tenants/token-store.ts";
+import type { Codecell } from "../../sessions/codecell.ts";
 import { isWithheld } from "../guest-error.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
+import { errorReply, HttpError } from "./answers/error-status.ts";
+import { sendJson, sendRefusal } from "./answers/send-json.ts";
 import { AuditReader } from "./audit-reader.ts";
 import { type Caller, callOf, goneSignal } from "./call.ts";
-import { errorReply, HttpError } from "./error-status.ts";
 import { nameCheck } from "./known-names.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
-import { Links } from "./links.ts";
 import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { Reply, Route } from "./route.ts";
 import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
-import { allows, type Scope } from "./scope.ts";
-import { sendJson, sendRefusal } from "./send-json.ts";
 import { Tenants } from "./tenants.ts";
-import { isOver, type TokenStore } from "./token-store.ts";
 
 export interface ServiceOptions {
-  readonly manager: SessionManager;
+  readonly manager: Codecell;
   readonly tokens: TokenStore;
   readonly linkKey: Uint8Array;
   /** where sessions of other processes have their files, which links of those processes name; absent: nowhere */
@@ -51,7 +51,7 @@ const sweepEveryMs = 2_000;
 
 /** Answers requests, whatever listens for them. It owns its tenants; sessions belong to the manager it was given. */
 export class HttpService implements AsyncDisposable {
-  readonly manager: SessionManager;
+  readonly manager: Codecell;
   readonly limits: HttpLimits;
   readonly links: Links;
   readonly stateDir: string | undefined;

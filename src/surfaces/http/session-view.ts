@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SessionInfo } from "../../sessions/managed-session.ts";
+import type { SessionInfo } from "../../sessions/session.ts";
 
 /** A variable that is not where it should be. */
 export const missingSchema = z.object({ name: z.string(), reason: z.string() });

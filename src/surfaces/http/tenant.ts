@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CodecellError } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
-import type { SessionManager } from "../../sessions/manager.ts";
-import type { ReleasePlace } from "../../sessions/run-registry.ts";
-import { TenantSessions } from "../../sessions/tenant-sessions.ts";
+import type { Logger } from "../../lib/log/logger.ts";
+import type { Links } from "../../service/links/links.ts";
+import type { ReleasePlace } from "../../service/runs/run-registry.ts";
+import { TenantSessions } from "../../service/tenants/tenant-sessions.ts";
+import type { Codecell } from "../../sessions/codecell.ts";
 import { McpHttpHandler } from "../mcp/http-handler.ts";
 import type { Sandbox } from "../mcp/sandbox.ts";
 import { SandboxDoor } from "../mcp/sandbox-door.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
-import type { Links } from "./links.ts";
 
 export interface TenantParts {
   readonly namespace: string;
   readonly quota: number;
-  readonly manager: SessionManager;
+  readonly manager: Codecell;
   readonly mcp: McpServerOptions;
   readonly logger: Logger;
   readonly projectDir: string;

@@ -1,8 +1,8 @@
-import type { Logger } from "../../lib/logger.ts";
-import type { SessionManager } from "../../sessions/manager.ts";
+import type { Logger } from "../../lib/log/logger.ts";
+import { isOver, type TokenRecord } from "../../service/tenants/token-store.ts";
+import type { Codecell } from "../../sessions/codecell.ts";
 import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
-import { isOver, type TokenRecord } from "./token-store.ts";
 
 export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
   /** sessions of a tenant, whatever its token says */
@@ -12,7 +12,7 @@ export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
 /** Tenants by namespace, from their first request until their token is removed. */
 export class Tenants implements AsyncDisposable {
   readonly #defaults: TenantDefaults;
-  readonly #manager: SessionManager;
+  readonly #manager: Codecell;
   readonly #logger: Logger;
   readonly #tenants = new Map<string, Tenant>();
   #known: readonly TokenRecord[] = [];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { FakeAudit } from "../../../test/fakes/fake-audit.ts";
 import { smallPng } from "../../../test/fakes/small-png.ts";
 import { openWorkspaceFiles, type WorkspaceFiles } from "../../artifacts/workspace-files.ts";
-import { auditedFiles } from "../../sessions/audited-files.ts";
+import { auditedFiles } from "../../sessions/files/audited-files.ts";
 import { artifactContent } from "./artifact-content.ts";
 
 let directory: string;

@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { diskFailure } from "../../lib/disk-failure.ts";
 import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
-import { readableText } from "../../sessions/readable-text.ts";
+import { diskFailure } from "../../lib/files/disk-failure.ts";
+import { readableText } from "../../service/output/readable-text.ts";
 import { guestError } from "../guest-error.ts";
 
 /** Clients cut the text of an error at 10,000 characters. */

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { ServerContext } from "@modelcontextprotocol/server";
-import { readableText } from "../../sessions/readable-text.ts";
-import type { RunRegistry } from "../../sessions/run-registry.ts";
+import { readableText } from "../../service/output/readable-text.ts";
+import type { RunRegistry } from "../../service/runs/run-registry.ts";
 
 /** Clients give up on a call that is silent for long; each message starts their clock again. */
 const everyMs = 3_000;

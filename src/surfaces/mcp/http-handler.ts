@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
-import type { Logger } from "../../lib/logger.ts";
+import type { Logger } from "../../lib/log/logger.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { hostHeaderValidation, originValidation } from "@modelcontextprotocol/node";
 import { messageOf } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
+import type { Logger } from "../../lib/log/logger.ts";
 import { listenFailure } from "../listen-failure.ts";
 import { bearerCheck } from "./bearer-token.ts";
 import { McpHttpHandler } from "./http-handler.ts";

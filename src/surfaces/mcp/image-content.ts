@@ -1,5 +1,5 @@
 import type { ContentBlock } from "@modelcontextprotocol/server";
-import type { DisplayEvent } from "../../sessions/run.ts";
+import type { DisplayEvent } from "../../sessions/runs/run.ts";
 import { isSoundPng } from "./sound-image.ts";
 
 export const imageLimits = { count: 4, bytes: 200 * 1024, totalBytes: 600 * 1024 } as const;

@@ -1,6 +1,6 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { formatDuration } from "../../policy/units.ts";
-import type { ManagedSession } from "../../sessions/managed-session.ts";
+import type { Session } from "../../sessions/session.ts";
 import { awaitRun } from "./await-run.ts";
 import type { RunFacts } from "./run-facts.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -17,7 +17,7 @@ export interface RunCodeRequest {
 /** Runs code in a session and waits for it; cancelling the call stops the code. */
 export async function runCode(
   sandbox: Sandbox,
-  session: ManagedSession,
+  session: Session,
   request: RunCodeRequest,
   context: ServerContext,
 ): Promise<ToolReply<RunFacts>> {

@@ -1,7 +1,7 @@
-import { readableText } from "../../sessions/readable-text.ts";
-import type { RunResult } from "../../sessions/run.ts";
-import type { StillRunning } from "../../sessions/run-registry.ts";
-import { type SectionName, type ShapedText, shapeResult } from "../../sessions/shape-output.ts";
+import { readableText } from "../../service/output/readable-text.ts";
+import { type SectionName, type ShapedText, shapeResult } from "../../service/output/shape-output.ts";
+import type { StillRunning } from "../../service/runs/run-registry.ts";
+import type { RunResult } from "../../sessions/runs/run.ts";
 import { artifactLink, artifactUri } from "./artifact-uri.ts";
 import { imageContent } from "./image-content.ts";
 import type { RunFacts } from "./run-facts.ts";

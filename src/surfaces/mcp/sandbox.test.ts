@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { CodecellError } from "../../lib/errors.ts";
-import type { SessionManager } from "../../sessions/manager.ts";
+import type { Codecell } from "../../sessions/codecell.ts";
 import { Sandbox } from "./sandbox.ts";
 
 test("opens the manager once, when it is first needed", async () => {
   let opened = 0;
   let closed = 0;
-  const manager = { [Symbol.asyncDispose]: async () => void closed++ } as unknown as SessionManager;
+  const manager = { [Symbol.asyncDispose]: async () => void closed++ } as unknown as Codecell;
   const open = async () => {
     opened++;
     return manager;
@@ -22,7 +22,7 @@ test("opens the manager once, when it is first needed", async () => {
 
 test("tries again after it could not be opened", async () => {
   let calls = 0;
-  const manager = {} as SessionManager;
+  const manager = {} as Codecell;
   const open = async () => {
     if (calls++ === 0) throw new CodecellError("runner_unavailable", "nothing is installed");
     return manager;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { HashCache } from "../../artifacts/hash-cache.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { KeptOutput } from "../../sessions/kept-output.ts";
-import type { ManagedSession } from "../../sessions/managed-session.ts";
-import type { RunResult } from "../../sessions/run.ts";
-import { RunRegistry, type RunRegistryOptions } from "../../sessions/run-registry.ts";
-import type { Sessions } from "../../sessions/tenant-sessions.ts";
+import { KeptOutput } from "../../service/output/kept-output.ts";
+import { RunRegistry, type RunRegistryOptions } from "../../service/runs/run-registry.ts";
+import type { Sessions } from "../../service/tenants/tenant-sessions.ts";
+import type { RunResult } from "../../sessions/runs/run.ts";
+import type { Session } from "../../sessions/session.ts";
 
 export interface SandboxOptions {
   /** Opens the manager. Called by the first tool that needs it, and again after it failed. */
@@ -14,7 +14,7 @@ export interface SandboxOptions {
   readonly projectDir: string;
   readonly runs?: RunRegistryOptions;
   /** Makes links to the files of a session; undefined: there is no service that would give them out. */
-  readonly links?: (session: ManagedSession) => Promise<DownloadUrl | undefined>;
+  readonly links?: (session: Session) => Promise<DownloadUrl | undefined>;
   /** whoever calls does not run this server: what fails here is told without what it says about the host */
   readonly isForGuests?: boolean;
 }
@@ -44,7 +44,7 @@ export class Sandbox implements AsyncDisposable {
   #manager: Sessions | undefined;
   #opening: Promise<Sessions> | undefined;
   #defaultId: string | undefined;
-  #defaultOpening: Promise<ManagedSession> | undefined;
+  #defaultOpening: Promise<Session> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: SandboxOptions, artifactsChanged = () => {}) {
@@ -77,7 +77,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** The session with this id, or a new one when there is no id. */
-  async session(id?: string): Promise<ManagedSession> {
+  async session(id?: string): Promise<Session> {
     const manager = await this.manager();
     return id === undefined ? manager.getOrCreate() : manager.get(id);
   }
@@ -89,7 +89,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** The one session that the rlm tools work in. Where sessions persist it is the project's, and comes back. */
-  async defaultSession(): Promise<ManagedSession> {
+  async defaultSession(): Promise<Session> {
     this.#defaultOpening ??= this.#openDefault().finally(() => {
       this.#defaultOpening = undefined;
     });
@@ -111,7 +111,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#closing;
   }
 
-  async #openDefault(): Promise<ManagedSession> {
+  async #openDefault(): Promise<Session> {
     const manager = await this.manager();
     if (this.#defaultId !== undefined) return manager.getOrCreate(this.#defaultId);
     const session = await this.#firstDefault(manager);
@@ -119,7 +119,7 @@ export class Sandbox implements AsyncDisposable {
     return session;
   }
 
-  async #firstDefault(manager: Sessions): Promise<ManagedSession> {
+  async #firstDefault(manager: Sessions): Promise<Session> {
     if (!manager.policy.session.persist) return manager.getOrCreate();
     const project = createHash("sha256").update(this.projectDir).digest("hex").slice(0, 16);
     try {

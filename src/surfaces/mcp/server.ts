@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import { type Logger, silentLogger } from "../../lib/logger.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { registerArtifactResources } from "./artifact-resources.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";

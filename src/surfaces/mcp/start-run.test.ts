@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import type { ManagedSession } from "../../sessions/managed-session.ts";
-import type { Run, RunOptions, RunResult } from "../../sessions/run.ts";
-import { RunRegistry } from "../../sessions/run-registry.ts";
+import { RunRegistry } from "../../service/runs/run-registry.ts";
+import type { LiveRunOptions, Run, RunResult } from "../../sessions/runs/run.ts";
+import type { Session } from "../../sessions/session.ts";
 import { startRun } from "./start-run.ts";
 
 /** One run at a time; each ends when the test says so, or when it is cancelled. */
@@ -12,7 +12,7 @@ class OneAtATime {
   readonly started: string[] = [];
   #end: ((result: RunResult) => void) | undefined;
 
-  async run(code: string, { signal }: RunOptions = {}): Promise<Run> {
+  async run(code: string, { signal }: LiveRunOptions = {}): Promise<Run> {
     if (this.#end) throw new CodecellError("session_busy", "a run goes on");
     this.started.push(code);
     const result = new Promise<RunResult>((resolve) => {
@@ -36,7 +36,7 @@ function setUp() {
   const runs = new RunRegistry();
   const start = (code: string, options: { turnMs?: number; signal?: AbortSignal } = {}) => {
     const { turnMs = 5_000, signal = new AbortController().signal } = options;
-    return startRun(runs, session as unknown as ManagedSession, code, { turnMs, signal });
+    return startRun(runs, session as unknown as Session, code, { turnMs, signal });
   };
   return { session, runs, start };
 }
@@ -94,7 +94,7 @@ test("of many calls that wait, one after the other takes a place among the runs"
   const runs = new RunRegistry({ takePlace });
   const options = { turnMs: 5_000, signal: new AbortController().signal };
   const calls = Array.from({ length: 8 }, async (_, index) => {
-    const { runId } = await startRun(runs, session as unknown as ManagedSession, `${index}`, options);
+    const { runId } = await startRun(runs, session as unknown as Session, `${index}`, options);
     session.end();
     await runs.wait(runId);
   });

@@ -1,8 +1,8 @@
 import { CodecellError } from "../../lib/errors.ts";
-import type { ManagedRunOptions, ManagedSession } from "../../sessions/managed-session.ts";
-import type { RunHandle, RunRegistry } from "../../sessions/run-registry.ts";
+import type { RunHandle, RunRegistry } from "../../service/runs/run-registry.ts";
+import type { RunOptions, Session } from "../../sessions/session.ts";
 
-export interface StartRunOptions extends Pick<ManagedRunOptions, "language" | "timeoutMs"> {
+export interface StartRunOptions extends Pick<RunOptions, "language" | "timeoutMs"> {
   /** how long to wait for a run that goes on in this session: models call tools in parallel */
   readonly turnMs: number;
   readonly signal: AbortSignal;
@@ -11,7 +11,7 @@ export interface StartRunOptions extends Pick<ManagedRunOptions, "language" | "t
 /** Starts a run that the registry follows; what the session refuses is thrown here. */
 export async function startRun(
   runs: RunRegistry,
-  session: ManagedSession,
+  session: Session,
   code: string,
   { turnMs, signal, ...options }: StartRunOptions,
 ): Promise<RunHandle> {

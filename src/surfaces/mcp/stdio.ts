@@ -1,6 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Logger } from "../../lib/logger.ts";
+import type { Logger } from "../../lib/log/logger.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
 

@@ -2,7 +2,7 @@ import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "
 import type { z } from "zod";
 import { messageOf } from "../../lib/errors.ts";
 import { loadOnce } from "../../lib/load-once.ts";
-import type { Logger } from "../../lib/logger.ts";
+import type { Logger } from "../../lib/log/logger.ts";
 import { isWithheld } from "../guest-error.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { SandboxDoor } from "./sandbox-door.ts";

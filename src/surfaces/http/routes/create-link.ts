@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkArtifactName } from "../../../artifacts/artifact-name.ts";
 import { CodecellError } from "../../../lib/errors.ts";
-import { defaultLinkMs, maxLinkMs } from "../links.ts";
+import { defaultLinkMs, maxLinkMs } from "../../../service/links/links.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { WorkspaceFiles } from "../../../artifacts/workspace-files.ts";
-import { auditedFiles } from "../../../sessions/audited-files.ts";
+import { noSuchLink } from "../../../service/links/links.ts";
+import { type LocalSession, localSessionOf } from "../../../service/links/local-links.ts";
+import { TenantSessions } from "../../../service/tenants/tenant-sessions.ts";
+import { auditedFiles } from "../../../sessions/files/audited-files.ts";
 import { shownId } from "../../../sessions/session-id.ts";
-import { openStoredWorkspace } from "../../../sessions/stored-workspace.ts";
-import { TenantSessions } from "../../../sessions/tenant-sessions.ts";
-import { noSuchLink } from "../links.ts";
-import { type LocalSession, localSessionOf } from "../local-links.ts";
+import { openStoredWorkspace } from "../../../sessions/storage/stored-workspace.ts";
+import { type FileReply, sendFile } from "../answers/send-file.ts";
 import { defineRoute } from "../route.ts";
-import { type FileReply, sendFile } from "../send-file.ts";
 import type { HttpService } from "../service.ts";
 
 export const downloadRoute = defineRoute({

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { sendFile } from "../answers/send-file.ts";
 import { fileParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { sendFile } from "../send-file.ts";
 
 export const getFileRoute = defineRoute({
   method: "GET",

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
+import { findRun } from "../answers/run-outcome.ts";
 import { runParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { findRun } from "../run-outcome.ts";
 
 const receiptSchema = z.object({
   runner: z.string(),

@@ -1,6 +1,6 @@
+import { findRun, runOutcome, runReplies } from "../answers/run-outcome.ts";
 import { runParams, waitQuery } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { findRun, runOutcome, runReplies } from "../run-outcome.ts";
 
 export const getRunRoute = defineRoute({
   method: "GET",

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { auditEventTypes } from "../../../audit/event.ts";
 import type { AuditFilter } from "../../../audit/read.ts";
+import { streamAudit } from "../answers/stream-audit.ts";
 import { auditEntrySchema, auditOf, auditSight } from "../audit-view.ts";
 import { pageLimit } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { streamAudit } from "../stream-audit.ts";
 
 const groups = [...new Set(auditEventTypes.map((type) => type.split(".")[0] ?? ""))];
 const kinds: ReadonlySet<string> = new Set([...groups, ...auditEventTypes]);

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { startRun } from "../../mcp/start-run.ts";
+import { runOutcome, runReplies } from "../answers/run-outcome.ts";
+import { streamRun } from "../answers/stream-run.ts";
 import { sessionParams, waitBody } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { runOutcome, runReplies } from "../run-outcome.ts";
-import { streamRun } from "../stream-run.ts";
 
 export const startRunRoute = defineRoute({
   method: "POST",

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
+import { findRun } from "../answers/run-outcome.ts";
+import { streamRun } from "../answers/stream-run.ts";
 import { runParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { findRun } from "../run-outcome.ts";
-import { streamRun } from "../stream-run.ts";
 
 export const watchRunRoute = defineRoute({
   method: "GET",

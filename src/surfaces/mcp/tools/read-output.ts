@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { keptStreams } from "../../../sessions/kept-stream.ts";
+import { keptStreams } from "../../../service/output/kept-stream.ts";
 import { defineTool } from "../tool.ts";
 
 const maxLimit = 40_000;

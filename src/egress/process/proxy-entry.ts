@@ -1,0 +1,16 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { CodecellError } from "../../lib/errors.ts";
+import { isBuildOlder } from "../../lib/files/is-build-older.ts";
+
+const below = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** The proxy's own program. It runs from dist, also when this file is run from its source. */
+export function proxyEntry(): string {
+  const entry = below("dist/egress/process/proxy-process.js");
+  const isSource = import.meta.url.endsWith(".ts");
+  if (existsSync(entry) && !(isSource && isBuildOlder(below("dist/egress"), below("src/egress")))) return entry;
+  throw new CodecellError("internal", "the compiled egress proxy is missing, or older than its source", {
+    hint: "npm run build",
+  });
+}

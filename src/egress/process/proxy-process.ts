@@ -1,0 +1,116 @@
+import { rmSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { messageOf } from "../../lib/errors.ts";
+import { claimOf } from "../../lib/files/living-file.ts";
+import { readHostCertificates } from "../../lib/host-certificates.ts";
+import { PromiseCache } from "../../lib/promise-cache.ts";
+import { EgressProxy } from "../proxy/proxy.ts";
+import { resolveOnHost, withFixedAddresses } from "../proxy/resolver.ts";
+import type { EgressRules } from "../rules/decide.ts";
+import type { ProxySettings, ToProxy } from "./process-messages.ts";
+import type { SessionKeys } from "./session-keys.ts";
+
+/**
+ * A process of its own: at full speed a proxy blocks its event loop for milliseconds, and what reads the requests of
+ * programs that nobody has read shares no memory with what holds the sessions.
+ */
+interface Session {
+  readonly proxy: EgressProxy;
+  readonly server: Server;
+  readonly path: string;
+  /** accepts on the cell's own socket, where it was handed over */
+  listener: Server | undefined;
+}
+
+const sessions = new Map<number, Session>();
+let settings: ProxySettings = { directory: "", fixedAddresses: {}, times: {}, authorities: [] };
+const trust = new PromiseCache<SecureContext>();
+
+process.on("disconnect", () => {
+  // Whoever started us is gone, and cannot clean up any more.
+  if (settings.directory !== "") {
+    rmSync(settings.directory, { recursive: true, force: true });
+    rmSync(claimOf(settings.directory), { force: true });
+  }
+  process.exit(0);
+});
+process.on("SIGINT", () => {}); // a Ctrl-C in the terminal is for our parent to handle
+process.on("message", (message: ToProxy, handle: unknown) => receive(message, handle));
+
+function receive(message: ToProxy, handle: unknown): void {
+  switch (message.t) {
+    case "configure":
+      settings = message.settings;
+      return;
+    case "open":
+      open(message.session, message.rules, message.keys);
+      return;
+    case "listen":
+      listen(message.session, handle);
+      return;
+    case "update":
+      sessions.get(message.session)?.proxy.update(message.rules);
+      return;
+    case "close":
+      close(message.session);
+      return;
+    case "flush":
+      sessions.get(message.session)?.proxy.report();
+      tell({ t: "flushed", flush: message.flush });
+      return;
+  }
+}
+
+function open(session: number, rules: EgressRules, keys: SessionKeys): void {
+  const proxy = new EgressProxy({
+    ...{ rules, keys, trust: upstreamTrust },
+    times: settings.times,
+    resolve: withFixedAddresses(settings.fixedAddresses, resolveOnHost),
+    onEvent: (event) => tell({ t: "event", session, event }),
+  });
+  const server = serverOf(proxy);
+  const path = join(settings.directory, String(session));
+  server.on("error", (error) => tell({ t: "refused", session, reason: messageOf(error) }));
+  server.listen(path, () => tell({ t: "opened", session }));
+  sessions.set(session, { proxy, server, path, listener: undefined });
+}
+
+/** Takes the place of the listener of before: the program that holds the socket sends it again when it is not sure. */
+function listen(session: number, handle: unknown): void {
+  const known = sessions.get(session);
+  if (!known || !handle) {
+    tell({ t: "refused", session, reason: "the cell's socket did not arrive" });
+    return;
+  }
+  known.listener?.close();
+  known.listener = serverOf(known.proxy);
+  known.listener.on("error", (error) => tell({ t: "refused", session, reason: messageOf(error) }));
+  known.listener.listen(handle, () => tell({ t: "listening", session }));
+}
+
+function serverOf(proxy: EgressProxy): Server {
+  return createServer({ allowHalfOpen: true, noDelay: true }, (client) => proxy.accept(client));
+}
+
+function close(session: number): void {
+  const known = sessions.get(session);
+  if (!known) return;
+  sessions.delete(session);
+  known.server.close();
+  known.listener?.close();
+  known.proxy.close();
+  rmSync(known.path, { force: true });
+}
+
+/** The host's authorities, read by the first who needs them: a hundred and fifty certificates take a while. */
+function upstreamTrust(): Promise<SecureContext> {
+  return trust.get("host", async () =>
+    createSecureContext({ ca: [await readHostCertificates(), ...settings.authorities] }),
+  );
+}
+
+function tell(message: object): void {
+  if (process.connected) process.send?.(message);
+}

@@ -1,0 +1,74 @@
+import type { Duplex } from "node:stream";
+import { type Denial, deny } from "../rules/decide.ts";
+import type { EgressLimits } from "../rules/limits.ts";
+import { maxHelloBytes, readClientHello } from "../tls/client-hello.ts";
+import { sayGoodbye } from "./say-goodbye.ts";
+
+export interface Admission {
+  readonly client: Duplex;
+  /** bytes that came with the request: they are checked like all others */
+  readonly early: Buffer;
+  readonly host: string;
+  readonly needsTls: boolean;
+  readonly limits: EgressLimits;
+  /** everything up to here, now that it is found to be meant for the host; the client is paused */
+  readonly onAdmitted: (checked: Buffer) => void;
+  /** before the client is told */
+  readonly onRefused: (denial: Denial) => void;
+  /** the client has no more to say, and its hello is not whole */
+  readonly onEnded: () => void;
+}
+
+/** A fatal TLS alert, unrecognized_name: the client was told 200 already and now speaks TLS. */
+const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
+
+/** Holds the client's bytes back until its ClientHello is whole and names the host. */
+export function admitClient({ client, early, host, needsTls, limits, ...on }: Admission): void {
+  let held: Buffer = Buffer.alloc(0);
+  const timer = needsTls ? setTimeout(() => refuse("the TLS hello did not come in time"), limits.helloMs) : undefined;
+  const done = () => {
+    clearTimeout(timer);
+    client.off("data", look);
+    client.off("end", ended);
+  };
+  const refuse = (reason: string) => {
+    done();
+    on.onRefused(deny("server_name", reason, `connect with TLS and the server name ${host}`));
+    sayGoodbye(client, unrecognizedName);
+  };
+  const look = (bytes: Buffer) => {
+    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    const verdict = judge(held, host, needsTls);
+    if (verdict === "more") return;
+    if (verdict !== "admitted") return refuse(verdict.refused);
+    done();
+    client.pause();
+    on.onAdmitted(held);
+  };
+  const ended = () => {
+    done();
+    on.onEnded();
+  };
+  client.on("data", look);
+  client.once("end", ended);
+  client.once("close", () => clearTimeout(timer));
+  if (early.length > 0) look(early);
+}
+
+function judge(held: Buffer, host: string, needsTls: boolean): "more" | "admitted" | { refused: string } {
+  const hello = readClientHello(held);
+  switch (hello.kind) {
+    case "more":
+      return held.length > maxHelloBytes ? { refused: "the TLS hello is too long" } : "more";
+    case "not_tls":
+      return needsTls ? { refused: `what was sent to ${host} is not TLS` } : "admitted";
+    case "malformed":
+      return { refused: hello.why };
+    case "hello":
+      // The name in the clear is not the one that counts then.
+      if (hello.isEncrypted) return { refused: "an encrypted TLS hello hides the server name" };
+      if (hello.serverName === undefined) return { refused: "the TLS hello names no server" };
+      if (hello.serverName !== host) return { refused: `the TLS server name is not ${host}` };
+      return "admitted";
+  }
+}

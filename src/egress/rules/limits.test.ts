@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import { defaultQuota, quotaOf } from "./limits.ts";
+
+test("rules without limits have those of a policy that names none", () => {
+  expect(quotaOf(parsePolicy({}).net)).toEqual(defaultQuota);
+  expect(quotaOf({})).toEqual(defaultQuota);
+  expect(quotaOf(parsePolicy({ net: { sent: "1MiB", connections: 2 } }).net)).toEqual({
+    ...defaultQuota,
+    sentBytes: 2 ** 20,
+    connections: 2,
+  });
+});

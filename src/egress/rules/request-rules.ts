@@ -1,0 +1,97 @@
+import { restrictionCovers } from "../../policy/network/host-pattern.ts";
+import type { RequestRule } from "../../policy/network/request-rule.ts";
+import { matchesRepeated } from "../../policy/paths/glob.ts";
+import { type Denial, deny } from "./decide.ts";
+import { fieldAsRead } from "./field-name.ts";
+import type { Target } from "./target.ts";
+
+export interface AskedRequest extends Target {
+  readonly method: string;
+  /** with its query */
+  readonly path: string;
+  /** in lower case */
+  readonly fields: readonly string[];
+}
+
+/** By these a server takes one method for another, and one path. */
+const methodOverrides = new Set(["x-http-method-override", "x-http-method", "x-method-override"]);
+const pathOverrides = new Set(["x-original-url", "x-rewrite-url", "x-override-url"]);
+
+/** The rules about a host; any number of them may be, and one that allows a request is enough. */
+export function rulesAbout({ host, port }: Target, rules: readonly RequestRule[] = []): RequestRule[] {
+  return rules.filter((rule) => restrictionCovers(rule.host, `${host}:${port}`));
+}
+
+/** Pure: why a request may not be made of a host that is allowed; undefined: it may, or no rule is about the host. */
+export function judgeRequest(asked: AskedRequest, rules: readonly RequestRule[] | undefined): Denial | undefined {
+  const about = rulesAbout(asked, rules);
+  if (about.length === 0) return undefined;
+  const { host, method } = asked;
+  const fields = asked.fields.map(fieldAsRead);
+  const segments = canonicalSegments(asked.path);
+  if (about.some(({ methods }) => methods) && fields.some((name) => methodOverrides.has(name))) {
+    return deny("request", `a request to ${host} says that it means another method`, "send the method itself");
+  }
+  if (about.some(({ paths }) => paths) && fields.some((name) => pathOverrides.has(name))) {
+    return deny("request", `a request to ${host} says that it means another path`, "ask for the path itself");
+  }
+  if (about.some(({ paths }) => paths) && segments === undefined) {
+    return deny("request", `a path that servers read in more than one way, to ${host}`, "write the path out plainly");
+  }
+  const byMethod = about.filter(({ methods }) => methods?.includes(method) ?? true);
+  if (byMethod.length === 0) {
+    return deny("request", `net.rules does not allow ${method} to ${host}`, `add ${method} to a rule of ${host}`);
+  }
+  const isAllowed = byMethod.some(({ paths }) => paths?.some((path) => matchesPath(path, segments ?? [])) ?? true);
+  if (isAllowed) return undefined;
+  return deny(
+    "request",
+    `net.rules does not allow ${method} of this path to ${host}`,
+    `add the path to a rule of ${host}`,
+  );
+}
+
+/**
+ * The parts of a path between slashes, or undefined where two servers could disagree on them. The attacks: `/v1/../admin`,
+ * `/v1/%2e%2e/admin`, `/v1//admin`, `/v1/..;/admin`, `/v1\admin`, slashes and dots in other clothes.
+ */
+export function canonicalSegments(path: string): string[] | undefined {
+  const [plain = ""] = path.split("?");
+  if (!/^\/(?:[A-Za-z0-9\-._~!$&'()*+,=:@/]|%[0-9A-Fa-f]{2})*$/.test(plain)) return undefined;
+  // What needs no encoding has one spelling, without; what divides paths has none in here.
+  const codes = (plain.match(/%[0-9A-Fa-f]{2}/g) ?? []).map((code) => Number.parseInt(code.slice(1), 16));
+  if (codes.some((code) => code < 0x20 || code === 0x7f || /[A-Za-z0-9\-._~/\\%;]/.test(String.fromCharCode(code)))) {
+    return undefined;
+  }
+  const decoded = decodedText(plain);
+  if (decoded === undefined || decoded.normalize("NFKC") !== decoded) return undefined;
+  const segments = upperCodes(plain).slice(1).split("/");
+  const isOdd = segments.some((part, index) => /^\.{1,2}$/.test(part) || (part === "" && index < segments.length - 1));
+  return isOdd ? undefined : segments;
+}
+
+function matchesPath(pattern: string, segments: readonly string[]): boolean {
+  const parts = upperCodes(pattern).slice(1).split("/");
+  return matchesRepeated(parts, segments, (part) => part === "**", matchesSegment);
+}
+
+function matchesSegment(part: string, segment: string): boolean {
+  return matchesRepeated(
+    [...part],
+    [...segment],
+    (one) => one === "*",
+    (one, other) => one === other,
+  );
+}
+
+function upperCodes(text: string): string {
+  return text.replace(/%[0-9A-Fa-f]{2}/g, (code) => code.toUpperCase());
+}
+
+function decodedText(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined; // not UTF-8: `%c0%af` is a slash to some
+  }
+}

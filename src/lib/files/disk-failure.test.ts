@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { CodecellError } from "../errors.ts";
+import { diskFailure } from "./disk-failure.ts";
+import { makeDirectories } from "./make-directories.ts";
+
+const place = mkdtempSync(join(tmpdir(), "codecell-disk-"));
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+const file = join(place, "file");
+writeFileSync(file, "");
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+test("says that a file is where a directory is needed", () => {
+  const below = diskFailure(thrownBy(() => mkdirSync(join(file, "below"))));
+  expect(below).toMatchObject({ code: "disk_failed", message: expect.stringContaining("is a file and no directory") });
+  const itself = diskFailure(thrownBy(() => mkdirSync(file)));
+  expect(itself?.message).toBe(`${file} cannot be used: there is a file where a directory is needed`);
+  expect(itself?.hint).toContain("--state-dir");
+});
+
+test("says that a disk is full, also where the system names no path", () => {
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", syscall: "write" });
+  expect(diskFailure(full)?.message).toBe("there is no space left on the disk");
+});
+
+// root may write everywhere but on a disk that is read-only
+test.skipIf(process.getuid?.() === 0)("says that a directory above it is not this user's to write", async () => {
+  const closed = join(place, "closed");
+  mkdirSync(closed, { mode: 0o500 });
+  const error = diskFailure(await makeDirectories(join(closed, "state", "codecell"), 0o700).catch((thrown) => thrown));
+  expect(error?.message).toBe(`${join(closed, "state")} cannot be used: this user may not use it`);
+});
+
+test.runIf(process.platform === "linux")("says that a place takes no directories", async () => {
+  const error = diskFailure(await makeDirectories("/proc/none/codecell", 0o700).catch((thrown) => thrown));
+  expect(error?.message).toBe("/proc/none cannot be used: nothing can be made there");
+});
+
+test("does not blame the disk for a file that is missing", () => {
+  expect(diskFailure(thrownBy(() => readFileSync(join(place, "none"))))).toBeUndefined();
+});
+
+test("leaves every other failure as it is", async () => {
+  expect(diskFailure(new Error("x"))).toBeUndefined();
+  expect(diskFailure(new CodecellError("usage", "x"))).toBeUndefined();
+  expect(diskFailure(thrownBy(() => new URL("x")))).toBeUndefined();
+  const server = createServer().listen({ path: join(place, "none", "socket") });
+  const refused = await new Promise((resolve) => server.once("error", resolve));
+  expect(diskFailure(Object.assign(refused as Error, { code: "EACCES" }))).toBeUndefined();
+});

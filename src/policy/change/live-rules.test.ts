@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { parsePolicy } from "../file/parse-policy.ts";
+import { type AskedRules, addAsked, askedRulesSchema, type LiveChange, policyInForce } from "./live-rules.ts";
+import type { Authority } from "./merge.ts";
+
+const operator = parsePolicy({
+  net: { enabled: true, allowlist: ["packages.example", "*.example.com"], deny: ["bad.example.com"] },
+  overrides: { ceiling: { net: { allowlist: ["more.example"] } } },
+});
+
+/** What holds after changes that come one after the other. */
+function netAfter(...changes: [Authority, LiveChange["net"]][]) {
+  const asked = changes.reduce<AskedRules>((so, [who, net]) => addAsked(operator, so, { net }, who), {});
+  return policyInForce(operator, asked).net;
+}
+
+describe("a caller", () => {
+  test("narrows, and gets back what it gave up, as far as the operator's policy goes", () => {
+    expect(netAfter(["caller", { allowlist: ["a.example.com"] }]).allowlist).toEqual(["a.example.com"]);
+    expect(netAfter(["caller", { allowlist: [] }], ["caller", { allowlist: ["*.example.com"] }]).allowlist).toEqual([
+      "*.example.com",
+    ]);
+    expect(netAfter(["caller", { allowlist: [], enabled: false }], ["caller", { allowlist: null }])).toMatchObject({
+      enabled: false,
+      allowlist: operator.net.allowlist,
+    });
+  });
+
+  test.each<LiveChange["net"]>([
+    { allowlist: ["evil.example"] },
+    { allowlist: ["more.example"] }, // the ceiling is the host program's
+    { allowlist: ["packages.example:22"] },
+    { deny: [] },
+  ])("asks in vain for %j", (net) => {
+    expect(() => netAfter(["caller", net])).toThrow(expect.objectContaining({ code: "override_refused" }));
+    expect(() => netAfter(["model", net])).toThrow(/a model may only narrow/);
+  });
+
+  test("does not undo what the host's program has narrowed", () => {
+    const narrowed: [Authority, LiveChange["net"]] = ["host", { allowlist: ["packages.example"] }];
+    expect(() => netAfter(narrowed, ["caller", { allowlist: ["a.example.com"] }])).toThrow(/packages\.example/);
+    expect(netAfter(narrowed, ["caller", { allowlist: null }]).allowlist).toEqual(["packages.example"]);
+  });
+
+  test("narrows within what the host's program has widened", () => {
+    const widened: [Authority, LiveChange["net"]] = ["host", { allowlist: ["more.example", "packages.example"] }];
+    expect(netAfter(widened, ["caller", { allowlist: ["more.example"] }]).allowlist).toEqual(["more.example"]);
+  });
+
+  test("narrows limits by size and number, and not beyond the operator's", () => {
+    expect(netAfter(["caller", { sent: "1MiB", connections: 2 }])).toMatchObject({
+      sentBytes: 2 ** 20,
+      connections: 2,
+    });
+    expect(() => netAfter(["caller", { sent: "5GiB" }])).toThrow(
+      /net\.sent: 5GiB was asked for, a caller may only narrow 4GiB/,
+    );
+    expect(() => netAfter(["caller", { sent: "5 gigs" }])).toThrow(expect.objectContaining({ code: "usage" }));
+  });
+
+  test("is told that the call is wrong, and not the policy, when a rule does not parse", () => {
+    expect(() => netAfter(["caller", { allowlist: ["HTTP://x"] }])).toThrow(expect.objectContaining({ code: "usage" }));
+  });
+});
+
+describe("an operator's policy that gives less than before", () => {
+  const asked = addAsked(operator, {}, { net: { allowlist: ["a.example.com", "packages.example"] } }, "caller");
+  const under = (net: object) => policyInForce(parsePolicy({ net: { enabled: true, ...net } }), asked).net;
+
+  test("leaves what both permit", () => {
+    expect(under({ allowlist: ["packages.example", "new.example"] }).allowlist).toEqual(["packages.example"]);
+    expect(under({ allowlist: ["b.example.com"] }).allowlist).toEqual([]);
+    expect(under({ allowlist: ["*.example.com"] }).allowlist).toEqual(["a.example.com"]);
+    expect(under({ enabled: false, allowlist: ["packages.example"] }).enabled).toBe(false);
+  });
+
+  test("leaves what is below a wildcard that was asked for", () => {
+    const wide = addAsked(operator, {}, { net: { allowlist: ["*.example.com"] } }, "caller");
+    const now = parsePolicy({ net: { enabled: true, allowlist: ["x.example.com"] } });
+    expect(policyInForce(now, wide).net.allowlist).toEqual(["x.example.com"]);
+  });
+
+  test("leaves the smaller of two limits", () => {
+    const small = addAsked(operator, {}, { net: { sent: "2MiB", received: "2MiB" } }, "caller");
+    const now = parsePolicy({ net: { enabled: true, sent: "1MiB", received: "1GiB" } });
+    expect(policyInForce(now, small).net).toMatchObject({ sentBytes: 2 ** 20, receivedBytes: 2 ** 21 });
+  });
+
+  test("adds to what is denied", () => {
+    const denied = addAsked(operator, {}, { net: { deny: ["bad.example.com", "worse.example.com"] } }, "caller");
+    const now = parsePolicy({ net: { enabled: true, deny: ["new.example.com"] } });
+    expect(policyInForce(now, denied).net.deny.sort()).toEqual([
+      "bad.example.com",
+      "new.example.com",
+      "worse.example.com",
+    ]);
+  });
+
+  test("takes back what a ceiling has allowed", () => {
+    const widened = addAsked(operator, {}, { net: { allowlist: ["more.example", "packages.example"] } }, "host");
+    expect(policyInForce(operator, widened).net.allowlist).toEqual(["more.example", "packages.example"]);
+    const now = { ...operator, overrides: { ceiling: {} } };
+    expect(policyInForce(now, widened).net.allowlist).toEqual(["packages.example"]);
+  });
+});
+
+test.each([{ proc: { memory: "4GiB" } }, { net: { inspection: true } }, { env: { A: "b" } }])(
+  "%j cannot change while a session lives",
+  (change) => {
+    expect(() => addAsked(operator, {}, change as unknown as LiveChange, "host")).toThrow(
+      expect.objectContaining({ code: "not_supported", hint: expect.stringContaining("net.allowlist") }),
+    );
+  },
+);
+
+test("what was asked comes back from disk as it was, or not at all", () => {
+  const asked = addAsked(operator, {}, { net: { allowlist: ["packages.example"], sent: "1MiB" } }, "caller");
+  expect(askedRulesSchema.parse(JSON.parse(JSON.stringify(asked)))).toEqual(asked);
+  expect(askedRulesSchema.safeParse({ caller: { allowlist: "packages.example" } }).success).toBe(false);
+});

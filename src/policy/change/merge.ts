@@ -1,0 +1,117 @@
+import { CodecellError } from "../../lib/errors.ts";
+import { inconsistencies } from "../consistency.ts";
+import { checkPolicy } from "../file/check-policy.ts";
+import { policyInvalid, rulePath } from "../file/problem.ts";
+import { type PolicyFieldName, showRule } from "../rules.ts";
+import { overrideSchema, type Policy, type PolicyOverride, type PolicyPatch } from "../schema.ts";
+import { mergeRules } from "./merge-rules.ts";
+
+/** Who asks: the program that embeds codecell, a caller of a service that it runs, or the model whose code it runs. */
+export type Authority = "host" | "caller" | "model";
+
+/** One rule that an override changed, with the values as people write them. */
+export interface PolicyChange {
+  readonly rule: PolicyFieldName;
+  readonly from: string;
+  readonly to: string;
+  readonly direction: "narrower" | "wider";
+}
+
+/** One rule that an override may not change so far. */
+export interface RefusedChange {
+  readonly rule: PolicyFieldName;
+  readonly asked: string;
+  readonly limit: string;
+}
+
+/** Every rule that two policies do not have in common. */
+export function policyChanges(from: Policy, to: Policy): PolicyChange[] {
+  return Object.entries(mergeRules).flatMap(([name, rule]) => {
+    const field = name as PolicyFieldName;
+    const isNarrower = rule.narrows(to, from);
+    if (isNarrower && rule.narrows(from, to)) return [];
+    const direction = isNarrower ? ("narrower" as const) : ("wider" as const);
+    return [{ rule: field, from: showRule(from, field), to: showRule(to, field), direction }];
+  });
+}
+
+/**
+ * Applies an override, rule by rule; a list replaces the policy's list. A host program goes as far as the policy's
+ * `overrides.ceiling`, a model only narrows. Pure: the same arguments give the same answer.
+ */
+export function mergePolicy(
+  base: Policy,
+  override: PolicyOverride,
+  authority: Authority,
+): { policy: Policy; changes: PolicyChange[] } {
+  const patch = parseOverride(override);
+  const changes: PolicyChange[] = [];
+  const refused: RefusedChange[] = [];
+  let policy = base;
+  for (const [name, rule] of Object.entries(mergeRules)) {
+    const field = name as PolicyFieldName;
+    if (!rule.isIn(patch)) continue;
+    const next = rule.apply(policy, patch);
+    const isNarrower = rule.narrows(next, base);
+    const isUnchanged = isNarrower && rule.narrows(base, next);
+    if (isUnchanged) continue;
+    const isAllowed = isNarrower || (authority === "host" && rule.allowsHost(next, base, base.overrides.ceiling));
+    if (!isAllowed) refused.push({ rule: field, asked: showRule(next, field), limit: limitOf(base, field, authority) });
+    const direction = isNarrower ? "narrower" : "wider";
+    changes.push({ rule: field, from: showRule(base, field), to: showRule(next, field), direction });
+    policy = next;
+  }
+  if (refused.length > 0) throw overrideRefused(refused, authority);
+  refuseContradictions(policy);
+  return { policy, changes };
+}
+
+/**
+ * The same for what was allowed under an older policy: where the new one gives less, what both permit. It refuses nothing,
+ * and is never wider than an override would be.
+ */
+export function settlePolicy(base: Policy, override: PolicyOverride, authority: Authority): Policy {
+  const patch = parseOverride(override);
+  return Object.values(mergeRules).reduce((policy, rule) => {
+    if (!rule.isIn(patch)) return policy;
+    const next = rule.apply(policy, patch);
+    if (rule.narrows(next, base)) return next;
+    const isAllowed = authority === "host" && rule.allowsHost(next, base, base.overrides.ceiling);
+    return isAllowed ? next : rule.meet(next, base);
+  }, base);
+}
+
+function parseOverride(override: unknown): PolicyPatch {
+  const checked = checkPolicy(overrideSchema, override, ["overrides", "ceiling"], {});
+  if ("value" in checked) return checked.value;
+  throw policyInvalid(
+    checked.problems.map(({ path, message, suggestion }) => ({ rule: rulePath(path.slice(2)), message, suggestion })),
+  );
+}
+
+function limitOf(base: Policy, field: PolicyFieldName, authority: Authority): string {
+  const rule = mergeRules[field];
+  const { ceiling } = base.overrides;
+  return showRule(authority === "host" && rule.isIn(ceiling) ? rule.apply(base, ceiling) : base, field);
+}
+
+function overrideRefused(refused: readonly RefusedChange[], authority: Authority): CodecellError {
+  const limit = authority === "host" ? "the ceiling is" : `a ${authority} may only narrow`;
+  const message = refused.map(({ rule, asked, limit: value }) => `${rule}: ${asked} was asked for, ${limit} ${value}`);
+  const hint =
+    authority === "host"
+      ? `raise overrides.ceiling.${refused[0]?.rule} in the policy, or ask for less`
+      : "ask for no more than the policy gives";
+  return new CodecellError("override_refused", message.join("\n"), { hint, details: { authority, refused } });
+}
+
+/** An override may be within every limit and still not fit the rest, such as a minimum above the runner that is set. */
+function refuseContradictions(policy: Policy): void {
+  const problems = inconsistencies(policy).map(({ path, message }) => ({ rule: rulePath(path), message }));
+  if (problems.length === 0) return;
+  const message = problems.map(({ rule, message }) => `${rule}: ${message}`).join("\n");
+  throw new CodecellError("override_refused", message, {
+    hint: "change both rules, or neither",
+    details: { problems },
+  });
+}

@@ -1,0 +1,53 @@
+import { chmod, open, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { writeFileAtomically } from "../../lib/files/atomic-file.ts";
+import { diskFailure } from "../../lib/files/disk-failure.ts";
+import { policyFileName } from "./load-policy.ts";
+import { type PresetName, presets } from "./presets.ts";
+import { policyTemplate } from "./template.ts";
+
+export interface InitPolicyOptions {
+  readonly preset?: PresetName;
+  /** replaces a file that is there */
+  readonly force?: boolean;
+}
+
+/** Writes a commented policy file into a directory and answers with its path. */
+export async function initPolicy(directory: string, options: InitPolicyOptions = {}): Promise<string> {
+  const { preset = "strict", force = false } = options;
+  const path = join(directory, policyFileName);
+  try {
+    const text = policyTemplate(presets[preset]);
+    if (force) await replace(path, text);
+    else await create(path, text);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST") {
+      throw new CodecellError("usage", `${path} exists already`, { cause, hint: "--force replaces it" });
+    }
+    throw new CodecellError("usage", messageOf(diskFailure(cause) ?? `${path} cannot be written`), {
+      cause,
+      hint: "check the directory, its permissions and the room on the disk",
+    });
+  }
+  return path;
+}
+
+async function create(path: string, text: string): Promise<void> {
+  const file = await open(path, "wx", 0o644);
+  try {
+    await file.writeFile(text);
+  } catch (error) {
+    await rm(path, { force: true }); // half a policy would be in the way of the next attempt, or count as one
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A policy that somebody wrote stays whole until the new one is. */
+async function replace(path: string, text: string): Promise<void> {
+  const before = await stat(path).catch(() => undefined);
+  await writeFileAtomically(path, text);
+  await chmod(path, (before?.mode ?? 0o644) & 0o777);
+}

@@ -1,0 +1,95 @@
+import { constants } from "node:fs";
+import { access, type FileHandle, open } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { CodecellError } from "../../lib/errors.ts";
+import { sources } from "../consistency.ts";
+import { denyMatcher } from "../paths/deny.ts";
+import { isBelow } from "../paths/host-path.ts";
+import type { Policy } from "../schema.ts";
+import { parsePolicyText } from "./parse-policy.ts";
+import { maxPolicyBytes } from "./policy-text.ts";
+import { policyInvalid, rulePath } from "./problem.ts";
+
+export const policyFileName = "sandbox.policy.yaml";
+
+/** What paths in a policy file may refer to. */
+export interface LoadPolicyOptions {
+  readonly homeDir?: string | undefined;
+}
+
+/** Reads and parses a policy file; paths in it are relative to its directory. */
+export async function loadPolicy(file: string, options: LoadPolicyOptions = {}): Promise<Policy> {
+  const path = resolve(file);
+  const policy = parsePolicyText(await readBounded(path, file), { file, baseDir: dirname(path), ...options });
+  refuseWritablePolicy(path, file, policy);
+  return policy;
+}
+
+/**
+ * The policy file of a directory, or undefined. Only this directory is looked at: a search upwards, or in a workspace,
+ * could pick up a file that a program in a cell has left there for the next session.
+ */
+export async function findPolicy(directory: string): Promise<string | undefined> {
+  const path = join(directory, policyFileName);
+  if (await exists(path)) return path;
+  const misspelt = join(directory, "sandbox.policy.yml");
+  if (!(await exists(misspelt))) return undefined;
+  throw new CodecellError("usage", `${misspelt} is not read: the name is ${policyFileName}`, {
+    hint: "rename the file",
+  });
+}
+
+async function readBounded(path: string, shown: string): Promise<Uint8Array> {
+  await using file = await openRegular(path, shown);
+  const { size } = await file.stat();
+  if (size > maxPolicyBytes) return tooLarge(shown, size);
+  // One byte more than allowed: a file that grows while it is read is refused by the parser.
+  const buffer = new Uint8Array(maxPolicyBytes + 1);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+    read = (await file.read(buffer, length, buffer.length - length, length)).bytesRead;
+  }
+  return buffer.subarray(0, length);
+}
+
+async function openRegular(path: string, shown: string): Promise<FileHandle & AsyncDisposable> {
+  let file: FileHandle;
+  try {
+    // O_NONBLOCK: a named pipe without a writer would block for ever
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (cause) {
+    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    const hint = isMissing ? "`codecell policy init` writes one" : "check the path and its permissions";
+    throw new CodecellError("usage", `${shown} ${isMissing ? "does not exist" : "cannot be read"}`, { cause, hint });
+  }
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new CodecellError("usage", `${shown} is not a regular file`, { hint: `name a file such as ${policyFileName}` });
+}
+
+function tooLarge(file: string, size: number): never {
+  throw policyInvalid(
+    [{ rule: "", message: `the file has ${size} bytes; a policy has at most ${maxPolicyBytes}` }],
+    file,
+  );
+}
+
+/** The attack: a program rewrites the policy that holds it, and waits for the next session. */
+function refuseWritablePolicy(path: string, file: string, policy: Policy): void {
+  const matcher = denyMatcher(policy.fs.deny);
+  const problems = sources(policy.fs)
+    .filter(({ source, writable }) => writable && source !== undefined && (path === source || isBelow(path, source)))
+    .filter(({ source = "" }) => matcher(relative(source, path)) === undefined)
+    .map(({ path: rule }) => ({
+      rule: rulePath(rule),
+      message: `the program could rewrite this policy through it; add ${basename(path)} to fs.deny, or move the file`,
+    }));
+  if (problems.length > 0) throw policyInvalid(problems, file);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== "ENOENT" && error.code !== "ENOTDIR",
+  );
+}

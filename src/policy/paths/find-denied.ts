@@ -1,0 +1,79 @@
+import type { Dir, Dirent } from "node:fs";
+import { opendir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { CodecellError } from "../../lib/errors.ts";
+import type { DenyMatcher } from "./deny.ts";
+import { foldName } from "./glob.ts";
+
+export interface FindDeniedOptions {
+  /** directory entries looked at before the mount is refused */
+  readonly maxEntries?: number;
+  readonly signal?: AbortSignal;
+}
+
+interface Directory {
+  readonly path: string;
+  readonly folded: readonly string[];
+}
+
+/**
+ * Walks a mount's source and answers with the relative paths that must be hidden, topmost only. Links are not followed:
+ * inside the cell they lead nowhere but into the mount itself. What cannot be looked into is hidden as well.
+ */
+export async function findDenied(
+  root: string,
+  matcher: DenyMatcher,
+  options: FindDeniedOptions = {},
+): Promise<string[]> {
+  const { maxEntries = 200_000, signal } = options;
+  // The root may be a link, because a bind mount follows it as well.
+  const source = await stat(root).catch((cause: unknown) => {
+    throw refused(`${root} cannot be read, so its denied files cannot be found`, cause);
+  });
+  if (!source.isDirectory()) return [];
+  const denied: string[] = [];
+  const waiting: Directory[] = [{ path: "", folded: [] }];
+  let entries = 0;
+
+  for (let directory = waiting.pop(); directory; directory = waiting.pop()) {
+    signal?.throwIfAborted();
+    const opened = await openToWalk(join(root, directory.path));
+    if (opened === "gone") continue;
+    if (opened === "unreadable") {
+      if (directory.path === "") throw refused(`${root} cannot be read, so its denied files cannot be found`);
+      denied.push(directory.path);
+      continue;
+    }
+    for await (const found of opened) {
+      if (++entries > maxEntries) throw refused(`${root} has more than ${maxEntries} entries to check against fs.deny`);
+      const entry = { path: join(directory.path, found.name), folded: [...directory.folded, foldName(found.name)] };
+      const isDenied = matcher.entry(entry.folded) !== undefined;
+      if ((isDenied || found.isDirectory()) && hasUnreadableName(found)) {
+        // Such a name cannot be passed on exactly, so what lies there could be neither checked nor hidden.
+        throw refused(`${root} has a name that is not UTF-8 and cannot be checked: ${JSON.stringify(entry.path)}`);
+      }
+      if (isDenied) denied.push(entry.path);
+      else if (found.isDirectory()) waiting.push(entry);
+    }
+  }
+  return denied.sort();
+}
+
+async function openToWalk(path: string): Promise<Dir | "gone" | "unreadable"> {
+  try {
+    return await opendir(path, { bufferSize: 256 });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    // A directory that was replaced by a file or a link meanwhile has nothing below it any more.
+    return code === "ENOENT" || code === "ENOTDIR" ? "gone" : "unreadable";
+  }
+}
+
+function hasUnreadableName(entry: Dirent): boolean {
+  return entry.name.includes("\ufffd");
+}
+
+function refused(message: string, cause?: unknown): CodecellError {
+  const hint = "mount a smaller directory, or move what is not needed out of it";
+  return new CodecellError("policy_refused", message, { hint, cause, details: { rule: "fs.deny" } });
+}

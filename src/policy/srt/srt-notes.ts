@@ -1,0 +1,118 @@
+import { isBelow } from "../paths/host-path.ts";
+import type { RuleName } from "../rules.ts";
+import { ruleNames } from "../rules.ts";
+import type { Policy } from "../schema.ts";
+import type { SrtPaths } from "./srt-settings.ts";
+
+/** Something that the settings do not hold, or that they cost. */
+export interface SrtNote {
+  /** empty: about the wrap as a whole */
+  readonly rules: readonly string[];
+  readonly note: string;
+}
+
+type Answer = (policy: Policy, paths: SrtPaths) => string | undefined;
+
+const noLimits: Answer = () =>
+  "srt has no limits of its own: the runner inside holds these for each cell, and nothing holds the server itself";
+const noNetLimits: Answer = (policy, paths) => (policy.net.enabled ? noLimits(policy, paths) : undefined);
+const heldInside: Answer = () => "held by the server and its runner inside the wrap; srt does not know sessions";
+const noProxyInside = "srt's own proxy does none of this, and no cell with a network starts inside srt";
+const wholeServer = "open to the whole server, not to one cell: srt does not know cells";
+
+/** What srt leaves to others, rule by rule. `undefined`: the settings hold it, or there is nothing to hold. */
+const answers: Record<RuleName, Answer> = {
+  "isolation.minimum": ({ isolation }, { engineSocket }) => {
+    if (engineSocket !== undefined) return undefined;
+    const inside = "no other sandbox starts inside srt, so code runs in the wasm runner, without bubblewrap around it";
+    return isolation.minimum === "wasm" ? inside : `${inside}; this policy asks for more, and every call is refused`;
+  },
+  "fs.workspace": ({ fs }) =>
+    fs.workspace === undefined
+      ? undefined
+      : `${wholeServer}; while the server runs, srt puts empty files such as .bashrc and .mcp.json there if it is the current directory`,
+  "fs.deps": ({ fs }) => (fs.deps === undefined ? undefined : wholeServer),
+  "fs.mounts": ({ fs }) => (fs.mounts.length === 0 ? undefined : wholeServer),
+  "fs.load": ({ fs }) => (fs.load.length === 0 ? undefined : wholeServer),
+  "fs.deny": ({ fs }) =>
+    fs.workspace === undefined && fs.deps === undefined && fs.mounts.length === 0 && fs.load.length === 0
+      ? undefined
+      : "srt hides what matched when these settings were made, and at the top of each directory what matches, letter case included, when the server starts; for other files the server alone holds it",
+  "net.enabled": ({ net }) =>
+    net.enabled ? "srt opens these hosts to the whole server, and only through its own proxy" : undefined,
+  "net.allowlist": () => undefined,
+  "net.deny": () => undefined,
+  "net.inspect": ({ net }) => (net.inspect.length === 0 ? undefined : noProxyInside),
+  "net.rules": ({ net }) => (net.rules.length === 0 ? undefined : noProxyInside),
+  "net.secrets": ({ net }) => (Object.keys(net.secrets).length === 0 ? undefined : noProxyInside),
+  "net.connections": noNetLimits,
+  "net.requests": noNetLimits,
+  "net.sent": noNetLimits,
+  "net.received": noNetLimits,
+  "proc.timeout": noLimits,
+  "proc.cpus": noLimits,
+  "proc.memory": noLimits,
+  "proc.pids": noLimits,
+  "proc.files": noLimits,
+  "proc.disk": noLimits,
+  "proc.output": noLimits,
+  "proc.background": noLimits,
+  env: heldInside,
+  "session.recovery": heldInside,
+  "session.idle": heldInside,
+  "session.lifetime": heldInside,
+  "session.limit": heldInside,
+  "session.persist": heldInside,
+  "session.checkpoints": heldInside,
+  "session.pool": heldInside,
+  "kernel.preload": heldInside,
+  "kernel.python": ({ kernel }) =>
+    kernel.python === undefined
+      ? undefined
+      : "the host's Python does not run inside srt: the wasm runner brings its own",
+  "kernel.image": ({ kernel }) =>
+    kernel.image === undefined ? undefined : "no container runs inside srt: the wasm runner brings its own Python",
+  "audit.enabled": heldInside,
+  "audit.code": heldInside,
+  "audit.durable": heldInside,
+  "audit.keep": heldInside,
+  "audit.age": heldInside,
+};
+
+/** Pure: everything that somebody who trusts the settings has to know. Rules with the same note share it. */
+export function srtNotes(policy: Policy, paths: SrtPaths): SrtNote[] {
+  const rules = new Map<string, RuleName[]>();
+  for (const rule of ruleNames) {
+    const note = answers[rule](policy, paths);
+    if (note !== undefined) rules.set(note, [...(rules.get(note) ?? []), rule]);
+  }
+  return [...[...rules].map(([note, names]) => ({ rules: names, note })), ...generalNotes(policy, paths)];
+}
+
+/** Writable paths below one that is opened for reading: srt mounts the reading over the writing. */
+export function coveredPaths({ fs }: Policy, { stateDir, runtimeDir }: SrtPaths): { path: string; by: string }[] {
+  const writing = fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
+  const writable = [stateDir, runtimeDir, fs.workspace, ...writing].filter((path) => path !== undefined);
+  const reading = fs.mounts.filter(({ mode }) => mode === "ro").map(({ source }) => source);
+  const readable = [fs.deps, ...reading, ...fs.load].filter((path) => path !== undefined);
+  return writable.flatMap((path) => readable.filter((by) => isBelow(path, by)).map((by) => ({ path, by })));
+}
+
+function generalNotes(policy: Policy, paths: SrtPaths): SrtNote[] {
+  const { platform, engineSocket } = paths;
+  const general = [
+    ...coveredPaths(policy, paths).map(
+      ({ path, by }) => `${path} is read-only inside srt, because ${by} is open for reading`,
+    ),
+    ...(platform === "darwin"
+      ? ["on macOS only home directories, volumes and temporary files are closed to reading; the system stays readable"]
+      : []),
+    ...(engineSocket === undefined
+      ? []
+      : ["whoever reaches the container engine's socket can become root of this machine"]),
+    ...(engineSocket !== undefined && platform === "linux"
+      ? ["on Linux srt cannot tell one socket from another, so every Unix socket that the server can see is open to it"]
+      : []),
+  ];
+  return general.map((note) => ({ rules: [], note }));
+}

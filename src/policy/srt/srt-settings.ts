@@ -1,0 +1,134 @@
+import { denyGlobs } from "../paths/deny.ts";
+import { expandBraces } from "../paths/glob.ts";
+import type { Policy } from "../schema.ts";
+import { type SrtNote, srtNotes } from "./srt-notes.ts";
+
+/** What of this machine the wrapped server needs. Everything else is out of its sight. */
+export interface SrtPaths {
+  readonly platform: "linux" | "darwin";
+  /** programs, libraries and packages that the server loads, read-only */
+  readonly programs: readonly string[];
+  readonly stateDir: string;
+  /** given where an engine outside of the wrap has to find the server's sockets and files */
+  readonly runtimeDir?: string | undefined;
+  readonly policyFile?: string | undefined;
+  /** of the container engine, where one is used */
+  readonly engineSocket?: string | undefined;
+  /** absolute paths below what the policy opens that its deny globs hide */
+  readonly denied: readonly string[];
+}
+
+/** A path that is never read as a pattern. */
+export interface SrtLiteral {
+  readonly path: string;
+  readonly literal: true;
+}
+
+/** The part of `@anthropic-ai/sandbox-runtime` settings that is used here. */
+export interface SrtSettings {
+  readonly network: {
+    readonly allowedDomains: readonly string[];
+    readonly deniedDomains: readonly string[];
+    readonly deniedResolvedAddresses: readonly string[];
+    readonly allowUnixSockets: readonly string[];
+    readonly allowAllUnixSockets: boolean;
+  };
+  readonly filesystem: {
+    readonly denyRead: readonly (string | SrtLiteral)[];
+    readonly allowRead: readonly SrtLiteral[];
+    readonly allowWrite: readonly SrtLiteral[];
+    readonly denyWrite: readonly SrtLiteral[];
+  };
+  readonly allowNestedUserNamespaces: boolean;
+  readonly enableWeakerNestedSandbox: boolean;
+}
+
+export interface SrtExport {
+  readonly settings: SrtSettings;
+  /** what srt cannot hold of the policy, and what it costs */
+  readonly notes: readonly SrtNote[];
+}
+
+/** Addresses that an allowed name must not lead to: srt itself leaves private networks open. */
+const privateAddresses = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
+
+/** Pure: a policy and paths in, settings for srt around the MCP server out. */
+export function srtSettings(policy: Policy, paths: SrtPaths): SrtExport {
+  return {
+    settings: {
+      network: network(policy, paths),
+      filesystem: filesystem(policy, paths),
+      // Inside a namespace of its own a server could take the read-only mounts away again.
+      allowNestedUserNamespaces: false,
+      // It would leave the host's /proc in sight.
+      enableWeakerNestedSandbox: false,
+    },
+    notes: srtNotes(policy, paths),
+  };
+}
+
+function network({ net }: Policy, { platform, engineSocket }: SrtPaths): SrtSettings["network"] {
+  return {
+    allowedDomains: net.enabled ? [...new Set(net.allowlist.flatMap(withWebPorts))] : [],
+    deniedDomains: net.enabled ? net.deny : [],
+    deniedResolvedAddresses: net.enabled ? privateAddresses : [],
+    allowUnixSockets: engineSocket === undefined ? [] : [engineSocket],
+    // on Linux the filter cannot tell one socket from another
+    allowAllUnixSockets: engineSocket !== undefined && platform === "linux",
+  };
+}
+
+/** Without a port a policy means the web's, and srt means any. */
+function withWebPorts(pattern: string): string[] {
+  return pattern.includes(":") ? [pattern] : [`${pattern}:80`, `${pattern}:443`];
+}
+
+function filesystem(policy: Policy, paths: SrtPaths): SrtSettings["filesystem"] {
+  const { fs } = policy;
+  const writable = [
+    ...[paths.stateDir, paths.runtimeDir, fs.workspace],
+    ...fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source),
+  ];
+  const opened = openedPaths(policy);
+  const readable = [...paths.programs, paths.policyFile, paths.engineSocket, ...writable, ...opened];
+  return {
+    denyRead: [
+      ...closedPlaces[paths.platform],
+      ...opened.flatMap((root) => topLevelDeny(root, fs.deny)),
+      ...literal(paths.denied),
+    ],
+    allowRead: literal(readable),
+    allowWrite: literal(writable),
+    // A server that was taken over must not write itself another policy for its next start.
+    denyWrite: literal([paths.policyFile]),
+  };
+}
+
+/** Paths of the host that the policy opens for reading or writing. */
+export function openedPaths({ fs }: Policy): string[] {
+  const opened = [fs.workspace, fs.deps, ...fs.mounts.map(({ source }) => source), ...fs.load];
+  return [...new Set(opened.filter((path) => path !== undefined))];
+}
+
+/** srt lets everything be read that is not denied; on macOS denying the whole root stops programs from loading. */
+const closedPlaces = {
+  linux: ["/"],
+  darwin: ["/Users", "/Volumes", "/private/var/folders", "/private/tmp", "/Library/Keychains"],
+} as const;
+
+/**
+ * The deny globs at the top of an opened directory, as patterns: they hold for files that appear before the next start. A
+ * pattern for every depth would walk the tree once per glob, which takes seconds; deeper files are named one by one.
+ */
+function topLevelDeny(root: string, deny: readonly string[]): string[] {
+  if (/[*?[\]{}]/.test(root)) return []; // the name itself would be read as a pattern
+  const globs = denyGlobs(deny).flatMap((glob) => expandBraces(glob) ?? []);
+  // the policy is hidden from cells, but the server has to read it
+  const relative = globs.filter((glob) => !/^(?:\/|\*\*|sandbox\.policy\.)/.test(glob));
+  return relative.map((glob) => `${root}/${glob.replace(/\/\*\*$/, "")}`);
+}
+
+function literal(paths: readonly (string | undefined)[]): SrtLiteral[] {
+  const known = paths.filter((path) => path !== undefined);
+  return [...new Set(known)].map((path) => ({ path, literal: true }));
+}

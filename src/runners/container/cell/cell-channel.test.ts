@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AttachedStream } from "../engine/attached-stream.ts";
+import { CellChannel } from "./cell-channel.ts";
+
+/** Two ends of one connection. */
+async function connection(): Promise<[Socket, Socket]> {
+  const path = join(directory, `s${++connections}`);
+  const server = createServer({ allowHalfOpen: true }).listen(path);
+  await once(server, "listening");
+  const there = connect({ path, allowHalfOpen: true });
+  const [here] = await once(server, "connection");
+  server.close();
+  there.on("error", () => {}); // its other end is gone
+  return [here, there];
+}
+
+let connections = 0;
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "cc-channel-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** A piece of the engine's stream: 1 is output, 2 the log. */
+function piece(stream: 1 | 2, content: string): Buffer {
+  const header = Buffer.from([stream, 0, 0, 0, 0, 0, 0, content.length]);
+  return Buffer.concat([header, Buffer.from(content)]);
+}
+
+async function openChannel() {
+  const [ours, engine] = await connection();
+  const attached = new AttachedStream(ours, Buffer.alloc(0));
+  const { promise, resolve } = withResolvers<Socket>();
+  const channel = new CellChannel(attached, promise);
+  const connectCell = async () => {
+    const [host, cell] = await connection();
+    resolve(host);
+    return { cell };
+  };
+  return { channel, attached, engine, connectCell };
+}
+
+function withResolvers<Value>() {
+  let resolve: (value: Value) => void = () => {};
+  const promise = new Promise<Value>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+const text = async (stream: Duplex) => String((await once(stream, "data"))[0]);
+
+describe("the channel of a container cell", () => {
+  test("is the cell's connection, and what was written before comes first", async () => {
+    const { channel, engine, connectCell } = await openChannel();
+    channel.write("early ");
+    channel.write("late");
+    const { cell } = await connectCell();
+    let received = "";
+    for await (const data of cell) {
+      received += String(data);
+      if (received.length === 10) break;
+    }
+    expect(received).toBe("early late");
+    expect(engine.readableLength).toBe(0);
+  });
+
+  test("is the engine's stream where the cell speaks there first, and a connection that comes later is closed", async () => {
+    const { channel, engine, connectCell } = await openChannel();
+    channel.write("start");
+    engine.write(piece(1, "hello"));
+    expect(await text(channel)).toBe("hello");
+    expect(await text(engine)).toBe("start");
+    const { cell } = await connectCell();
+    cell.resume();
+    await once(cell, "end");
+    engine.write(piece(1, "again"));
+    expect(await text(channel)).toBe("again");
+  });
+
+  test("takes nothing from the engine's stream once the cell has connected", async () => {
+    const { channel, attached, engine, connectCell } = await openChannel();
+    const { cell } = await connectCell();
+    let received = "";
+    channel.on("data", (data) => {
+      received += String(data);
+    });
+    cell.write("first ");
+    await once(channel, "data");
+    const forged = once(attached, "data");
+    engine.write(piece(1, "forged "));
+    await forged;
+    const last = once(channel, "data");
+    cell.write("last");
+    await last;
+    expect(received).toBe("first last");
+  });
+
+  test("ends with the cell's connection, and still hears what the cell said about its end", async () => {
+    const { channel, attached, engine, connectCell } = await openChannel();
+    const { cell } = await connectCell();
+    channel.resume();
+    const ended = once(channel, "end");
+    cell.end();
+    await ended;
+    engine.write(piece(2, "no such directory"));
+    engine.end();
+    await once(channel, "close");
+    expect(attached.log).toBe("no such directory");
+  });
+
+  test("closes the cell's connection when the engine is gone", async () => {
+    const { channel, attached, connectCell } = await openChannel();
+    const { cell } = await connectCell();
+    cell.write("frame");
+    await text(channel);
+    cell.resume();
+    attached.destroy();
+    await Promise.all([once(channel, "close"), once(cell, "end")]);
+  });
+
+  test("closes both when it is given up before the cell has spoken, and a cell that connects then", async () => {
+    const { channel, attached, connectCell } = await openChannel();
+    channel.destroy();
+    await once(channel, "close");
+    expect(attached.destroyed).toBe(true);
+    const { cell } = await connectCell();
+    cell.resume();
+    await once(cell, "end");
+  });
+});

@@ -1,0 +1,74 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { noUsage } from "../../channel-cell.ts";
+import { separateFiles, separateUsage, unifiedFiles, unifiedUsage } from "../../linux/cgroup-usage.ts";
+import type { CellUsage } from "../../runner.ts";
+import type { EngineClient } from "../engine/engine-client.ts";
+
+const questionMs = 2_000;
+
+/** What a container has used, from the files of its control groups: the Engine API does not count memory kills. */
+export function usageReader(
+  client: EngineClient,
+  containerId: string,
+  root = "/sys/fs/cgroup",
+): () => Promise<CellUsage> {
+  let finding: Promise<Groups | undefined> | undefined;
+  return async () => {
+    finding ??= findGroups(client, containerId, root).catch(() => undefined);
+    const groups = await finding;
+    if (groups) return await usageOf(groups);
+    finding = undefined;
+    return noUsage;
+  };
+}
+
+interface Groups {
+  readonly isUnified: boolean;
+  /** the directory of a controller, or of everything where there is one hierarchy */
+  readonly directory: (controller: string) => string | undefined;
+}
+
+async function findGroups(client: EngineClient, id: string, root: string): Promise<Groups | undefined> {
+  const { State } = await client.json<{ State?: { Pid?: number } }>({
+    ...{ path: `/containers/${id}/json`, timeoutMs: questionMs },
+  });
+  const pid = State?.Pid ?? 0;
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  const lines = (await readFile(`/proc/${pid}/cgroup`, "utf8")).trim().split("\n");
+  // An engine on another machine, or in another pid namespace, means another process by this number.
+  if (!lines.some((line) => line.includes(id))) return undefined;
+  return parseGroups(lines, root);
+}
+
+/** Pure: the lines of /proc/PID/cgroup, as directories below the mounted hierarchies. */
+export function parseGroups(lines: readonly string[], root: string): Groups {
+  const paths = new Map<string, string>();
+  for (const line of lines) {
+    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    if (controllers === undefined || path === undefined) continue; // or the root group, the whole host's, would count
+    for (const controller of controllers.split(",")) paths.set(controller, path);
+  }
+  const isUnified = !paths.has("memory");
+  return {
+    isUnified,
+    directory: (controller) => {
+      const path = paths.get(isUnified ? "" : controller);
+      if (path === undefined || path.includes("..")) return undefined;
+      return isUnified ? join(root, path) : join(root, controller, path);
+    },
+  };
+}
+
+async function usageOf({ isUnified, directory }: Groups): Promise<CellUsage> {
+  const wanted = isUnified ? unifiedFiles.map((file) => ["", file] as const) : separateFiles;
+  const read = async ([controller, file]: readonly [string, string]) =>
+    [file, await readGroupFile(directory(controller), file)] as const;
+  const texts = new Map<string, string>(await Promise.all(wanted.map(read)));
+  const text = (file: string) => texts.get(file) ?? "";
+  return isUnified ? unifiedUsage(text) : separateUsage((_, file) => text(file));
+}
+
+async function readGroupFile(directory: string | undefined, file: string): Promise<string> {
+  return directory === undefined ? "" : readFile(join(directory, file), "utf8").catch(() => "");
+}

@@ -1,0 +1,66 @@
+import { CodecellError } from "../../../lib/errors.ts";
+import type { CellExit } from "../../runner.ts";
+import type { AttachedStream } from "../engine/attached-stream.ts";
+import { type EngineClient, EngineRefusal } from "../engine/engine-client.ts";
+
+const foreverMs = 2 ** 31 - 1;
+/** The stream closes an instant before the engine has noticed; one that hangs never does. */
+const noticeMs = 3_000;
+const killedCode = 137;
+
+type Outcome = { readonly code: number | null } | { readonly error: unknown };
+
+/** Settles when the engine says that a container is gone, or when nothing can be heard of it any more. */
+export async function containerExit(
+  client: EngineClient,
+  id: string,
+  stream: AttachedStream,
+  starting: Promise<unknown>,
+): Promise<CellExit> {
+  const asking = new AbortController();
+  const closed = new Promise<"closed">((resolve) => stream.once("close", () => resolve("closed")));
+  const waiting = starting
+    .then(() =>
+      client.json<{ StatusCode?: number } | undefined>({
+        ...{ method: "POST", path: `/containers/${id}/wait`, query: { condition: "removed" }, timeoutMs: foreverMs },
+        signal: asking.signal,
+      }),
+    )
+    .then(
+      (answer): Outcome => ({ code: answer?.StatusCode ?? null }),
+      (error: unknown): Outcome => ({ error }),
+    );
+  const first = await Promise.race([waiting, closed]);
+  const outcome = first === "closed" ? await Promise.race([waiting, after(noticeMs)]) : first;
+  asking.abort(); // a question that nobody answers would hold this process
+  const code = outcome && "code" in outcome ? outcome.code : null;
+  const reason = exitReason(client.address, outcome);
+  return { code, signal: null, diagnostics: stream.log, reason };
+}
+
+/** Pure: what is known about an ending, for whoever did not ask for it. Podman says 0 also of a container that was killed. */
+export function exitReason(
+  { name, shown }: { name: string; shown: string },
+  outcome: Outcome | undefined,
+): CodecellError {
+  if (outcome === undefined) {
+    return new CodecellError("runner_unavailable", `${name} does not say what became of the container`, {
+      hint: `look after the daemon behind ${shown}, or choose another runner`,
+    });
+  }
+  if ("error" in outcome) {
+    const { error } = outcome;
+    if (error instanceof EngineRefusal) return new CodecellError("cell_lost", "the container is gone");
+    return error instanceof CodecellError ? error : new CodecellError("internal", String(error));
+  }
+  const { code } = outcome;
+  if (code === 0) return new CodecellError("cell_lost", "the container was ended, and not by codecell");
+  if (code === killedCode) {
+    return new CodecellError("cell_lost", "the container was killed: by somebody else, or because memory ran out");
+  }
+  return new CodecellError("cell_lost", `the container ended with exit code ${code ?? "unknown"}`);
+}
+
+function after(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms).unref());
+}

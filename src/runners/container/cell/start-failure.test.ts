@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { CodecellError } from "../../../lib/errors.ts";
+import { EngineRefusal } from "../engine/engine-client.ts";
+import { exitReason } from "./container-exit.ts";
+import { startFailure } from "./start-failure.ts";
+
+describe("a start that failed", () => {
+  test("keeps an error that has a code already", () => {
+    const error = new CodecellError("runner_unavailable", "Docker cannot be reached");
+    expect(startFailure(error, "Docker")).toBe(error);
+  });
+
+  test("for want of space says whose disk is full", () => {
+    const refusal = new EngineRefusal(500, "mkdir /var/lib/docker/overlay2/x: no space left on device");
+    expect(startFailure(refusal, "Docker")).toMatchObject({
+      code: "cell_start_failed",
+      message: expect.stringContaining("no space left where Docker keeps its containers"),
+    });
+    const own = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    expect(startFailure(own, "Docker").message).toContain("no space left where codecell keeps its files");
+  });
+
+  test.each([
+    [new EngineRefusal(404, "No such image: x:latest"), "codecell image build"],
+    [new EngineRefusal(400, 'exec: "python3": executable file not found in $PATH'), "an image with Python 3.9"],
+    [new EngineRefusal(500, "database is locked"), "the engine's own log"],
+  ])("because the engine refused says what to do about it: %s", (refusal, hint) => {
+    expect(startFailure(refusal, "Docker").hint).toContain(hint);
+  });
+
+  test.each([
+    'invalid mount config for type "bind": bind source path does not exist: /run/codecell/kernel-1',
+    "make cli opts(): statfs /run/codecell/kernel-1: no such file or directory",
+  ])("because it does not see our files says so, and blames no image: %s", (text) => {
+    const { hint, details } = startFailure(new EngineRefusal(400, text), "Docker");
+    expect(hint).toContain("does not see this machine's files");
+    expect(details.isRefusal).toBe(true);
+  });
+
+  test("because the image has no Python does not speak against the engine", () => {
+    const text = 'exec: "python3": executable file not found in $PATH';
+    expect(startFailure(new EngineRefusal(400, text), "Docker").details.isRefusal).toBe(false);
+  });
+
+  test("with anything else has a code, and the cause", () => {
+    const refusal = new EngineRefusal(500, "database is locked");
+    expect(startFailure(refusal, "Podman")).toMatchObject({
+      ...{ code: "cell_start_failed", message: "Podman refused: database is locked", cause: refusal },
+    });
+    expect(startFailure("odd", "Docker")).toMatchObject({ code: "cell_start_failed", cause: "odd" });
+  });
+});
+
+describe("how a container ended", () => {
+  const address = { name: "Docker", shown: "unix:///docker.sock" };
+
+  test.each([
+    [{ code: 0 }, "cell_lost", "the container was ended, and not by codecell"],
+    [{ code: 137 }, "cell_lost", "the container was killed"],
+    [{ code: 6 }, "cell_lost", "exit code 6"],
+    [{ error: new EngineRefusal(404, "No such container") }, "cell_lost", "the container is gone"],
+    [{ error: new CodecellError("runner_unavailable", "Docker cannot be reached") }, "runner_unavailable", "reached"],
+    [undefined, "runner_unavailable", "Docker does not say what became of the container"],
+  ])("is told: %j", (outcome, code, text) => {
+    expect(exitReason(address, outcome)).toMatchObject({ code, message: expect.stringContaining(text) });
+  });
+});

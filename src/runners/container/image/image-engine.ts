@@ -1,0 +1,29 @@
+import { Cleanup } from "../../../lib/cleanup.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import { addressFacts, type EngineKind, engineAddresses } from "../engine/engine-address.ts";
+import type { EngineClient } from "../engine/engine-client.ts";
+import { EngineFinder } from "../engine/engine-finder.ts";
+
+/** The engine that images are for, as long as it is needed. */
+export interface ImageEngine extends AsyncDisposable {
+  readonly client: EngineClient;
+}
+
+/** Found as the runner finds its own, Podman without a socket included; the error names every place that was asked. */
+export async function imageEngine(
+  env: Readonly<Record<string, string | undefined>>,
+  kind?: EngineKind,
+): Promise<ImageEngine> {
+  await using cleanup = new Cleanup();
+  const addresses = addressFacts({ ...env });
+  const finder = new EngineFinder({ addresses, ...(kind ? { engine: kind } : {}) }, false, cleanup);
+  const found = await finder.find({ isWanted: true });
+  if (found.available) {
+    const owned = cleanup.move();
+    return { client: found.engine.client, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+  }
+  const asked = (await engineAddresses(addresses)).filter((address) => kind === undefined || address.kind === kind);
+  const places = asked.map(({ shown, from }) => `${shown} (${from})`).join(", ");
+  const tried = places === "" ? "" : `; asked ${places}`;
+  throw new CodecellError("runner_unavailable", `${found.reason}${tried}`, { hint: found.hint });
+}

@@ -1,0 +1,33 @@
+import { CodecellError } from "../../../lib/errors.ts";
+
+const noNetwork =
+  /temporary failure resolving|could not resolve|could not connect|network is unreachable|cni|netavark/i;
+
+/** Pure: why a build failed and what to do, from the engine's last words. */
+export function buildFailure(message: string, last: readonly string[], network: string): CodecellError {
+  const reason = last.findLast((line) => noNetwork.test(line)) ?? last.findLast((line) => /^(E|error):/i.test(line));
+  const why = reason === undefined ? shorten(message) : `${reason} (${shorten(message)})`;
+  const isNetwork = noNetwork.test(`${message}\n${last.join("\n")}`);
+  const hint =
+    isNetwork && network !== "host"
+      ? "give the build the host's network: codecell image build --network host"
+      : isNetwork
+        ? "the build could not download Debian packages: is this machine's network up?"
+        : "--verbose shows what was printed; --force builds without any cache";
+  return new CodecellError("image_failed", `the image could not be built: ${why}`, { hint });
+}
+
+/** Pure: why a base could not be pulled. Without a registry there is another way, and the hint is it. */
+export function pullFailure(image: string, message: string): CodecellError {
+  return new CodecellError("image_failed", `${image} could not be pulled: ${shorten(message)}`, {
+    hint: "where no registry can be reached: codecell image build --bootstrap debian (as root), or --base IMAGE that is there",
+    details: { image },
+  });
+}
+
+/** An engine repeats the whole command that failed. */
+function shorten(message: string): string {
+  const command = /^The command '([\s\S]{60})[\s\S]*' (returned a non-zero code: \d+)/.exec(message);
+  const text = command ? `The command '${command[1]}…' ${command[2]}` : message;
+  return text.length > 400 ? `${text.slice(0, 400)}…` : text;
+}

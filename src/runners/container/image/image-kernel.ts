@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { chmod, mkdtemp, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeDirectories } from "../../../lib/files/make-directories.ts";
+import { bundleName } from "../../kernel-bootstrap.ts";
+import { kernelSources } from "../../kernel-sources.ts";
+import { removeOldKernels } from "../../linux/kernel-files.ts";
+import { askImage, type ImageQuestion, imageFactsSchema } from "./image-question.ts";
+
+type Sources = Awaited<ReturnType<typeof kernelSources>>;
+
+/** Changes when the content of a kernel's directory is made in another way. */
+const layout = 3;
+
+/** An image's interpreter, and the kernel as compiled for it. */
+export interface ImageKernel {
+  readonly python: string;
+  readonly version: readonly [number, number, number];
+  /** import directories inside the image */
+  readonly path: readonly string[];
+  /** host directory that cells see at /.kernel */
+  readonly directory: string;
+}
+
+export interface ImageKernelRequest extends ImageQuestion {
+  readonly runtimeDir: string;
+  /** binary filters that cells read, by name */
+  readonly filters: Readonly<Record<string, Buffer>>;
+}
+
+const answerFile = "image.json";
+
+/** Examines an image once, for every process of this user. Any image will do that has Python 3.9 or newer. */
+export async function prepareImageKernel(request: ImageKernelRequest): Promise<ImageKernel> {
+  const sources = await kernelSources();
+  const directory = join(request.runtimeDir, `kernel-${kernelHash(request, sources)}`);
+  const {
+    executable: python,
+    version,
+    path,
+  } = (await knownFacts(directory)) ?? (await examine(request, sources, directory));
+  return { python, version, path, directory };
+}
+
+async function knownFacts(directory: string) {
+  const text = await readFile(join(directory, answerFile), "utf8").catch(() => "");
+  const known = imageFactsSchema.safeParse(parsed(text));
+  if (!known.success) return undefined;
+  const now = new Date();
+  await utimes(directory, now, now).catch(() => {}); // kernels that nobody has used for long are removed
+  return known.data;
+}
+
+/** Everything that the directory's content follows from: an image that is changed has another id. */
+function kernelHash({ image, user, filters }: ImageKernelRequest, sources: Sources): string {
+  const hash = createHash("sha256").update(JSON.stringify([image.id, user.uid, layout]));
+  for (const { name, data } of sources) hash.update(`\0${name}\0`).update(data);
+  for (const [name, data] of Object.entries(filters)) hash.update(`\0${name}\0`).update(data);
+  return hash.digest("hex").slice(0, 16);
+}
+
+async function examine(request: ImageKernelRequest, sources: Sources, directory: string) {
+  const draft = await mkdtemp(join(request.runtimeDir, "draft-"));
+  try {
+    await chmod(draft, 0o711);
+    const files = join(draft, "files");
+    const kernel = join(files, "codecell_kernel");
+    await makeDirectories(kernel, 0o755);
+    for (const { name, data } of sources) await writeFile(join(kernel, name), data, { mode: 0o644 });
+    for (const [name, data] of Object.entries(request.filters))
+      await writeFile(join(files, name), data, { mode: 0o644 });
+    const { bundle, ...found } = await askImage(request, files);
+    // Written here, and not by the image's own program: in a directory of the host it could fill the disk.
+    await writeFile(join(files, bundleName), bundle, { encoding: "base64", mode: 0o644 });
+    await writeFile(join(files, answerFile), JSON.stringify(found), { mode: 0o644 });
+    await rename(files, directory).catch(async (error: unknown) => {
+      if (!(await stat(directory).catch(() => undefined))) throw error;
+    });
+    await removeOldKernels(request.runtimeDir);
+    return found;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import { checkLink, type LinkClaim, signLink } from "../../artifacts/signed-link.ts";
+import { sessionKey } from "../../sessions/session-id.ts";
+import { HttpError } from "../../surfaces/http/answers/error-status.ts";
+
+export const defaultLinkMs = 3_600_000;
+/** Where links lead, on whatever address the service has. */
+export const downloadPath = "/v1/download/";
+export const maxLinkMs = 7 * 24 * 3_600_000;
+
+/** Links of one service: made for its own address, and believed only when its own key signed them. */
+export class Links {
+  readonly #key: Uint8Array;
+  readonly #now: () => number;
+  /** where clients reach the service; known once it listens, unless a proxy stands in front */
+  baseUrl: string;
+
+  constructor(key: Uint8Array, options: { baseUrl: string; now: () => number }) {
+    this.#key = key;
+    this.#now = options.now;
+    this.baseUrl = options.baseUrl;
+  }
+
+  url(
+    namespace: string,
+    file: { readonly session: string; readonly name: string; readonly sha256: string },
+    options: { forMs?: number; disposition?: LinkClaim["disposition"] } = {},
+  ): { url: string; expiresMs: number } {
+    const { forMs = defaultLinkMs, disposition = "attachment" } = options;
+    const expiresMs = this.#now() + forMs;
+    const { session, name, sha256 } = file;
+    const claim = { session: sessionKey(namespace, session), name, sha256, expiresMs, disposition };
+    return { url: `${this.baseUrl}${downloadPath}${signLink(this.#key, claim)}`, expiresMs };
+  }
+
+  claimOf(text: string): LinkClaim {
+    const check = checkLink(this.#key, text, this.#now());
+    if (check.status === "valid") return check.claim;
+    if (check.status === "expired") throw new HttpError("link_expired", "this link has expired");
+    throw noSuchLink();
+  }
+}
+
+/** The same for a forged link as for one whose tenant is gone. */
+export function noSuchLink(): HttpError {
+  return new HttpError("not_found", "there is nothing at this path");
+}

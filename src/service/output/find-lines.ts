@@ -1,0 +1,48 @@
+import { CodecellError } from "../../lib/errors.ts";
+
+/** Which lines are looked for. */
+export interface LinePattern {
+  /** text that a line contains; `*` is a star unless `wildcards` is set */
+  readonly pattern: string;
+  /** `*` stands for anything within the line, `\*` for a star */
+  readonly wildcards?: boolean;
+  readonly ignoreCase?: boolean;
+}
+
+/** Where in a line the match begins, or -1. */
+export type LineMatcher = (line: string) => number;
+
+const maxPatternCharacters = 200;
+
+/**
+ * No regular expressions: a pattern from a model, tried on text from a cell, could take the host's thread for hours.
+ * Parts are looked for one after another, so a line costs at most its length times the pattern's.
+ */
+export function lineMatcher(search: LinePattern): LineMatcher {
+  const { pattern } = search;
+  if (pattern === "" || pattern.includes("\n") || pattern.length > maxPatternCharacters) {
+    throw new CodecellError("usage", `a search pattern has 1 to ${maxPatternCharacters} characters and no line end`, {
+      hint: "search for one line's text, and ask for context lines around it",
+    });
+  }
+  const fold = (text: string) => (search.ignoreCase ? text.toLowerCase() : text);
+  const parts = (search.wildcards ? wildcardParts(pattern) : [pattern]).map(fold);
+  return (line) => firstMatch(fold(line), parts);
+}
+
+function firstMatch(line: string, parts: readonly string[]): number {
+  let first = -1;
+  let at = 0;
+  for (const part of parts) {
+    const found = line.indexOf(part, at);
+    if (found === -1) return -1;
+    if (first === -1) first = found;
+    at = found + part.length;
+  }
+  return Math.max(0, first);
+}
+
+function wildcardParts(pattern: string): string[] {
+  const parts = pattern.split(/(?<!\\)\*+/).map((part) => part.replaceAll("\\*", "*"));
+  return parts.filter((part) => part !== "");
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { CodecellError } from "../../lib/errors.ts";
+import type { RunResult } from "../../sessions/runs/run.ts";
+import { splitsPair } from "./cut-middle.ts";
+import type { KeptStream } from "./kept-stream.ts";
+import { readableText } from "./readable-text.ts";
+import { shareBudget } from "./share-budget.ts";
+import { type PageRequest, type TextPage, textPage } from "./text-page.ts";
+import { type SearchAnswer, type SearchRequest, searchText } from "./text-search.ts";
+
+/** How much text is kept. */
+export interface KeptOutputLimits {
+  /** what all runs together may take in memory; the oldest are dropped first */
+  readonly totalBytes?: number;
+  /** what one run may take; the beginning of each stream is kept */
+  readonly runBytes?: number;
+}
+
+/** Which text is meant: as a model reads it, or exactly as the program wrote it. Offsets differ between the two. */
+export interface TextChoice {
+  /** stdout unless told */
+  readonly stream?: KeptStream;
+  /** readable unless told */
+  readonly form?: "readable" | "raw";
+}
+
+/** How much of a stream there is. */
+export interface StreamSize {
+  /** bytes the program wrote, where they were counted */
+  readonly writtenBytes: number | undefined;
+  /** whether the kept text is only the beginning: the run's output limit or this store's dropped the rest */
+  readonly isPartial: boolean;
+}
+
+/** A part of a kept stream. */
+export type KeptPage = TextPage & StreamSize & { readonly stream: KeptStream };
+/** What a search found in a kept stream. */
+export type KeptMatches = SearchAnswer & StreamSize & { readonly stream: KeptStream };
+
+interface KeptText extends StreamSize {
+  readonly raw: string;
+  readonly readable: string;
+}
+
+interface KeptRun {
+  readonly streams: Readonly<Record<KeptStream, KeptText>>;
+  readonly bytes: number;
+}
+
+const MiB = 1024 * 1024;
+/** A string takes one byte per character or two; the larger is counted. */
+const bytesPerCharacter = 2;
+
+/** The full text of runs, by unguessable handles, to be paged and searched. Bounded; it holds no timer and no file. */
+export class KeptOutput {
+  readonly #totalBytes: number;
+  readonly #runBytes: number;
+  readonly #runs = new Map<string, KeptRun>();
+  #bytes = 0;
+
+  constructor(limits: KeptOutputLimits = {}) {
+    this.#totalBytes = limits.totalBytes ?? 64 * MiB;
+    this.#runBytes = Math.min(limits.runBytes ?? 16 * MiB, this.#totalBytes);
+  }
+
+  /** What all kept runs are counted with, in bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Keeps the text of a run and answers the handle that leads to it. */
+  keep(
+    result: Pick<RunResult, "stdout" | "stderr" | "result" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">,
+  ) {
+    const handle = `out_${randomBytes(12).toString("base64url")}`;
+    const run = keptRun(result, this.#runBytes);
+    this.#runs.set(handle, run);
+    this.#bytes += run.bytes;
+    for (const oldest of this.#runs.keys()) {
+      if (this.#bytes <= this.#totalBytes) break;
+      this.drop(oldest);
+    }
+    return handle;
+  }
+
+  /** A part of a stream, by characters or by lines. */
+  page(handle: string, request: PageRequest & TextChoice = {}): KeptPage {
+    const { stream, text, size } = this.#text(handle, request);
+    return { stream, ...textPage(text, request), ...size };
+  }
+
+  /** The lines of a stream that contain a text. */
+  search(handle: string, request: SearchRequest & TextChoice): KeptMatches {
+    const { stream, text, size } = this.#text(handle, request);
+    return { stream, ...searchText(text, request), ...size };
+  }
+
+  has(handle: string): boolean {
+    return this.#runs.has(handle);
+  }
+
+  /** Forgets a run's text; unknown handles are ignored. */
+  drop(handle: string): void {
+    this.#bytes -= this.#runs.get(handle)?.bytes ?? 0;
+    this.#runs.delete(handle);
+  }
+
+  #text(handle: string, choice: TextChoice): { stream: KeptStream; text: string; size: StreamSize } {
+    const stream = choice.stream ?? "stdout";
+    const run = this.#runs.get(handle);
+    if (!run) {
+      throw new CodecellError("output_gone", `no output is kept under handle ${JSON.stringify(handle.slice(0, 64))}`, {
+        hint: "the oldest outputs are dropped first: run the code again, or let it write to a file in the workspace",
+        details: { totalBytes: this.#totalBytes },
+      });
+    }
+    const { raw, readable, writtenBytes, isPartial } = run.streams[stream];
+    return { stream, text: choice.form === "raw" ? raw : readable, size: { writtenBytes, isPartial } };
+  }
+}
+
+function keptRun(result: Parameters<KeptOutput["keep"]>[0], runBytes: number): KeptRun {
+  const texts = [result.stdout, result.stderr, result.result ?? "", result.error?.traceback ?? ""].map(bothForms);
+  const claims = texts.map((text) => ({ need: charactersOf(text), floor: 0, weight: 1 }));
+  const shares = shareBudget(claims, Math.floor(runBytes / bytesPerCharacter));
+  const [stdout, stderr, value, traceback] = texts.map((text, index) => fitted(text, shares[index] ?? 0));
+  const streams = {
+    stdout: sized(stdout, result.truncated, result.stdoutBytes),
+    stderr: sized(stderr, result.truncated, result.stderrBytes),
+    result: sized(value),
+    traceback: sized(traceback),
+  };
+  const characters = Object.values(streams).reduce((sum, text) => sum + charactersOf(text), 0);
+  return { streams, bytes: characters * bytesPerCharacter + 1024 };
+}
+
+interface Forms {
+  readonly raw: string;
+  readonly readable: string;
+  readonly isCut?: boolean;
+}
+
+function bothForms(raw: string): Forms {
+  return { raw, readable: readableText(raw) };
+}
+
+/** Most text reads as it was written: then both forms are one string in memory. */
+function charactersOf({ raw, readable }: Forms): number {
+  return raw.length + (readable === raw ? 0 : readable.length);
+}
+
+function fitted(text: Forms, room: number): Forms {
+  if (charactersOf(text) <= room) return text;
+  if (text.raw === text.readable) {
+    const raw = beginning(text.raw, room);
+    return { raw, readable: raw, isCut: true };
+  }
+  const half = Math.floor(room / 2);
+  return { raw: beginning(text.raw, half), readable: beginning(text.readable, half), isCut: true };
+}
+
+/** A copy, since a slice would hold the whole text in memory behind the bound's back. */
+function beginning(text: string, characters: number): string {
+  const end = characters - (splitsPair(text, characters) ? 1 : 0);
+  return Buffer.from(text.slice(0, end), "utf16le").toString("utf16le");
+}
+
+function sized(text: Forms = { raw: "", readable: "" }, isTruncated = false, writtenBytes?: number): KeptText {
+  const { raw, readable, isCut = false } = text;
+  const keptBytes = Buffer.byteLength(raw);
+  const isShort = isTruncated && writtenBytes !== undefined && writtenBytes > keptBytes;
+  // a cell that died has counted nothing
+  const written = writtenBytes === undefined ? undefined : Math.max(writtenBytes, keptBytes);
+  return { raw, readable, writtenBytes: written, isPartial: isCut || isShort };
+}

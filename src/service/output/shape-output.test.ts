@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { FakeRandom } from "../../../test/fakes/fake-random.ts";
+import { fakeResult } from "../../../test/fakes/fake-result.ts";
+import { collapseRepeats } from "./collapse-repeats.ts";
+import { readableText } from "./readable-text.ts";
+import { maxFrameCharacters, shapeResult, shapeStreams } from "./shape-output.ts";
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}\n`).join("");
+const roomy = { characters: 100_000 };
+
+describe("a shaped result", () => {
+  test("shows everything of a small one, the status and the error first", () => {
+    const error = {
+      name: "ZeroDivisionError",
+      message: "division by zero",
+      traceback: 'Traceback (most recent call last):\n  File "<run 1>", line 1\nZeroDivisionError: division by zero\n',
+    };
+    const result = fakeResult({ status: "error", exitCode: 1, error, stdout: "before\n", stderr: "warned\n" });
+    expect(shapeResult(result, roomy)).toMatchObject({
+      text: [
+        "status: error · exit code 1 · 12 ms",
+        "ZeroDivisionError: division by zero",
+        '[traceback]\nTraceback (most recent call last):\n  File "<run 1>", line 1',
+        "[stdout]\nbefore\n",
+        "[stderr]\nwarned\n",
+      ].join("\n"),
+      status: "error",
+      isCut: false,
+      handle: undefined,
+    });
+  });
+
+  test("says what was lost, what was displayed and what the run's limits dropped", () => {
+    const result = fakeResult({
+      status: "crashed",
+      state: "recovered",
+      recoveredTo: 3,
+      exitCode: undefined,
+      notes: ["2 threads were ended"],
+      stdout: "begin",
+      stdoutBytes: 9_437_184,
+      truncated: true,
+      displays: [{ type: "display", display: 1, mime: "image/png", data: new Uint8Array(1_234) }],
+    });
+    expect(shapeResult(result, roomy).text).toBe(
+      [
+        "status: crashed · 12 ms · variables are those after run 3",
+        "[notes]\n- 2 threads were ended",
+        "[stdout]\nbegin\n… stdout had 9,437,184 bytes; only the first 5 were kept …",
+        "[displays]\nimage/png, 1,234 bytes",
+      ].join("\n"),
+    );
+  });
+
+  test("says that the value was cut when no stream was", () => {
+    const { text } = shapeResult(fakeResult({ result: "[0, 1", truncated: true }), roomy);
+    expect(text).toBe("status: ok · 12 ms · cut by the run's own limits\n[result]\n[0, 1");
+  });
+
+  test("cuts the middle and says the true size and where the rest is", () => {
+    const stdout = numbered(5_000);
+    const shaped = shapeResult(fakeResult({ stdout }), { characters: 1_000 }, "out_ab12");
+    const found =
+      /^… ([\d,]+) of ([\d,]+) characters left out; read them with handle out_ab12 \(stdout, offset (\d+)\) …$/m;
+    const [, leftOut = "", total = "", offset = ""] = found.exec(shaped.text) ?? [];
+    const [section] = shaped.sections;
+    expect(Number(total.replaceAll(",", ""))).toBe(stdout.length);
+    expect(Number(leftOut.replaceAll(",", ""))).toBe(section?.leftOut);
+    expect(stdout.slice(0, Number(offset))).toBe(section?.head);
+    expect(stdout.slice(Number(offset) + (section?.leftOut ?? 0))).toBe(section?.tail);
+    expect(shaped.text.length).toBeGreaterThan(900);
+    expect(shaped.isCut).toBe(true);
+  });
+
+  test("never cuts a small stream because another is large", () => {
+    const result = fakeResult({ stdout: numbered(50_000), stderr: "one warning\n", result: "42" });
+    const shaped = shapeResult(result, { characters: 2_000 });
+    expect(shaped.sections.map(({ name, leftOut }) => [name, leftOut > 0])).toEqual([
+      ["result", false],
+      ["stdout", true],
+      ["stderr", false],
+    ]);
+  });
+
+  test("gives the traceback more than the output when both are large", () => {
+    const error = { name: "E", message: "m", traceback: numbered(5_000) };
+    const shaped = shapeResult(fakeResult({ error, stdout: numbered(5_000) }), { characters: 4_000 });
+    const size = (name: string) => shaped.sections.find((section) => section.name === name)?.text.length ?? 0;
+    expect(size("traceback")).toBeGreaterThan(1.4 * size("stdout"));
+    expect(size("stdout")).toBeGreaterThan(1_000);
+  });
+
+  test("estimates its tokens", () => {
+    expect(shapeResult(fakeResult({ stdout: "x".repeat(4_000) }), roomy).estimatedTokens).toBeCloseTo(1_010, -2);
+  });
+});
+
+test("output so far has no status", () => {
+  expect(shapeStreams({ stdout: "10%\r20%", stderr: "" }, roomy).text).toBe("[stdout]\n20%");
+  expect(shapeStreams({ stdout: "", stderr: "" }, roomy).text).toBe("");
+});
+
+test("a shaped text fits its budget, and head and tail are the original's", () => {
+  const random = new FakeRandom(11);
+  const pieces = ["a", "word ", "\n", "漢字", "👍", "\u001b[31m", "\r", "\0", "\u202e", "x".repeat(300)] as const;
+  const longer = [...pieces, "same line\n".repeat(40), numbered(100)] as const;
+  const text = () => Array.from({ length: random.below(40) }, () => random.pick(longer)).join("");
+  for (let round = 0; round < 1_500; round++) {
+    const error = random.below(2) ? { name: text(), message: text(), traceback: text() } : undefined;
+    const displays = [{ type: "display" as const, display: 1, mime: text(), data: new Uint8Array(3) }];
+    const facts = { stdout: text(), stderr: text(), result: text(), error, notes: [text(), text()], displays };
+    const lost = random.below(2) ? { truncated: true, stdoutBytes: 2 ** 53 - 1, stderrBytes: 2 ** 53 - 1 } : {};
+    const result = fakeResult({
+      ...facts,
+      ...lost,
+      durationMs: 2 ** 53 - 1,
+      recoveredTo: 2 ** 53 - 1,
+      state: "recovered",
+    });
+    const characters = random.below(8_000);
+    const shaped = shapeResult(result, { characters }, "out_0123456789abcdef");
+    expect(shaped.text.length).toBeLessThanOrEqual(Math.max(characters, maxFrameCharacters));
+    expect(shaped.text).not.toMatch(/[^\P{Cc}\n]|[\ud800-\udfff]/u);
+    for (const { name, head, tail, leftOut, characters: size } of shaped.sections) {
+      if (name !== "stdout" && name !== "stderr" && name !== "result") continue;
+      const readable = readableText(facts[name]);
+      expect(size).toBe(readable.length);
+      expect(collapseRepeats(readable).text.startsWith(head)).toBe(true);
+      expect(collapseRepeats(readable).text.endsWith(tail)).toBe(true);
+      if (leftOut === 0) expect(head).toBe(collapseRepeats(readable).text);
+    }
+  }
+});

@@ -1,0 +1,205 @@
+import type { RunStatus } from "../../kernel/messages.ts";
+import type { RunResult } from "../../sessions/runs/run.ts";
+import { type Collapsed, collapseRepeats } from "./collapse-repeats.ts";
+import { cutMiddle, longestMarker } from "./cut-middle.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+import { readableText } from "./readable-text.ts";
+import { shareBudget } from "./share-budget.ts";
+
+/** How long a shaped text may get. */
+export interface ShapeBudget {
+  /** characters (UTF-16 units) of the whole shaped text, markers included */
+  readonly characters: number;
+}
+
+/** What a shaped text may take when its budget is smaller: status, labels and markers. */
+export const maxFrameCharacters = 2_000;
+
+/** The parts of a shaped text, in the order of their worth. */
+export type SectionName = "error" | "notes" | "traceback" | "result" | "stdout" | "stderr" | "displays";
+
+/** One part of a shaped text. */
+export interface ShapedSection {
+  readonly name: SectionName;
+  readonly text: string;
+  /** what of the readable text is shown before and after the cut; all of it is in `head` when nothing is cut */
+  readonly head: string;
+  readonly tail: string;
+  /** length of the readable text, of which `leftOut` is not shown; lines said once for many count as shown */
+  readonly characters: number;
+  readonly leftOut: number;
+}
+
+/** Text that was cut to a budget. */
+export interface ShapedText {
+  /** everything for a model, most important first */
+  readonly text: string;
+  readonly sections: readonly ShapedSection[];
+  /** whether a section is cut; what the run's own limits dropped is said in the text and not meant here */
+  readonly isCut: boolean;
+  readonly estimatedTokens: number;
+}
+
+/** A result as a model sees it. */
+export interface ShapedResult extends ShapedText {
+  readonly status: RunStatus;
+  /** where the full text can be paged and searched */
+  readonly handle: string | undefined;
+}
+
+/**
+ * A result as a model sees it: how it ended and the error first, then the value and the output, each cut to its part of
+ * the budget. Sections come from the cell and may imitate this frame; `sections` and `status` cannot be imitated.
+ */
+export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: string): ShapedResult {
+  const { error, notes, displays } = result;
+  const headline = error ? `${error.name}: ${error.message}` : "";
+  const shaped = shape(
+    endingLine(result),
+    [
+      ...section("error", headline),
+      ...section("notes", notes.map((note) => `- ${note}`).join("\n")),
+      ...section("traceback", withoutHeadline(error?.traceback ?? "", headline)),
+      ...section("result", result.result ?? ""),
+      ...section("stdout", result.stdout, lostOutput(result, "stdout")),
+      ...section("stderr", result.stderr, lostOutput(result, "stderr")),
+      ...section("displays", displays.map((one) => `${one.mime}, ${said(one.data.byteLength)} bytes`).join("\n")),
+    ],
+    budget,
+    handle,
+  );
+  return { ...shaped, status: result.status, handle };
+}
+
+/** The output of a run that still goes on. */
+export function shapeStreams(
+  streams: { readonly stdout: string; readonly stderr: string },
+  budget: ShapeBudget,
+  handle?: string,
+): ShapedText {
+  const sources = [...section("stdout", streams.stdout), ...section("stderr", streams.stderr)];
+  return shape("", sources, budget, handle);
+}
+
+/** How a section is cut. A reader needs the end of a traceback and of a log, and the beginning of a value. */
+interface SectionStyle {
+  readonly name: SectionName;
+  /** its part of a budget that is too small for all */
+  readonly weight: number;
+  readonly headShare: number;
+  /** whether a handle leads to the rest of it */
+  readonly isKept: boolean;
+}
+
+const styles = {
+  error: { name: "error", weight: 4, headShare: 0.7, isKept: false },
+  notes: { name: "notes", weight: 1, headShare: 0.7, isKept: false },
+  traceback: { name: "traceback", weight: 5, headShare: 0.25, isKept: true },
+  result: { name: "result", weight: 4, headShare: 0.7, isKept: true },
+  stdout: { name: "stdout", weight: 3, headShare: 0.5, isKept: true },
+  stderr: { name: "stderr", weight: 2, headShare: 0.3, isKept: true },
+  displays: { name: "displays", weight: 1, headShare: 0.7, isKept: false },
+} as const satisfies Record<SectionName, SectionStyle>;
+
+interface SectionSource extends SectionStyle {
+  readonly raw: string;
+  /** the line that says what the run's own limit dropped */
+  readonly lost?: string | undefined;
+}
+
+/** Nothing for what is empty: most results have one section or two. */
+function section(name: SectionName, raw: string, lost?: string): SectionSource[] {
+  return raw === "" && lost === undefined ? [] : [{ ...styles[name], raw, lost }];
+}
+
+function shape(top: string, sources: readonly SectionSource[], budget: ShapeBudget, handle?: string): ShapedText {
+  const prepared = sources.map((source) => prepare(source, handle));
+  const frame = top.length + prepared.reduce((sum, one) => sum + one.frameCharacters, 0);
+  const shares = sharesOf(prepared, budget.characters - frame);
+  const sections = prepared.map((one, index) => cutSection(one, shares[index] ?? 0));
+  const text = [top, ...sections.map((section) => section.text)].filter((part) => part !== "").join("\n");
+  const isCut = sections.some((section) => section.leftOut > 0);
+  return { text, sections, isCut, estimatedTokens: estimateTokens(text) };
+}
+
+/** What each section may take; most results fit whole, and then nothing has to be shared. */
+function sharesOf(prepared: readonly PreparedSection[], room: number): number[] {
+  const needs = prepared.map(({ collapsed }) => collapsed.text.length);
+  if (needs.reduce((sum, need) => sum + need, 0) <= room) return needs;
+  const claims = prepared.map(({ source, collapsed, marker }, index) => {
+    const need = needs[index] ?? 0;
+    return { need, floor: Math.min(need, longestMarker(collapsed, marker)), weight: source.weight };
+  });
+  return shareBudget(claims, room);
+}
+
+interface PreparedSection {
+  readonly source: SectionSource;
+  readonly collapsed: Collapsed;
+  readonly marker: (leftOut: number, offset: number) => string;
+  readonly frameCharacters: number;
+}
+
+function prepare(source: SectionSource, handle: string | undefined): PreparedSection {
+  const collapsed = collapseRepeats(readableText(source.raw));
+  const marker = (leftOut: number, offset: number) => {
+    const where = handle !== undefined && source.isKept;
+    const remedy = where ? `; read them with handle ${handle} (${source.name}, offset ${offset})` : "";
+    return `… ${said(leftOut)} of ${said(collapsed.originalLength)} characters left out${remedy} …`;
+  };
+  const label = labelOf(source.name);
+  // the line ends: one after the text, one after what was lost, one between sections
+  const frameCharacters = label.length + (source.lost?.length ?? 0) + 3;
+  return { source, collapsed, marker, frameCharacters };
+}
+
+function cutSection({ source, collapsed, marker }: PreparedSection, room: number): ShapedSection {
+  const cut = cutMiddle(collapsed, { room, headShare: source.headShare, marker });
+  const body = cut.text === "" || cut.text.endsWith("\n") || !source.lost ? cut.text : `${cut.text}\n`;
+  return {
+    name: source.name,
+    text: `${labelOf(source.name)}${body}${source.lost ?? ""}`,
+    head: cut.head,
+    tail: cut.tail,
+    characters: collapsed.originalLength,
+    leftOut: cut.leftOut,
+  };
+}
+
+/** The error stands right under the status and needs no label. */
+function labelOf(name: SectionName): string {
+  return name === "error" ? "" : `[${name}]\n`;
+}
+
+function endingLine(result: RunResult): string {
+  const lostAnything = ["stdout", "stderr"] as const;
+  const isExplained = lostAnything.some((stream) => lostOutput(result, stream) !== undefined);
+  const parts = [
+    `status: ${result.status}`,
+    ...(result.exitCode ? [`exit code ${result.exitCode}`] : []),
+    `${Math.round(result.durationMs)} ms`,
+    ...(result.state === "recovered" ? [`variables are those after run ${result.recoveredTo ?? "?"}`] : []),
+    ...(result.state === "lost" ? ["variables are lost"] : []),
+    ...(result.truncated && !isExplained ? ["cut by the run's own limits"] : []),
+  ];
+  return parts.join(" · ");
+}
+
+/** The kernel sends the first `proc.output` bytes of a run and counts the rest. */
+function lostOutput(result: RunResult, stream: "stdout" | "stderr"): string | undefined {
+  if (!result.truncated) return undefined;
+  const trueBytes = stream === "stdout" ? result.stdoutBytes : result.stderrBytes;
+  const keptBytes = Buffer.byteLength(result[stream]);
+  if (trueBytes <= keptBytes) return undefined;
+  return `… ${stream} had ${said(trueBytes)} bytes; only the first ${said(keptBytes)} were kept …`;
+}
+
+/** A traceback ends with the line that already stands at the top. */
+function withoutHeadline(traceback: string, headline: string): string {
+  const trimmed = traceback.trimEnd();
+  return headline !== "" && trimmed.endsWith(headline) ? trimmed.slice(0, -headline.length).trimEnd() : trimmed;
+}
+
+function said(count: number): string {
+  return count.toLocaleString("en-US");
+}

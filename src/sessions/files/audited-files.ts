@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import type { ByteRange, OpenFile } from "../../artifacts/regular-file.ts";
+import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import type { FileSource } from "../../artifacts/write-file.ts";
+import type { Audit } from "../../audit/audit.ts";
+
+/** The same files, with everything that leaves them written down. Asking for sizes and names is not. */
+export function auditedFiles(files: WorkspaceFiles, audit: Audit, session: string): WorkspaceFiles {
+  const given = async (path: string, start: number, bytes: number, size: number) => {
+    audit.record({ type: "file.downloaded", session, path, start, bytes, size });
+    if (audit.isDurable) await audit.settled();
+  };
+  return {
+    stat: (path) => files.stat(path),
+    write: (path, source, options) => files.write(path, source, options),
+    list: (options) => files.list(options),
+    remove: (path) => files.remove(path),
+    async open(path) {
+      const file = await files.open(path);
+      return auditedFile(file, (range) => {
+        const { start, end } = within(range, file.size);
+        return given(path, start, end - start, file.size);
+      });
+    },
+    async read(path, options) {
+      const read = await files.read(path, options);
+      await given(path, options?.start ?? 0, read.data.byteLength, read.size);
+      return read;
+    },
+    async stream(path, range) {
+      const file = await files.stream(path, range);
+      const { start, end } = within(range, file.size);
+      await orClose(file, given(path, start, end - start, file.size));
+      return file;
+    },
+    [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
+  };
+}
+
+/** `readInto` stays as it is: the host looks for a digest or a type that way, and nothing leaves it. */
+function auditedFile(file: OpenFile, given: (range?: ByteRange) => Promise<void>): OpenFile {
+  const { size, modifiedMs, changedMs, identity } = file;
+  return {
+    ...{ size, modifiedMs, changedMs, identity },
+    readInto: (buffer, position) => file.readInto(buffer, position),
+    async read(range) {
+      const data = await file.read(range);
+      await given(range);
+      return data;
+    },
+    async *chunks(range) {
+      await given(range);
+      yield* file.chunks(range);
+    },
+    isUnchanged: () => file.isUnchanged(),
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  };
+}
+
+/** What cannot be written down is not given out. */
+async function orClose(file: AsyncDisposable, written: Promise<void>): Promise<void> {
+  await written.catch(async (error: unknown) => {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  });
+}
+
+function within({ start = 0, end = Number.POSITIVE_INFINITY }: ByteRange = {}, size: number) {
+  const from = Math.min(start, size);
+  return { start: from, end: Math.max(from, Math.min(end, size)) };
+}
+
+/** A source that tells the hash of what went through it. */
+export function hashedSource(source: FileSource): { readonly source: FileSource; digest(): string } {
+  const hash = createHash("sha256");
+  if (source instanceof Uint8Array) return { source, digest: () => hash.update(source).digest("hex") };
+  async function* pass(pieces: AsyncIterable<Uint8Array>) {
+    for await (const piece of pieces) {
+      hash.update(piece);
+      yield piece;
+    }
+  }
+  return { source: pass(source), digest: () => hash.digest("hex") };
+}

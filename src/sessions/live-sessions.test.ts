@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { FakeRunner } from "../../test/fakes/fake-runner.ts";
+import { CodecellError } from "../lib/errors.ts";
+import { parsePolicy } from "../policy/file/parse-policy.ts";
+import type { PolicyInput } from "../policy/schema.ts";
+import type { Probe } from "../runners/runner.ts";
+import { LiveSessions } from "./live-sessions.ts";
+
+const silent = new CodecellError("runner_unavailable", "the engine does not answer", { hint: "restart it" });
+
+/** An engine that answers at first, and then does not. */
+function failingEngine(error: CodecellError = silent) {
+  let isUp = true;
+  class Engine extends FakeRunner {
+    override async probe(): Promise<Probe> {
+      return isUp ? super.probe() : { available: false, reason: error.message, hint: "" };
+    }
+  }
+  const beforeStart = () => {
+    if (!isUp) throw error;
+  };
+  return {
+    runner: new Engine({ name: "container", beforeStart }),
+    fail: () => {
+      isUp = false;
+    },
+  };
+}
+
+const open = (policy: PolicyInput, ...runners: FakeRunner[]) =>
+  LiveSessions.open({ policy: parsePolicy(policy), runners });
+
+describe("when a runner fails after it was chosen", () => {
+  test.each([silent, new CodecellError("policy_refused", "refuses kernel.image: it is gone")])(
+    "`auto` takes the next best one, for this session and the later ones ($code)",
+    async (error) => {
+      const engine = failingEngine(error);
+      const process = new FakeRunner({ name: "process" });
+      await using codecell = await open({}, engine.runner, process);
+      await using first = await codecell.openSession();
+      expect(first.receipt.runner).toBe("container");
+      engine.fail();
+      await using second = await codecell.openSession();
+      await using third = await codecell.openSession();
+      expect([second.receipt.runner, third.receipt.runner]).toEqual(["process", "process"]);
+      expect(codecell.choice.passedOver).toMatchObject([{ runner: "container", reason: error.message }]);
+      expect(second.receipt.notes).toContain(`not container: ${error.message}`);
+      expect(first.receipt.notes.join()).not.toContain("not container");
+    },
+  );
+
+  test("a policy that names it gets the error, and no other runner", async () => {
+    const engine = failingEngine();
+    const process = new FakeRunner({ name: "process" });
+    await using codecell = await open({ isolation: { runner: "container" } }, engine.runner, process);
+    engine.fail();
+    await expect(codecell.openSession()).rejects.toBe(silent);
+    expect(process.started).toEqual([]);
+  });
+
+  test("nothing below isolation.minimum takes its place", async () => {
+    const engine = failingEngine();
+    const process = new FakeRunner({ name: "process" });
+    await using codecell = await open({ isolation: { minimum: "container" } }, engine.runner, process);
+    engine.fail();
+    await expect(codecell.openSession()).rejects.toMatchObject({ code: "policy_refused" });
+    expect(process.started).toEqual([]);
+  });
+
+  test("while a cell becomes ready, `auto` takes the next best one as well", async () => {
+    const engine = new FakeRunner({ name: "container", endsEarly: { code: null, reason: silent } });
+    engine.probe = async () =>
+      engine.started.length === 0
+        ? { available: true, version: "1", guarantees: [] }
+        : { available: false, reason: "gone", hint: "" };
+    const process = new FakeRunner({ name: "process" });
+    await using codecell = await open({}, engine, process);
+    await using session = await codecell.openSession();
+    expect(session.receipt.runner).toBe("process");
+    expect(engine.openCells).toBe(0);
+  });
+
+  test("a probe that is good and a plan that cannot be had pass it over", async () => {
+    const engine = new FakeRunner({ name: "container" });
+    engine.plan = () => Promise.reject(silent);
+    await using codecell = await open({}, engine, new FakeRunner({ name: "process" }));
+    expect(codecell.runner).toBe("process");
+    expect(codecell.choice.passedOver).toMatchObject([{ runner: "container", reason: silent.message }]);
+  });
+});
+
+describe("a start that fails in a runner that is there", () => {
+  test("moves nobody to a weaker one: what a session left in its workspace may be the reason", async () => {
+    const failure = new CodecellError("cell_start_failed", "its files take more than proc.disk allows");
+    const beforeStart = () => {
+      throw failure;
+    };
+    const weaker = new FakeRunner({ name: "wasm" });
+    await using codecell = await open({}, new FakeRunner({ name: "process", beforeStart }), weaker);
+    await expect(codecell.openSession()).rejects.toBe(failure);
+    expect(codecell.runner).toBe("process");
+    expect(weaker.started).toEqual([]);
+  });
+});
+
+describe("a cell that ends before it is ready", () => {
+  test("tells its exit code and what its isolation printed last", async () => {
+    const diagnostics = "a first line\na mounted directory was replaced by another one\n";
+    const runner = new FakeRunner({ endsEarly: { code: 5, diagnostics } });
+    await using codecell = await open({}, runner);
+    await expect(codecell.openSession()).rejects.toMatchObject({
+      code: "cell_start_failed",
+      message: "the cell ended before it was ready (exit code 5): a mounted directory was replaced by another one",
+      details: { diagnostics: diagnostics.trim() },
+    });
+    expect(runner.openCells).toBe(0);
+  });
+
+  test("that printed nothing tells what its runner knows", async () => {
+    const reason = new CodecellError("cell_lost", "the container was killed");
+    await using codecell = await open({}, new FakeRunner({ endsEarly: { code: 137, reason } }));
+    await expect(codecell.openSession()).rejects.toMatchObject({
+      code: "cell_start_failed",
+      message: "the cell ended before it was ready (exit code 137): the container was killed",
+    });
+  });
+});
+
+test("answers what JavaScript may hand over by mistake with an error of its own, and goes on", async () => {
+  await using codecell = await open({}, new FakeRunner());
+  await using session = await codecell.openSession();
+  const circle: Record<string, unknown> = {};
+  circle.itself = circle;
+  for (const value of [circle, 1n, () => 1, undefined]) {
+    await expect(session.set("x", value)).rejects.toMatchObject({
+      code: "variable_unserializable",
+      message: "the value for x is not JSON",
+    });
+  }
+  for (const code of [undefined, 1, { code: "1" }]) {
+    expect(() => session.run(code as unknown as string)).toThrow(CodecellError);
+  }
+  expect((await session.run("1").result).status).toBe("ok");
+});

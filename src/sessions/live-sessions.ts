@@ -1,0 +1,278 @@
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
+import { type Audit, silentAudit } from "../audit/audit.ts";
+import { type EgressOptions, EgressProcess } from "../egress/process/egress-process.ts";
+import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
+import { Cleanup } from "../lib/cleanup.ts";
+import { CodecellError, messageOf } from "../lib/errors.ts";
+import { type Logger, silentLogger } from "../lib/log/logger.ts";
+import type { AskedRules } from "../policy/change/live-rules.ts";
+import { policyHash } from "../policy/hash.ts";
+import { denyMatcher } from "../policy/paths/deny.ts";
+import type { Policy } from "../policy/schema.ts";
+import { ChosenRunner } from "../runners/chosen-runner.ts";
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { Choice, PassedOver } from "../runners/registry.ts";
+import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
+import { endedEarly } from "./ended-early.ts";
+import { kernelFiles } from "./files/kernel-files.ts";
+import { LiveSession } from "./live-session.ts";
+import { CellNetwork } from "./network/cell-network.ts";
+import { type PolicyReload, reloadedPolicy } from "./reloaded-policy.ts";
+import { SessionAudit } from "./session-audit.ts";
+import { newSessionId } from "./session-id.ts";
+import { SharedCell } from "./shared-cell.ts";
+
+/** What a `Codecell` is made of. */
+export interface LiveSessionsOptions {
+  readonly policy: Policy;
+  /** the runners to choose from, owned by this Codecell: disposing it disposes them */
+  readonly runners: readonly SandboxRunner[];
+  /** where what happens is written down, owned by whoever opened it; absent: nowhere */
+  readonly audit?: Audit;
+  /** how the egress proxy is set up, where the policy gives a network */
+  readonly egress?: EgressOptions;
+  readonly logger?: Logger;
+}
+
+/** How one session is opened. */
+export interface OpenLiveSessionOptions {
+  /** unguessable unless told */
+  readonly id?: string;
+  /** a host directory for this session alone; ignored by runners that cannot take one */
+  readonly workspace?: SessionWorkspace;
+  readonly signal?: AbortSignal;
+  /** @internal the caller writes down itself that the session opened and closed */
+  readonly isManaged?: boolean;
+  /** @internal what was asked of this session's policy while it lived in another cell */
+  readonly asked?: AskedRules | undefined;
+}
+
+/** What a cell tells and hands over while it lives. */
+interface CellTies {
+  readonly events: InterpreterEvents;
+  readonly network: CellNetwork | undefined;
+}
+
+/** A cell whose interpreter is ready for code. */
+interface ReadyCell {
+  readonly cell: Cell;
+  readonly kernel: KernelClient;
+  readonly runner: SandboxRunner;
+  readonly receipt: EnforcementReceipt;
+}
+
+/** Opens sessions under one policy, in the runner that was chosen for it. */
+export class LiveSessions implements AsyncDisposable {
+  /** what cells are started under; rules that change while they live are put in force after that */
+  readonly #started: Policy;
+  #policy: Policy;
+  readonly #chosen: ChosenRunner;
+  readonly #runners: readonly SandboxRunner[];
+  readonly #sessions = new Set<LiveSession>();
+  /** @internal what sessions write down; absent where nobody reads it */
+  readonly audit: SessionAudit | undefined;
+  readonly #egress: EgressProcess;
+  #closing: Promise<void> | undefined;
+
+  private constructor({ policy, runners, audit, egress }: LiveSessionsOptions, chosen: ChosenRunner) {
+    this.#started = policy;
+    this.#policy = policy;
+    this.#chosen = chosen;
+    this.#runners = runners;
+    const isWritten = audit !== undefined && audit !== silentAudit;
+    this.audit = isWritten && policy.audit.enabled ? new SessionAudit(audit, policy) : undefined;
+    this.#egress = new EgressProcess(egress);
+  }
+
+  static async open(options: LiveSessionsOptions): Promise<LiveSessions> {
+    await using cleanup = new Cleanup();
+    for (const runner of options.runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
+    assertWrittenDown(options);
+    const chosen = await ChosenRunner.choose(options.runners, options.policy, options.logger ?? silentLogger);
+    cleanup.move();
+    return new LiveSessions(options, chosen);
+  }
+
+  /** The runner that new sessions get, and why not a stronger one. */
+  get choice(): Choice {
+    return this.#chosen.choice;
+  }
+
+  get runner(): string {
+    return this.choice.runner.name;
+  }
+
+  /** The policy that sessions are opened under. */
+  get policy(): Policy {
+    return this.#policy;
+  }
+
+  /**
+   * Puts the rules of another policy in force that can change while cells live, in every session and in those to come, and
+   * returns when they are. The rest is named.
+   */
+  async reloadPolicy(next: Policy): Promise<PolicyReload> {
+    const { policy, changes, later } = reloadedPolicy({ started: this.#started, current: this.#policy }, next);
+    if (this.audit) {
+      if (changes.length > 0) await this.audit.policyChanging("policy file", { hash: policyHash(policy), changes });
+      this.audit.policy = policy;
+    }
+    this.#policy = policy;
+    // Those that open meanwhile follow at their end.
+    await Promise.all([...this.#sessions].map((session) => this.#follow(session)));
+    return { changes, later };
+  }
+
+  /** A session that was changed by itself has a policy of its own, which the record is to name. */
+  async #follow({ id, rules }: LiveSession): Promise<void> {
+    const isOwn = Object.keys(rules.asked).length > 0;
+    await rules.follow(this.#policy, async (coming) => {
+      if (isOwn) await this.audit?.policyChanging("policy file", coming, id);
+    });
+  }
+
+  /** A fresh cell with its interpreter ready. */
+  async openSession(options: OpenLiveSessionOptions = {}): Promise<LiveSession> {
+    if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
+    const id = options.id ?? newSessionId();
+    const policy = this.#started;
+    await using cleanup = new Cleanup();
+    const lostNotes: string[] = [];
+    let session: LiveSession | undefined;
+    const events: InterpreterEvents = {
+      // the latest only: user code decides how often its interpreter dies
+      onLost: (message) => {
+        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+        if (message.state === "lost") session?.interpreterLost();
+      },
+      onGone: (name) => session?.checkpointGone(name),
+    };
+    const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
+    cleanup.defer(() => network?.[Symbol.asyncDispose]());
+    const started = await this.#chosen.start((choice) =>
+      unlessGivenUp(options.signal, () => this.#startIn(choice, id, options, { events, network })),
+    );
+    const { cell, kernel, runner } = started;
+    cleanup.defer(() => cell[Symbol.asyncDispose]());
+    const files = kernel.info.features.includes("files")
+      ? kernelFiles(kernel.files)
+      : await this.#openFiles(runner, options.workspace);
+    cleanup.move();
+    const audit = options.isManaged ? undefined : this.audit;
+    const onClose = (closed: LiveSession) => {
+      this.#sessions.delete(closed);
+    };
+    const onClosed = (closed: LiveSession) => audit?.sessionClosed(closed.id, false);
+    const cellShare = new SharedCell(
+      cell,
+      started.receipt,
+      policy,
+      async () => files?.[Symbol.asyncDispose](),
+      network,
+    );
+    const onFork = (fork: LiveSession) => {
+      this.#sessions.add(fork);
+      audit?.sessionOpened(fork.id, cell.receipt.runner, "fork", id);
+    };
+    const parts = { id, kernel, lostNotes, onClose, onClosed, onFork, cell: cellShare };
+    session = new LiveSession({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
+    this.#sessions.add(session);
+    await this.#putInForce(session, options.asked);
+    audit?.sessionOpened(id, cell.receipt.runner, "new");
+    return session;
+  }
+
+  /** No code runs before the rules hold that its policy has by now. */
+  async #putInForce(session: LiveSession, asked: AskedRules | undefined): Promise<void> {
+    if (asked === undefined && this.#policy === this.#started) return;
+    try {
+      await session.rules.resume(asked ?? {});
+      await this.#follow(session);
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+  }
+
+  async #startIn(
+    { runner, passedOver }: Choice,
+    id: string,
+    { workspace, signal }: OpenLiveSessionOptions,
+    { events, network }: CellTies,
+  ): Promise<ReadyCell> {
+    const policy = this.#started;
+    const directory = workspace && runner.takesWorkspace ? { workspace } : {};
+    const signals = signal ? { signal } : {};
+    await using cleanup = new Cleanup();
+    const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
+    cleanup.defer(() => cell[Symbol.asyncDispose]());
+    const setup = network ? network.setup(cell.setup) : cell.setup;
+    const wayOut = await network?.connect(cell);
+    const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, events }).catch(
+      async (error: unknown) => {
+        throw await endedEarly(error, cell);
+      },
+    );
+    cleanup.move();
+    return { cell, kernel, runner, receipt: receiptOf(cell, passedOver) };
+  }
+
+  /** The workspace as the host reaches it, where it has one. */
+  async #openFiles(runner: SandboxRunner, own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
+    const { fs } = this.policy;
+    if (fs.workspace) return openWorkspaceFiles(await realpath(fs.workspace), { deny: denyMatcher(fs.deny) });
+    if (!own || !runner.takesWorkspace) return undefined;
+    return openWorkspaceFiles(await realpath(join(own.root, own.name)), { deny: denyNothing });
+  }
+
+  /** Closes every session and the runners; the same as disposing, for code without `await using`. */
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await using cleanup = new Cleanup();
+    for (const runner of this.#runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
+    cleanup.defer(() => this.#egress[Symbol.asyncDispose]());
+    await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
+  }
+}
+
+/** Whatever a start fails with after it was given up, it failed because of that. */
+async function unlessGivenUp<Started>(
+  signal: AbortSignal | undefined,
+  start: () => Promise<Started>,
+): Promise<Started> {
+  try {
+    signal?.throwIfAborted();
+    return await start();
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+    throw new CodecellError("aborted", `the start was given up: ${messageOf(signal.reason)}`, { cause: error });
+  }
+}
+
+/** What is enforced, and where a stronger runner might have been: why it was not taken. */
+function receiptOf({ receipt }: Cell, passedOver: readonly PassedOver[]): EnforcementReceipt {
+  if (passedOver.length === 0) return receipt;
+  return {
+    ...receipt,
+    notes: [...receipt.notes, ...passedOver.map(({ runner, reason }) => `not ${runner}: ${reason}`)],
+  };
+}
+
+/** A policy that wants everything written down for good is not to be run by a host that writes nothing. */
+function assertWrittenDown({ policy: { audit: rules }, audit }: LiveSessionsOptions): void {
+  if (!rules.enabled || !rules.durable || audit?.isDurable === true) return;
+  throw new CodecellError("policy_refused", "audit.durable is true, and nobody here writes an audit", {
+    hint: "pass openAudit(policy, { stateDir }) as the audit, or take audit.durable out of the policy",
+    details: { rule: "audit.durable" },
+  });
+}

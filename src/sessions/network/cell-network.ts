@@ -1,0 +1,80 @@
+import type { EgressProcess } from "../../egress/process/egress-process.ts";
+import { egressEnvironment } from "../../egress/process/environment.ts";
+import type { SessionEgress } from "../../egress/process/session-egress.ts";
+import type { OnStream } from "../../kernel/connection.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { EnforcementReceipt } from "../../runners/receipt.ts";
+import type { Carrier, Cell, KernelSetup } from "../../runners/runner.ts";
+import { EgressRecord, type RunEgress } from "./egress-record.ts";
+import { type CellKeys, makeCellKeys } from "./session-keys.ts";
+
+/** The network of one cell: introduces its connections to the proxy, and keeps what was decided. */
+export class CellNetwork implements AsyncDisposable {
+  readonly #egress: SessionEgress;
+  readonly #record: EgressRecord;
+  readonly #keys: CellKeys;
+  #carrier: Carrier = { kind: "streams" };
+
+  private constructor(egress: SessionEgress, record: EgressRecord, keys: CellKeys) {
+    this.#egress = egress;
+    this.#record = record;
+    this.#keys = keys;
+  }
+
+  static async open(proxy: EgressProcess, policy: Policy): Promise<CellNetwork> {
+    const record = new EgressRecord();
+    const keys = await makeCellKeys(policy);
+    return new CellNetwork(await proxy.openSession(policy.net, (event) => record.add(event), keys.keys), record, keys);
+  }
+
+  /** The same cell with the variables by which clients find the proxy and hold placeholders; what the policy sets wins. */
+  setup(setup: KernelSetup): KernelSetup {
+    return { ...setup, env: { ...egressEnvironment, ...setup.env, ...this.#keys.env } };
+  }
+
+  /** Opens the cell's way out; what is returned goes to its kernel: whom its clients are to trust, and its streams. */
+  async connect(cell: Cell): Promise<{ onStream?: OnStream; authorities: CellKeys["authorities"] }> {
+    this.#carrier = await this.#serve(cell.carrier ?? { kind: "streams" });
+    const { authorities } = this.#keys;
+    if (this.#carrier.kind !== "streams") return { authorities };
+    return { authorities, onStream: (stream) => this.#egress.accept(stream) };
+  }
+
+  async #serve(carrier: Carrier): Promise<Carrier> {
+    if (carrier.kind === "streams") return carrier;
+    try {
+      await this.#egress.listen(carrier.listener);
+      return carrier;
+    } catch (error) {
+      // The cell has kept its socket, and accepts on it itself when it hears of streams.
+      return { kind: "streams", reason: `the proxy does not accept on the cell's socket: ${messageOf(error)}` };
+    }
+  }
+
+  /** The same receipt with how connections travel. */
+  receipt(receipt: EnforcementReceipt): EnforcementReceipt {
+    const { kind, reason } = { reason: undefined, ...this.#carrier };
+    const how =
+      kind === "listener" ? "the proxy accepts on the cell's own socket" : "connections travel on the cell's channel";
+    const rules = receipt.rules.map((rule) => {
+      return rule.rule === "net.enabled" ? { ...rule, how: `${rule.how}; ${how}${reason ? `: ${reason}` : ""}` } : rule;
+    });
+    return { ...receipt, rules, network: { carrier: kind, ...(reason === undefined ? {} : { reason }) } };
+  }
+
+  /** Puts the policy's rules in force, and returns when they are; what they do not allow has ended then. */
+  update({ net }: Policy): Promise<void> {
+    return this.#egress.update(net);
+  }
+
+  /** What happened since the last time. */
+  async take(): Promise<RunEgress> {
+    await this.#egress.flush();
+    return this.#record.take();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#egress[Symbol.asyncDispose]();
+  }
+}

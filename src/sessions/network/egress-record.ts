@@ -1,0 +1,129 @@
+import type { EgressEvent } from "../../egress/rules/events.ts";
+
+/** A host that a run reached. */
+export interface ReachedHost {
+  readonly host: string;
+  readonly port: number;
+  /** how often it was asked for */
+  readonly requests: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  /** requests that were allowed and came to nothing, and why the last one did */
+  readonly failures: number;
+  readonly failure?: string;
+}
+
+/** A host that a run asked for in vain. */
+export interface RefusedHost {
+  readonly host: string;
+  readonly port: number;
+  readonly requests: number;
+  readonly reason: string;
+  /** what would allow it */
+  readonly remedy: string;
+}
+
+/** What a run did with its network. Sessions that share a cell share its record. */
+export interface RunEgress {
+  readonly allowed: readonly ReachedHost[];
+  readonly denied: readonly RefusedHost[];
+  /** hosts that are not listed because there were too many */
+  readonly more: number;
+}
+
+const maxHosts = 100;
+const maxNotes = 8;
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Gathers the proxy's decisions between two results. A program chooses how many hosts it names, so the list is bounded. */
+export class EgressRecord {
+  #allowed = new Map<string, Mutable<ReachedHost>>();
+  #denied = new Map<string, Mutable<RefusedHost>>();
+  /** attempts to send a secret elsewhere, apart: a program that asks for a hundred other hosts first must not hide them */
+  #tried = new Map<string, Mutable<RefusedHost>>();
+  /** bytes that were told before, by connection: a long one is reported more than once */
+  readonly #told = new Map<number, { sent: number; received: number }>();
+  #more = 0;
+
+  add(event: EgressEvent): void {
+    switch (event.type) {
+      case "allowed": {
+        this.#told.delete(event.id); // a proxy that was started again counts from the beginning
+        const host = this.#reached(event);
+        if (host) host.requests++;
+        return;
+      }
+      case "failed": {
+        const host = this.#reached(event);
+        if (!host) return;
+        host.requests++;
+        host.failures++;
+        host.failure = event.reason;
+        return;
+      }
+      case "denied": {
+        const { host, port, reason, remedy } = event;
+        const list = event.code === "secret" ? this.#tried : this.#denied;
+        const known = this.#entry(list, `${host} ${port} ${reason}`, () => {
+          return { host, port, requests: 0, reason, remedy };
+        });
+        if (known) known.requests++;
+        return;
+      }
+      case "progress":
+      case "closed": {
+        const before = this.#told.get(event.id) ?? { sent: 0, received: 0 };
+        if (event.type === "closed") this.#told.delete(event.id);
+        else this.#told.set(event.id, { sent: event.sentBytes, received: event.receivedBytes });
+        const [sent, received] = [event.sentBytes - before.sent, event.receivedBytes - before.received];
+        if (sent === 0 && received === 0) return;
+        const host = this.#reached(event);
+        if (!host) return;
+        host.sentBytes += sent;
+        host.receivedBytes += received;
+        return;
+      }
+    }
+  }
+
+  /** What was gathered since the last time. */
+  take(): RunEgress {
+    const denied = [...this.#tried.values(), ...this.#denied.values()];
+    const taken = { allowed: [...this.#allowed.values()], denied, more: this.#more };
+    this.#allowed = new Map();
+    this.#denied = new Map();
+    this.#tried = new Map();
+    this.#more = 0;
+    return taken;
+  }
+
+  #reached({ host, port }: { host: string; port: number }): Mutable<ReachedHost> | undefined {
+    return this.#entry(this.#allowed, `${host} ${port}`, () => {
+      return { host, port, requests: 0, sentBytes: 0, receivedBytes: 0, failures: 0 };
+    });
+  }
+
+  #entry<Entry>(entries: Map<string, Entry>, key: string, make: () => Entry): Entry | undefined {
+    const known = entries.get(key);
+    if (known) return known;
+    if (entries.size >= maxHosts) {
+      this.#more++;
+      return undefined;
+    }
+    const made = make();
+    entries.set(key, made);
+    return made;
+  }
+}
+
+/** Refusals as sentences: curl and git show nothing of them over TLS, and whoever reads the result must know. */
+export function egressNotes({ denied, more }: RunEgress): string[] {
+  const notes = denied.slice(0, maxNotes).map(({ host, port, requests, reason, remedy }) => {
+    const where = host === "" ? "a request" : port === 0 ? host : `${host}:${port}`;
+    const often = requests > 1 ? ` (${requests} times)` : "";
+    return `network: ${where} was refused${often}: ${reason}; ${remedy}`;
+  });
+  const rest = denied.length - notes.length + more;
+  return rest > 0 ? [...notes, `network: ${rest} more refusals`] : notes;
+}

@@ -1,0 +1,137 @@
+import { describeArtifacts } from "../../artifacts/artifacts.ts";
+import type { HashCache } from "../../artifacts/hash-cache.ts";
+import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import type { ChangedFile, DoneMessage, RunStatus } from "../../kernel/messages.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import type { SharedCell } from "../shared-cell.ts";
+import type { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
+import type { Run, RunResult } from "./run.ts";
+import { endedWithCell, runResult } from "./run-ending.ts";
+
+/** How long after a run's own limit the host waits for the supervisor before it ends the whole cell. */
+const supervisorGraceMs = 8_000;
+
+type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
+const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
+
+/** What the end of a run needs of its session. */
+export interface RunningSession {
+  readonly cell: SharedCell;
+  readonly files: WorkspaceFiles | undefined;
+  /** of files that earlier runs made */
+  readonly digests: HashCache;
+  /** where the kernel leaves no copy of the interpreter behind */
+  readonly recovery: SnapshotRecovery | undefined;
+  /** until variables that were lost between two runs are back */
+  recovering(): Promise<void> | undefined;
+  isAlive(): boolean;
+  isClosing(): boolean;
+  close(): Promise<void>;
+  /** What changed between two runs without the caller's doing; told once. */
+  takeNews(): string[];
+}
+
+/** A run that goes on. */
+export interface RunCourse {
+  readonly timeoutMs: number;
+  /** by the clock of `performance` */
+  readonly started: number;
+  /** what the interpreter lost before the run ended */
+  readonly lost: string[];
+  readonly signal?: AbortSignal;
+  /** The session is free for its next run. */
+  drop(): void;
+}
+
+/** Waits for the end of a run, whatever it is, and makes its result. */
+export async function finishRun(
+  session: RunningSession,
+  run: Run,
+  reply: Promise<DoneMessage>,
+  course: RunCourse,
+): Promise<RunResult> {
+  const abort = () => run.interrupt();
+  let watchdog: NodeJS.Timeout | undefined;
+  let isOverdue = false;
+  try {
+    if (course.signal?.aborted) abort();
+    course.signal?.addEventListener("abort", abort, { once: true });
+    // The supervisor ends a run at its limit; this ends the cell when the supervisor itself does not answer.
+    watchdog = setTimeout(() => {
+      isOverdue = true;
+      // The cell itself, whoever shares it: a supervisor that is stuck answers nobody's farewell.
+      void session.cell.end().catch(() => {});
+      void session.close().catch(() => {});
+    }, course.timeoutMs + supervisorGraceMs);
+    let done: DoneMessage;
+    try {
+      done = await reply;
+    } catch (error) {
+      done = await cellEnded(session, run.id, error, isOverdue);
+    }
+    clearTimeout(watchdog);
+    const { recovery } = session;
+    return await resultOf(session, run, recovery ? await recovered(session, recovery, done) : done, course);
+  } finally {
+    course.drop();
+    clearTimeout(watchdog);
+    course.signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** The cell died under the run: that is an ending, not an exception, unless the session was closed on purpose. */
+async function cellEnded(
+  session: RunningSession,
+  id: number,
+  error: unknown,
+  isOverdue: boolean,
+): Promise<DoneMessage> {
+  if (!(error instanceof CodecellError) || error.code !== "cell_lost") throw error;
+  const ending = isOverdue ? "overdue" : session.isClosing() ? "closed" : "died";
+  const reason = ending === "died" ? await session.cell.whyEnded() : undefined;
+  if (ending !== "closed") void session.close().catch(() => {});
+  return endedWithCell(id, ending, error, reason);
+}
+
+/** A run that took the interpreter with it: variables come back from the host's snapshot, where one is kept. */
+async function recovered(session: RunningSession, recovery: SnapshotRecovery, done: DoneMessage): Promise<DoneMessage> {
+  if (done.state !== "lost") recovery.changed();
+  if (done.state !== "lost" || !session.isAlive()) return done;
+  const { run, notes } = await recovery.recover("in a run");
+  const state = run === undefined ? {} : ({ state: "recovered", recoveredTo: run } as const);
+  return { ...done, ...state, notes: [...done.notes, ...notes] };
+}
+
+async function resultOf(session: RunningSession, run: Run, done: DoneMessage, course: RunCourse): Promise<RunResult> {
+  const durationMs = performance.now() - course.started;
+  const { cell, files } = session;
+  const { lost } = course;
+  // Most runs change no file and have no network: what is not there is not waited for.
+  const found = files && done.files?.length ? await artifacts(session, run.id, files, done.files) : noFiles;
+  const egress = cell.network ? await cell.network.take() : undefined;
+  const recovering = session.recovering();
+  if (recovering) await recovering;
+  if (session.recovery || !session.isAlive()) lost.push(...session.takeNews());
+  const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
+  return runResult(run, done, { status, durationMs, lost, ...found, egress, receipt: cell.receipt });
+}
+
+/** What the run says it changed is a hint: the host opens and checks each file itself. */
+function artifacts(
+  { cell, digests }: RunningSession,
+  run: number,
+  files: WorkspaceFiles,
+  told: readonly ChangedFile[],
+): Promise<FoundFiles> {
+  const changed = told.filter((file) => cell.given.get(file.path) !== `${file.size} ${file.modifiedMs}`);
+  return describeArtifacts(files, changed, {}, { run, cache: digests });
+}
+
+/** Only the host can tell a memory kill from another SIGKILL: by the kernel's counter, read when a run died. */
+async function crashed(cell: SharedCell): Promise<RunStatus> {
+  return (await cell.struckByMemoryKiller()) ? "out_of_memory" : "crashed";
+}
+
+function statusOf({ status }: DoneMessage, signal: AbortSignal | undefined): RunStatus {
+  return status === "interrupted" && signal?.aborted ? "cancelled" : status;
+}

@@ -1,0 +1,59 @@
+import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
+import type { DoneMessage, RunStatus } from "../../kernel/messages.ts";
+import type { CodecellError } from "../../lib/errors.ts";
+import type { EnforcementReceipt } from "../../runners/receipt.ts";
+import { egressNotes, type RunEgress } from "../network/egress-record.ts";
+import type { Run, RunResult } from "./run.ts";
+
+/** What the host found out about a run besides what the cell says of it. */
+export interface RunFindings {
+  readonly status: RunStatus;
+  readonly durationMs: number;
+  /** what was lost before the run, for its result to tell */
+  readonly lost: readonly string[];
+  readonly artifacts: readonly Artifact[];
+  readonly leftOut: readonly LeftOut[];
+  readonly egress: RunEgress | undefined;
+  readonly receipt: EnforcementReceipt;
+}
+
+/** The result of a run, from what the cell says and what the host found. */
+export function runResult(run: Run, done: DoneMessage, findings: RunFindings): RunResult {
+  const { status, durationMs, lost, artifacts, leftOut, egress, receipt } = findings;
+  return {
+    id: run.id,
+    status,
+    state: done.state,
+    exitCode: done.exitCode,
+    ...run.gathered(),
+    result: done.result,
+    error: done.error,
+    truncated: run.wasTruncated(done) || done.resultTruncated === true,
+    stdoutBytes: done.stdoutBytes,
+    stderrBytes: done.stderrBytes,
+    notes: [...lost, ...done.notes, ...(egress ? egressNotes(egress) : [])],
+    recoveredTo: done.recoveredTo,
+    artifacts,
+    leftOut,
+    ...(egress ? { egress } : {}),
+    durationMs,
+    runner: receipt.runner,
+    receipt,
+  };
+}
+
+/** How a cell ended under its run: it did not answer in time, its session was closed, or it died. */
+export type CellEnding = "overdue" | "closed" | "died";
+
+const endingStatus: Record<CellEnding, RunStatus> = { overdue: "timeout", closed: "cancelled", died: "crashed" };
+
+/** The end of a run whose cell has ended: an ending, not an exception. `reason` is what the runner knows about it. */
+export function endedWithCell(id: number, ending: CellEnding, error: CodecellError, reason?: string): DoneMessage {
+  const why: Record<CellEnding, string> = {
+    overdue: "the cell did not answer and was ended",
+    closed: "the session was closed",
+    died: reason === undefined ? error.message : `${error.message}: ${reason}`,
+  };
+  const notes = [why[ending], "the session is over"];
+  return { t: "done", id, status: endingStatus[ending], state: "lost", stdoutBytes: 0, stderrBytes: 0, notes };
+}

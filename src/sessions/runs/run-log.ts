@@ -1,0 +1,84 @@
+import type { RunStatus } from "../../kernel/messages.ts";
+import type { RunEvent } from "./run.ts";
+
+/** An event of a run, with its number: the first one is 0. */
+export interface NumberedEvent {
+  readonly offset: number;
+  /** `end` comes last, once; a run that codecell itself failed has none, and its readers get the error */
+  readonly event: RunEvent | { readonly type: "end"; readonly status: RunStatus };
+}
+
+/** What one event takes besides its text or bytes. */
+const eventBytes = 100;
+
+/** The events of one run in order, for any number of readers, each from wherever it likes. */
+export class RunLog {
+  readonly #events: NumberedEvent["event"][] = [];
+  readonly #waiting = new Set<() => void>();
+  #failure: { readonly error: unknown } | undefined;
+  #isClosed = false;
+  #bytes = 0;
+
+  /** How many events there are: the offset of the next one. */
+  get length(): number {
+    return this.#events.length;
+  }
+
+  /** What the events take in memory, about. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(event: RunEvent): void {
+    this.#bytes += eventBytes + (event.type === "display" ? event.data.byteLength : event.text.length * 2);
+    this.#events.push(event);
+    this.#wake();
+  }
+
+  end(status: RunStatus): void {
+    this.#events.push({ type: "end", status });
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  text(stream: "stdout" | "stderr"): string {
+    return this.#events.map((event) => (event.type === stream ? event.text : "")).join("");
+  }
+
+  /** Events from an offset on, to the end of the run or of the reader's patience. */
+  async *from(start: number, signal?: AbortSignal): AsyncGenerator<NumberedEvent> {
+    for (let offset = start; !signal?.aborted; ) {
+      const event = this.#events[offset];
+      if (event) yield { offset: offset++, event };
+      else if (this.#failure) throw this.#failure.error;
+      else if (this.#isClosed) return;
+      else await this.#change(signal);
+    }
+  }
+
+  async #change(signal: AbortSignal | undefined): Promise<void> {
+    let wake = () => {};
+    const changed = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    this.#waiting.add(wake);
+    signal?.addEventListener("abort", wake, { once: true });
+    try {
+      await changed;
+    } finally {
+      // a reader that left is not remembered until the next event
+      this.#waiting.delete(wake);
+      signal?.removeEventListener("abort", wake);
+    }
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+}

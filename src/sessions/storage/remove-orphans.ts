@@ -1,0 +1,89 @@
+import { lstat, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
+import { removeDeadFiles } from "../../lib/files/living-file.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { sessionLockPath } from "./session-lock.ts";
+import type { SessionStore } from "./store.ts";
+
+/** The lock that a manager holds as long as it lives; its workspaces carry the same tag. */
+export function ownerLock(runtimeDir: string, tag: string): string {
+  return join(runtimeDir, `owner-${tag}`);
+}
+
+/** Locks of managers, sessions, services and container runners; of a claimed file, only what came before and after it. */
+const lockName =
+  /^(?:(?:owner-m|service-|containers-)[0-9a-f]{12}|session-[0-9a-f]{24}|[a-z0-9.-]+\.alive(?=\.))(|\.[0-9a-f]{8}|\.takeover)$/;
+/** Nobody takes this long over another's lock. */
+const takeoverMs = 10_000;
+/** A socket that is bound and does not listen yet looks like a dead one, for an instant. */
+const bindingMs = 100;
+
+/** What the host of a runner leaves is removed with its processes and groups: see `runners/linux/dead-hosts.ts`. */
+const isNoHosts = (name: string) => !/^cc[0-9a-f]{12}$/.test(name);
+
+/** Removes what killed processes left: workspaces that no saved session names, files of servers, and sockets of locks. */
+export async function removeOrphans(
+  store: SessionStore,
+  runtimeDir: string,
+  logger: Logger = silentLogger,
+): Promise<void> {
+  await removeWorkspaces(store, runtimeDir, logger);
+  await removeDeadFiles(runtimeDir, isNoHosts);
+  for (const name of await readdir(runtimeDir)) await removeLock(join(runtimeDir, name), name);
+}
+
+/** The lock of a dead process. Taking it first keeps us from removing one that somebody takes over right now. */
+async function removeLock(path: string, name: string): Promise<void> {
+  const [, kind] = lockName.exec(name) ?? [];
+  if (kind === undefined) return;
+  if (kind === ".takeover") {
+    const madeMs = await lstat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Date.now(),
+    );
+    if (Date.now() - madeMs > takeoverMs) await rm(path, { recursive: true, force: true });
+  } else if (!(await isHeld(path))) {
+    if (kind === "") await (await takeLock(path))?.[Symbol.asyncDispose]();
+    else if (await isDeadFor(bindingMs, path)) await rm(path, { force: true });
+  }
+}
+
+async function isDeadFor(ms: number, path: string): Promise<boolean> {
+  await pause(ms);
+  return !(await isHeld(path));
+}
+
+/** Directories of sessions without a record: somebody was killed while making or forgetting one. */
+export async function removeUnfinished(store: SessionStore, runtimeDir: string): Promise<void> {
+  const hasNoRecord = async (id: string) => (await store.read(id).catch(() => "damaged")) === undefined;
+  for (const id of await store.list()) {
+    if (!(await hasNoRecord(id))) continue;
+    await using mine = await takeLock(sessionLockPath({ runtimeDir, workspacesDir: store.workspacesDir }, id));
+    if (mine && (await hasNoRecord(id))) await store.forget(id);
+  }
+}
+
+async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {
+  const ownerless: string[] = [];
+  for (const name of await store.listWorkspaces()) {
+    const tag = /^(m[0-9a-f]{12})-\d+$/.exec(name)?.[1];
+    if (tag !== undefined && !(await isHeld(ownerLock(runtimeDir, tag)))) ownerless.push(name);
+  }
+  if (ownerless.length === 0) return;
+  // Only after the owners are known to be dead: one that lives may still save a session in one of its workspaces.
+  const named = new Set<string>();
+  for (const id of await store.list()) {
+    const record = await store.read(id).catch(() => "damaged" as const);
+    if (record === "damaged") return; // it may name any of them
+    if (record) named.add(record.workspace);
+  }
+  for (const name of ownerless.filter((one) => !named.has(one))) {
+    logger.info("removing the workspace of a dead owner", { name });
+    // What a dead cell left there must not keep this manager, and every later one, from opening.
+    await store.removeWorkspace(name).catch((error: unknown) => {
+      logger.warn("the workspace of a dead owner could not be removed", { name, error });
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import { Codecell } from "../codecell.ts";
+
+let base: string;
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), "cc-lock-"));
+  await chmod(base, 0o711);
+});
+afterEach(() => rm(base, { recursive: true, force: true }));
+
+function open(runner: FakeRunner): Promise<Codecell> {
+  const policy = parsePolicy({ session: { persist: true } });
+  const places = { stateDir: join(base, "state"), runtimeDir: join(base, "run") };
+  return Codecell.open({ policy, runners: [runner], ...places });
+}
+
+test("refuses a session that another manager has open, before a cell is started for it", async () => {
+  const runner = new FakeRunner();
+  await using first = await open(new FakeRunner());
+  await using second = await open(runner);
+  await first.getOrCreate("work");
+  await expect(second.getOrCreate("work")).rejects.toMatchObject({ code: "session_busy" });
+  expect(runner.started).toEqual([]);
+});
+
+test("sees what another manager did to a session until it gave it up", async () => {
+  await using second = await open(new FakeRunner());
+  const first = await open(new FakeRunner());
+  const session = await first.getOrCreate("work");
+  await (await session.run("x")).result;
+  await first[Symbol.asyncDispose]();
+  const again = await second.getOrCreate("work");
+  expect(again.record).toMatchObject({ runs: 1, workspace: session.record.workspace });
+});
+
+test("gives the lock and the cell back when a session cannot be admitted", async () => {
+  const runner = new FakeRunner();
+  runner.start = () => Promise.reject(new Error("no cell today"));
+  await using first = await open(runner);
+  await expect(first.getOrCreate("work")).rejects.toThrow("no cell today");
+  await using second = await open(new FakeRunner());
+  expect((await second.getOrCreate("work")).id).toBe("work");
+});

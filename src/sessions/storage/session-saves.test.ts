@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import type { LiveSession } from "../live-session.ts";
+import { type SavedSession, SessionSaves } from "./session-saves.ts";
+import type { SessionStore } from "./store.ts";
+
+/** Saves of a fake session into a fake store, whose last step takes as long as the test says. */
+function fakeSaves() {
+  const released: (() => void)[] = [];
+  const store = {
+    writeSnapshot: async () => ({ file: "x", bytes: 0, sha256: "" }),
+    write: async () => {},
+    markUnsaved: async () => {},
+    pruneSnapshots: () => new Promise<void>((resolve) => released.push(resolve)),
+  } as unknown as SessionStore;
+  let snapshots = 0;
+  const session = {
+    ...{ pythonVersion: "3.99.0", receipt: { runner: "fake" } },
+    snapshot: async () => {
+      snapshots++;
+      return Buffer.alloc(0);
+    },
+  } as unknown as LiveSession;
+  const record = {
+    version: 1,
+    id: "s",
+    workspace: "w",
+    createdMs: 0,
+    usedMs: 0,
+    runs: 1,
+    snapshot: undefined,
+  } as const;
+  const of: SavedSession = { id: "s", key: "s", record, live: session };
+  const saves = new SessionSaves(of, store, parsePolicy({ session: { persist: true } }), () => 0);
+  const release = async () => {
+    await expect.poll(() => released.length).toBeGreaterThan(0);
+    released.shift()?.();
+  };
+  return { saves, session, release, snapshots: () => snapshots };
+}
+
+test("a save that is asked for while an older one goes on holds what changed since that one began", async () => {
+  const { saves, session, release, snapshots } = fakeSaves();
+  await saves.changing();
+  const first = saves.save(session);
+  await expect.poll(snapshots).toBe(1);
+  await saves.changing();
+  const second = saves.save(session);
+  expect(saves.save(session)).toBe(second);
+  await release();
+  await first;
+  expect(saves.isDirty).toBe(true);
+  await release();
+  await second;
+  expect([snapshots(), saves.isDirty, saves.isSaving]).toEqual([2, false, false]);
+});
+
+test("saves that are asked for at once are one", async () => {
+  const { saves, session, release, snapshots } = fakeSaves();
+  await saves.changing();
+  const both = [saves.save(session), saves.save(session)];
+  await release();
+  await Promise.all(both);
+  expect([snapshots(), saves.isDirty]).toEqual([1, false]);
+});

@@ -1,0 +1,84 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { takeLock } from "../../lib/files/liveness-lock.ts";
+import { ownerLock } from "./remove-orphans.ts";
+import { lockSession } from "./session-lock.ts";
+import { SessionStore } from "./store.ts";
+import { StoredSessions } from "./stored-sessions.ts";
+
+const deadOwner = "m00000000000d";
+const livingOwner = "m00000000000a";
+let base: string;
+let runtimeDir: string;
+let store: SessionStore;
+let stored: StoredSessions;
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), "cc-stored-"));
+  await chmod(base, 0o711);
+  runtimeDir = join(base, "run");
+  store = await SessionStore.open(join(base, "state"));
+  stored = await StoredSessions.open({ stateDir: join(base, "state"), runtimeDir });
+});
+afterEach(() => rm(base, { recursive: true, force: true }));
+
+async function keep(id: string, workspace: string): Promise<void> {
+  await mkdir(join(store.workspacesDir, workspace), { recursive: true });
+  await store.write({ version: 1, id, workspace, createdMs: 0, usedMs: 0, runs: 0, snapshot: undefined });
+}
+
+test("neither removes nor calls saved what another process has open", async () => {
+  await keep("work", `${deadOwner}-1`);
+  const lock = await lockSession({ runtimeDir, workspacesDir: store.workspacesDir }, "work");
+  expect(await stored.find("work")).toMatchObject({ state: "live" });
+  await expect(stored.remove("work")).rejects.toMatchObject({ code: "session_busy" });
+  await lock[Symbol.asyncDispose]();
+  expect(await stored.find("work")).toMatchObject({ state: "saved" });
+  expect(await stored.remove("work")).toEqual({ files: "removed" });
+  expect(await readdir(store.workspacesDir)).toEqual([]);
+});
+
+test("keeps files that a fork of the removed session works with", async () => {
+  await keep("parent", `${deadOwner}-1`);
+  await keep("fork", `${deadOwner}-1`);
+  expect(await stored.remove("parent")).toEqual({ files: "shared" });
+  expect(await readdir(store.workspacesDir)).toEqual([`${deadOwner}-1`]);
+  expect(await stored.remove("fork")).toEqual({ files: "removed" });
+  expect(await readdir(store.workspacesDir)).toEqual([]);
+});
+
+test("removes a damaged session with its files, and touches nobody else's", async () => {
+  await keep("bad", `${deadOwner}-1`);
+  await keep("other", `${deadOwner}-2`);
+  await mkdir(join(store.workspacesDir, `${livingOwner}-1`));
+  await writeFile(join(base, "state", "sessions", "bad", "session.json"), "{");
+  await mkdir(runtimeDir, { recursive: true });
+  const living = await takeLock(ownerLock(runtimeDir, livingOwner));
+  expect(await stored.find("bad")).toMatchObject({ state: "damaged" });
+  await stored.remove("bad");
+  expect(await store.list()).toEqual(["other"]);
+  expect((await readdir(store.workspacesDir)).sort()).toEqual([`${livingOwner}-1`, `${deadOwner}-2`]);
+  await living?.[Symbol.asyncDispose]();
+});
+
+test("removes no files while a damaged record may name them", async () => {
+  await keep("bad", `${deadOwner}-1`);
+  await keep("other", `${deadOwner}-2`);
+  await writeFile(join(base, "state", "sessions", "bad", "session.json"), "{");
+  expect(await stored.remove("other")).toEqual({ files: "shared" });
+  await stored.remove("bad");
+  expect(await readdir(store.workspacesDir)).toEqual([]);
+});
+
+test("answers session_unknown for what is not there", async () => {
+  const questions = [
+    () => stored.find("x"),
+    () => stored.remove("x"),
+    () => stored.record("x"),
+    () => stored.history("x", 1),
+  ];
+  for (const ask of questions) await expect(ask()).rejects.toMatchObject({ code: "session_unknown" });
+  await expect(stored.find("../x")).rejects.toMatchObject({ code: "usage" });
+});

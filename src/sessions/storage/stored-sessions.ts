@@ -1,0 +1,127 @@
+import { lstat, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { isHeld } from "../../lib/files/liveness-lock.ts";
+import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
+import { checkSessionId } from "../session-id.ts";
+import { removeOrphans } from "./remove-orphans.ts";
+import type { HistoryEntry } from "./session-history.ts";
+import { lockSession, type SessionPlace, sessionLockPath } from "./session-lock.ts";
+import { type SessionRecord, SessionStore } from "./store.ts";
+
+/** A session as it lies on disk; `live`: some process has it open right now. */
+export type StoredSession =
+  | { readonly id: string; readonly state: "saved" | "live"; readonly record: SessionRecord }
+  | { readonly id: string; readonly state: "damaged"; readonly problem: string };
+
+/** What became of a removed session's files; `shared`: another session works with them. */
+export type RemovedFiles = "removed" | "shared";
+
+/** The sessions of a state directory, looked at and removed from outside: no cell starts and no runner is asked. */
+export class StoredSessions {
+  readonly #store: SessionStore | undefined;
+  readonly #runtimeDir: string;
+
+  private constructor(store: SessionStore | undefined, runtimeDir: string) {
+    this.#store = store;
+    this.#runtimeDir = runtimeDir;
+  }
+
+  /** A directory in which nobody kept sessions has none, and looking does not change it. */
+  static async open(options: { stateDir: string; runtimeDir?: string }): Promise<StoredSessions> {
+    const exists = await lstat(join(options.stateDir, "sessions")).then(
+      () => true,
+      () => false,
+    );
+    const store = exists ? await SessionStore.open(options.stateDir) : undefined;
+    return new StoredSessions(store, await openRuntimeDirectory(options.runtimeDir));
+  }
+
+  /** Every session, the one that was used last first. */
+  async list(): Promise<StoredSession[]> {
+    const ids = (await this.#store?.list()) ?? [];
+    const found: StoredSession[] = [];
+    for (const id of ids) found.push(await this.#look(id));
+    return found.sort((a, b) => usedMs(b) - usedMs(a));
+  }
+
+  /** One session, or `session_unknown`. */
+  async find(id: string): Promise<StoredSession> {
+    await this.#known(id);
+    return this.#look(id);
+  }
+
+  /** The record of a session that is whole; a damaged one is `snapshot_damaged`. */
+  async record(id: string): Promise<SessionRecord> {
+    const store = await this.#known(id);
+    const record = await store.read(id);
+    if (record) return record;
+    throw new CodecellError("snapshot_damaged", `session ${id} has no record`, {
+      hint: `remove it with \`codecell sessions rm ${id}\``,
+    });
+  }
+
+  async history(id: string, limit: number): Promise<HistoryEntry[]> {
+    const store = await this.#known(id);
+    return store.history(id, limit);
+  }
+
+  /** The files of its workspace, also while a program writes there. The caller closes them. */
+  async files(record: SessionRecord): Promise<WorkspaceFiles> {
+    const store = await this.#known(record.id);
+    try {
+      return await openWorkspaceFiles(await realpath(join(store.workspacesDir, record.workspace)), {
+        deny: denyNothing,
+      });
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+      throw new CodecellError("not_supported", `session ${record.id} has no workspace of its own on this host`, {
+        hint: "its files end with its cell (wasm runner), or lie in the directory that fs.workspace or --workspace names",
+        cause,
+      });
+    }
+  }
+
+  /** Removes a session for good, a damaged one too. One that is open somewhere is `session_busy`. */
+  async remove(id: string): Promise<{ files: RemovedFiles }> {
+    const store = await this.#known(id);
+    await using _mine = await lockSession(this.#place(store), id);
+    const record = await store.read(id).catch(() => undefined);
+    await store.forget(id);
+    if (!record) {
+      // Nothing says which workspace was its own; without its record that one is nobody's.
+      await removeOrphans(store, this.#runtimeDir);
+      return { files: "removed" };
+    }
+    if (await store.isNamed(record.workspace)) return { files: "shared" };
+    await store.removeWorkspace(record.workspace);
+    return { files: "removed" };
+  }
+
+  async #look(id: string): Promise<StoredSession> {
+    try {
+      const record = await this.record(id);
+      const isLive = this.#store && (await isHeld(sessionLockPath(this.#place(this.#store), id)));
+      return { id, state: isLive ? "live" : "saved", record };
+    } catch (error) {
+      return { id, state: "damaged", problem: messageOf(error) };
+    }
+  }
+
+  async #known(id: string): Promise<SessionStore> {
+    checkSessionId(id);
+    if (this.#store && (await this.#store.list()).includes(id)) return this.#store;
+    throw new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`, {
+      hint: "`codecell sessions ls` lists them; --state-dir names another place",
+    });
+  }
+
+  #place({ workspacesDir }: SessionStore): SessionPlace {
+    return { runtimeDir: this.#runtimeDir, workspacesDir };
+  }
+}
+
+function usedMs(session: StoredSession): number {
+  return session.state === "damaged" ? 0 : session.record.usedMs;
+}

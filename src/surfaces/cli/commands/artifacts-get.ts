@@ -1,0 +1,82 @@
+import { relative, resolve } from "node:path";
+import { CodecellError } from "../../../lib/errors.ts";
+import { printable } from "../../../policy/file/problem.ts";
+import { auditedFiles } from "../../../sessions/files/audited-files.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { formatBytes } from "../format/format-bytes.ts";
+import { jsonText } from "../format/json-text.ts";
+import { writeToFile, writeToOutput } from "../sessions/write-artifact.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { lookingAudit } from "../shell/command-audit.ts";
+import { Interruption } from "../shell/interruption.ts";
+import { needOperand } from "../shell/need-operand.ts";
+import { parseCount } from "../shell/parse-count.ts";
+import { openStored, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  session: { type: "string", value: "ID", help: "The session that the file belongs to." },
+  output: { type: "string", short: "o", value: "FILE|-", help: "Where to write it. Default: -, which is stdout." },
+  start: { type: "string", value: "N", help: "First byte, from 0. Default: 0." },
+  end: { type: "string", value: "N", help: "Byte after the last one. Default: the end of the file." },
+  force: { type: "boolean", help: "Replace FILE if it is there; write bytes to a terminal as they are." },
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object about what was written; needs --output FILE." },
+  ...commonOptions,
+} as const;
+
+export const artifactsGetCommand: Command = {
+  name: "artifacts get",
+  summary: "Copy a file out of a session's workspace",
+  usage: "codecell artifacts get --session ID NAME [options]",
+  options,
+  notes: [
+    "No cell is started. On a terminal, text is made safe and anything else is refused; a pipe gets the bytes as they are.",
+  ],
+  examples: [
+    ["codecell artifacts get --session work plot.png --output plot.png", "into a file"],
+    ["codecell artifacts get --session work data.csv | head", "to another program"],
+    ["codecell artifacts get --session work big.bin --start 0 --end 1024 -o head.bin", "the first KiB"],
+  ],
+  run: runArtifactsGet,
+};
+
+async function runArtifactsGet(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("artifacts get", argv, options, 1);
+  const id = needOperand("artifacts get", "--session ID", values.session);
+  const name = needOperand("artifacts get", "NAME", positionals[0]);
+  const range = parseRange(values);
+  const output = values.output === "-" ? undefined : values.output;
+  if (values.json && output === undefined) {
+    throw new CodecellError("usage", "--json and the file itself cannot both go to stdout", {
+      hint: "add --output FILE",
+    });
+  }
+  const force = values.force === true;
+  using interruption = new Interruption(terminal);
+  try {
+    const stored = await openStored(values, terminal);
+    const record = await stored.record(id);
+    await using audit = await lookingAudit(values, terminal);
+    await using files = auditedFiles(await stored.files(record), audit, id);
+    await using file = await files.stream(name, range);
+    const { signal } = interruption;
+    if (output === undefined) {
+      await writeToOutput(file.data, terminal.stdout, { force, signal });
+      return interruption.exitCode ?? 0;
+    }
+    const path = resolve(terminal.cwd, output);
+    const bytes = await writeToFile(file.data, path, { force, signal, shown: output });
+    if (values.json) terminal.stdout.write(jsonText({ name, size: file.size, bytes, output: path }));
+    else terminal.stdout.write(`wrote ${printable(relative(terminal.cwd, path), 1024)} (${formatBytes(bytes)})\n`);
+    return 0;
+  } catch (error) {
+    if (interruption.exitCode !== undefined) return interruption.exitCode;
+    throw error;
+  }
+}
+
+function parseRange(flags: { start?: string | undefined; end?: string | undefined }): { start: number; end?: number } {
+  const start = flags.start === undefined ? 0 : parseCount("--start", flags.start);
+  if (flags.end === undefined) return { start };
+  return { start, end: parseCount("--end", flags.end, { min: start }) };
+}

@@ -1,0 +1,68 @@
+import { describeArtifacts } from "../../../artifacts/artifacts.ts";
+import type { DownloadUrl } from "../../mcp/sandbox.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { filesJson, filesRemarks, filesTable } from "../format/format-files.ts";
+import { jsonText } from "../format/json-text.ts";
+import { safeText } from "../format/safe-text.ts";
+import { styleFor } from "../format/style.ts";
+import { linksTo } from "../sessions/links-to.ts";
+import type { FileList, WorkspaceFiles } from "../sessions/session-types.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { Interruption } from "../shell/interruption.ts";
+import { needOperand } from "../shell/need-operand.ts";
+import { parseCount } from "../shell/parse-count.ts";
+import { openStored, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  session: { type: "string", value: "ID", help: "The session whose files are listed." },
+  after: { type: "string", value: "NAME", help: "Go on after this name, where the page before ended." },
+  limit: { type: "string", value: "N", help: "Files per page, at most 10000. Default: 1000." },
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+export const artifactsLsCommand: Command = {
+  name: "artifacts ls",
+  summary: "List the files in a session's workspace",
+  usage: "codecell artifacts ls --session ID [options]",
+  options,
+  notes: ["No cell is started. Links and special files are neither followed nor listed."],
+  examples: [
+    ["codecell artifacts ls --session work", "what its programs left in /workspace"],
+    ["codecell artifacts ls --session work --limit 100 --after plots/9.png", "the page after that file"],
+  ],
+  run: runArtifactsLs,
+};
+
+async function runArtifactsLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("artifacts ls", argv, options, 0);
+  const id = needOperand("artifacts ls", "--session ID", values.session);
+  const limit = values.limit === undefined ? 1000 : parseCount("--limit", values.limit, { min: 1, max: 10_000 });
+  using interruption = new Interruption(terminal);
+  const stored = await openStored(values, terminal);
+  const record = await stored.record(id);
+  await using files = await stored.files(record);
+  const list = await files.list({ limit, ...(values.after === undefined ? {} : { after: values.after }) });
+  const { stdout, stderr, env } = terminal;
+  if (values.json) {
+    const downloadUrl = await linksTo(record, values, terminal);
+    stdout.write(jsonText(filesJson(list, downloadUrl && (await linksByPath(files, list, downloadUrl)))));
+  } else {
+    stdout.write(
+      list.files.length === 0 ? "no files\n" : filesTable(list.files, styleFor(stdout, env), stdout.columns),
+    );
+    for (const remark of filesRemarks(list)) stderr.write(`codecell: ${safeText(remark)}\n`);
+  }
+  return interruption.exitCode ?? 0;
+}
+
+/** A link names a content, so the files are read for it; one that is too large for that has none. */
+async function linksByPath(
+  files: WorkspaceFiles,
+  list: FileList,
+  downloadUrl: DownloadUrl,
+): Promise<Map<string, string>> {
+  const { artifacts } = await describeArtifacts(files, list.files, { maxCount: list.files.length });
+  return new Map(artifacts.map(({ name, sha256 }) => [name, downloadUrl({ name, sha256 })]));
+}

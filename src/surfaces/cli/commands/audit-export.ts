@@ -1,0 +1,83 @@
+import { resolve } from "node:path";
+import { auditDirectory } from "../../../audit/chain-files.ts";
+import { csvHeader, csvLine } from "../../../audit/csv.ts";
+import { readAudit } from "../../../audit/read.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { entryJson } from "../format/format-audit.ts";
+import { jsonText } from "../format/json-text.ts";
+import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
+import { writeToFile, writeToOutput } from "../sessions/write-artifact.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { Interruption } from "../shell/interruption.ts";
+import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  format: { type: "string", value: "jsonl|csv", help: "Default: jsonl." },
+  output: { type: "string", short: "o", value: "FILE|-", help: "Where to write it. Default: -, which is stdout." },
+  force: { type: "boolean", help: "Replace FILE if it is there." },
+  ...filterOptions,
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object about what was written; needs --output FILE." },
+  ...commonOptions,
+} as const;
+
+export const auditExportCommand: Command = {
+  name: "audit export",
+  summary: "Write events as JSON lines or CSV, in the order of time over all chains",
+  usage: "codecell audit export [--format jsonl|csv] [options]",
+  options,
+  notes: [
+    "An export is for reading; it cannot be verified. To keep something that can, copy the directory audit of the state directory.",
+  ],
+  examples: [
+    ["codecell audit export > audit.jsonl", "everything"],
+    ["codecell audit export --format csv --type run.ended --since 24h -o runs.csv", "a day's runs for a spreadsheet"],
+  ],
+  run: runAuditExport,
+};
+
+async function runAuditExport(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("audit export", argv, options, 0);
+  const format = values.format ?? "jsonl";
+  if (format !== "jsonl" && format !== "csv") {
+    throw new CodecellError("usage", `there is no format ${JSON.stringify(format)}`, { hint: "jsonl or csv" });
+  }
+  const output = values.output === "-" ? undefined : values.output;
+  if (values.json && output === undefined) {
+    throw new CodecellError("usage", "--json and the export cannot both go to stdout", { hint: "add --output FILE" });
+  }
+  const counted = { events: 0 };
+  const text = exportText(auditDirectory(stateDirOf(values, terminal)), format, auditFilter(values), counted);
+  using interruption = new Interruption(terminal);
+  const { signal } = interruption;
+  if (output === undefined) {
+    await writeToOutput(text, terminal.stdout, { force: false, signal }).catch((error: unknown) => {
+      if (interruption.exitCode === undefined) throw error;
+    });
+    return interruption.exitCode ?? 0;
+  }
+  const path = resolve(terminal.cwd, output);
+  try {
+    const bytes = await writeToFile(text, path, { force: values.force === true, signal, shown: output });
+    if (values.json) terminal.stdout.write(jsonText({ events: counted.events, bytes, output: path }));
+    else terminal.stdout.write(`wrote ${counted.events} events to ${output}\n`);
+    return 0;
+  } catch (error) {
+    if (interruption.exitCode !== undefined) return interruption.exitCode;
+    throw error;
+  }
+}
+
+async function* exportText(
+  dir: string,
+  format: "jsonl" | "csv",
+  filter: ReturnType<typeof auditFilter>,
+  counted: { events: number },
+): AsyncGenerator<Uint8Array, void, void> {
+  if (format === "csv") yield Buffer.from(csvHeader);
+  for await (const entry of readAudit(dir, filter)) {
+    counted.events++;
+    yield Buffer.from(format === "csv" ? csvLine(entry) : jsonText(entryJson(entry)));
+  }
+}

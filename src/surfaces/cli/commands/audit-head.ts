@@ -1,0 +1,40 @@
+import { auditDirectory, listChains, readHead } from "../../../audit/chain-files.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { jsonText } from "../format/json-text.ts";
+import { headWord } from "../sessions/audit-heads.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+export const auditHeadCommand: Command = {
+  name: "audit head",
+  summary: "Print the last line's number and hash of every chain, to be kept elsewhere",
+  usage: "codecell audit head [options]",
+  options,
+  notes: [
+    "A head stands for every line before it: kept where codecell cannot write, it proves later that none is missing.",
+  ],
+  examples: [
+    ["codecell audit head > heads.txt", "remember where the audit is now"],
+    ["codecell audit head | logger -t codecell-audit", "into the system log, which may leave the machine"],
+  ],
+  run: runAuditHead,
+};
+
+async function runAuditHead(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("audit head", argv, options, 0);
+  const dir = auditDirectory(stateDirOf(values, terminal));
+  const heads = [];
+  for (const chain of await listChains(dir)) {
+    const head = await readHead(dir, chain);
+    if (typeof head === "object") heads.push(head);
+  }
+  if (values.json) terminal.stdout.write(jsonText({ heads: heads.map((head) => ({ ...head, head: headWord(head) })) }));
+  else for (const head of heads) terminal.stdout.write(`${headWord(head)}\n`);
+  return 0;
+}

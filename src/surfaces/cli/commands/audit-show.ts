@@ -1,0 +1,56 @@
+import { auditDirectory } from "../../../audit/chain-files.ts";
+import { readAudit } from "../../../audit/read.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { entryJson, entryText } from "../format/format-audit.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { Interruption } from "../shell/interruption.ts";
+import { needOperand } from "../shell/need-operand.ts";
+import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
+
+const { session: _session, ...otherFilters } = filterOptions;
+
+const options = {
+  ...otherFilters,
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object per line." },
+  ...commonOptions,
+} as const;
+
+export const auditShowCommand: Command = {
+  name: "audit show",
+  summary: "Show everything that is written down about a session, with its code",
+  usage: "codecell audit show SESSION [--run N] [options]",
+  options,
+  examples: [
+    ["codecell audit show work", "every event of the session work"],
+    ["codecell audit show work --run 3", "one run: code, outcome, what it used and changed"],
+  ],
+  run: runAuditShow,
+};
+
+async function runAuditShow(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("audit show", argv, options, 1);
+  const session = needOperand("audit show", "SESSION", positionals[0]);
+  const filter = { ...auditFilter(values), session };
+  const { stdout, env } = terminal;
+  const style = styleFor(stdout, env);
+  using interruption = new Interruption(terminal);
+  let count = 0;
+  for await (const entry of readAudit(auditDirectory(stateDirOf(values, terminal)), filter)) {
+    if (interruption.exitCode !== undefined) return interruption.exitCode;
+    count++;
+    stdout.write(values.json ? jsonText(entryJson(entry)) : entryText(entry, style));
+  }
+  if (count > 0) return 0;
+  throw new CodecellError(
+    "session_unknown",
+    `the audit has nothing about session ${JSON.stringify(session)} that fits`,
+    {
+      hint: "`codecell audit tail` shows the last events; --state-dir names another place",
+    },
+  );
+}

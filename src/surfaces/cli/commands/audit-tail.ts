@@ -1,0 +1,60 @@
+import { auditDirectory } from "../../../audit/chain-files.ts";
+import { auditPlaces, followAudit } from "../../../audit/follow.ts";
+import { type AuditEntry, lastEntries } from "../../../audit/read.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { entryJson, entryLine } from "../format/format-audit.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { Interruption } from "../shell/interruption.ts";
+import { parseCount } from "../shell/parse-count.ts";
+import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  lines: { type: "string", short: "n", value: "N", help: "How many events. Default: 20." },
+  follow: { type: "boolean", short: "f", help: "Go on with what is written from now on, until Ctrl-C." },
+  ...filterOptions,
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object per line." },
+  ...commonOptions,
+} as const;
+
+export const auditTailCommand: Command = {
+  name: "audit tail",
+  summary: "Show the last events of the audit",
+  usage: "codecell audit tail [-n N] [--follow] [options]",
+  options,
+  notes: ["Times are UTC. Names that programs chose are shown harmlessly; --json has them as they are."],
+  examples: [
+    ["codecell audit tail", "the last 20 events of all sessions"],
+    ["codecell audit tail -f --type run", "every run, as it starts and ends"],
+    ["codecell audit tail --outcome timeout --outcome out_of_memory --since 24h", "what went wrong since yesterday"],
+    ["codecell audit tail -n 100 --session work --since 2h --json", "for programs"],
+  ],
+  run: runAuditTail,
+};
+
+async function runAuditTail(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("audit tail", argv, options, 0);
+  const count = values.lines === undefined ? 20 : parseCount("--lines", values.lines, { max: 1_000_000 });
+  const filter = auditFilter(values);
+  const dir = auditDirectory(stateDirOf(values, terminal));
+  const { stdout, env } = terminal;
+  const style = styleFor(stdout, env);
+  const print = (entry: AuditEntry) => stdout.write(values.json ? jsonText(entryJson(entry)) : entryLine(entry, style));
+  using interruption = new Interruption(terminal);
+  const places = await auditPlaces(dir); // before the entries: what comes in between is in both, and is printed once
+  const entries = await lastEntries(dir, count, filter);
+  const keyOf = ({ chain, seq, time }: AuditEntry) => `${chain}:${seq}:${time}`;
+  const printed = new Set(entries.map(keyOf));
+  for (const entry of entries) print(entry);
+  if (values.follow) {
+    for await (const entry of followAudit(dir, places, filter, interruption.signal)) {
+      if (!printed.has(keyOf(entry))) print(entry);
+    }
+    return interruption.exitCode ?? 0;
+  }
+  if (entries.length === 0 && !values.json) stdout.write("no events\n");
+  return interruption.exitCode ?? 0;
+}

@@ -1,0 +1,62 @@
+import { arch, platform, release } from "node:os";
+import { silentLogger } from "../../../lib/log/logger.ts";
+import { parsePolicy } from "../../../policy/file/parse-policy.ts";
+import { runnerNames } from "../../../policy/schema.ts";
+import { LiveSessions } from "../../../sessions/live-sessions.ts";
+import { findOuterSandbox } from "../../../sessions/outer-sandbox.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { type Diagnosis, diagnosisJson, diagnosisText } from "../format/format-doctor.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { errorExitCodes } from "../shell/exit-codes.ts";
+import { codecellVersion } from "../shell/version.ts";
+
+const options = { json: { type: "boolean", help: "Print one JSON object." }, ...commonOptions } as const;
+
+export const doctorCommand: Command = {
+  name: "doctor",
+  summary: "Show every runner: available, or why not and the fix",
+  usage: "codecell doctor [--json]",
+  options,
+  notes: ["Exit code: 0 when at least one runner is available, else 4."],
+  examples: [
+    ["codecell doctor", "what this machine has, strongest first"],
+    ["codecell doctor --json", "the same for programs"],
+  ],
+  run: runDoctor,
+};
+
+async function runDoctor(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values } = parseArguments("doctor", argv, options, 0);
+  const { stdout } = context.terminal;
+  const diagnosis = await diagnose(context);
+  if (values.json) stdout.write(jsonText(diagnosisJson(diagnosis)));
+  else stdout.write(diagnosisText(diagnosis, styleFor(stdout, context.terminal.env), stdout.columns));
+  const isUsable = diagnosis.runners.some(({ probe }) => probe !== "not in this version" && probe.available);
+  return isUsable ? 0 : errorExitCodes.runner_unavailable;
+}
+
+async function diagnose(context: CommandContext): Promise<Diagnosis> {
+  const there = context.runners(silentLogger);
+  const runners = await Promise.all(
+    [...runnerNames].reverse().map(async (name) => {
+      const probe = await there.find((runner) => runner.name === name)?.probe({ isPatient: true });
+      return { name, probe: probe ?? ("not in this version" as const) };
+    }),
+  );
+  const choice = await chooseForAuto(there);
+  const system = `${platform()} ${release()} ${arch()}`;
+  const outer = await findOuterSandbox(context.terminal.env);
+  return { runners, choice, outer, versions: { codecell: codecellVersion(), node: process.versions.node, system } };
+}
+
+/** Opening disposes the runners, also when none of them can be taken. */
+async function chooseForAuto(runners: ReturnType<CommandContext["runners"]>): Promise<Diagnosis["choice"]> {
+  try {
+    await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners });
+    return { runner: codecell.runner, passedOver: codecell.choice.passedOver };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,38 @@
+import { defaultImage } from "../../../runners/container/image/default-image.ts";
+import { imageEngine } from "../../../runners/container/image/image-engine.ts";
+import { listImages } from "../../../runners/container/image/image-list.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { imageJson, imagesText } from "../format/format-images.ts";
+import { jsonText } from "../format/json-text.ts";
+import { engineKind, imageOptions } from "../sessions/image-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+
+const options = { ...imageOptions, ...commonOptions } as const;
+
+export const imageLsCommand: Command = {
+  name: "image ls",
+  summary: "List the images that were built for cells",
+  usage: "codecell image ls [options]",
+  options,
+  notes: ["A star marks the one that cells run in when the policy names none. `docker rmi NAME` removes one."],
+  examples: [
+    ["codecell image ls", "the newest first"],
+    ["codecell image ls --engine podman --json", "those of Podman, for programs"],
+  ],
+  run: runImageLs,
+};
+
+async function runImageLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("image ls", argv, options, 0);
+  await using engine = await imageEngine(terminal.env, engineKind(values.engine));
+  const { client } = engine;
+  const images = await listImages(client);
+  const { stdout } = terminal;
+  const current = defaultImage();
+  if (values.json) {
+    stdout.write(jsonText({ engine: client.address.kind, default: current, images: images.map(imageJson) }));
+  } else {
+    stdout.write(imagesText(images, current, Date.now(), stdout.columns));
+  }
+  return 0;
+}

@@ -1,0 +1,50 @@
+import { defaultImage } from "../../../runners/container/image/default-image.ts";
+import { imageEngine } from "../../../runners/container/image/image-engine.ts";
+import { findImage } from "../../../runners/container/image/image-list.ts";
+import { checkImageName } from "../../../runners/container/image/image-name.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { formatAge } from "../format/format-age.ts";
+import { formatBytes } from "../format/format-bytes.ts";
+import { imageJson } from "../format/format-images.ts";
+import { jsonText } from "../format/json-text.ts";
+import { safeText } from "../format/safe-text.ts";
+import { engineKind, imageOptions } from "../sessions/image-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+
+const options = { ...imageOptions, ...commonOptions } as const;
+
+export const imageShowCommand: Command = {
+  name: "image show",
+  summary: "Show one image: by default the one that cells run in",
+  usage: "codecell image show [NAME] [options]",
+  options,
+  notes: ["Exit code: 0 when the engine has it, else 1."],
+  examples: [
+    ["codecell image show", "is the default image built?"],
+    ["codecell image show codecell-python:latest --json", "one by its name, for programs"],
+  ],
+  run: runImageShow,
+};
+
+async function runImageShow(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("image show", argv, options, 1);
+  const current = defaultImage();
+  const name = positionals[0] === undefined ? current : checkImageName(positionals[0], "NAME");
+  await using engine = await imageEngine(terminal.env, engineKind(values.engine));
+  const { client } = engine;
+  const image = await findImage(client, name);
+  const { stdout } = terminal;
+  if (values.json) {
+    const facts = image === undefined ? { image: name } : imageJson(image);
+    stdout.write(jsonText({ ...facts, engine: client.address.kind, default: current, there: image !== undefined }));
+  } else if (image === undefined) {
+    stdout.write(`${name}: ${client.address.name} does not have it; \`codecell image build\` makes the default one\n`);
+  } else {
+    const age = formatAge(Date.now() - image.createdMs);
+    stdout.write(`${name}: ${formatBytes(image.bytes)}, ${age} old, in ${client.address.name}\n`);
+    stdout.write(`version  ${safeText(image.version ?? "not one of codecell's own")}\n`);
+    stdout.write(`base     ${safeText(image.base ?? "unknown")}\n`);
+    stdout.write(`names    ${safeText(image.tags.join(", ") || "none")}\nid       ${safeText(image.id)}\n`);
+  }
+  return image === undefined ? 1 : 0;
+}

@@ -1,0 +1,32 @@
+import { relative } from "node:path";
+import { loadPolicy } from "../../../policy/file/load-policy.ts";
+import { policyHash } from "../../../policy/hash.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { jsonText } from "../format/json-text.ts";
+import { namedPolicyFile } from "../policy/policy-file.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+
+const options = { json: { type: "boolean", help: "Print one JSON object." }, ...commonOptions } as const;
+
+export const policyCheckCommand: Command = {
+  name: "policy check",
+  summary: "Read a policy file and report everything that is wrong in it",
+  usage: "codecell policy check [FILE] [--json]",
+  options,
+  notes: ["Exit code: 0 when the file is right, else 2. `explain` says whether this machine can hold it."],
+  examples: [
+    ["codecell policy check", "./sandbox.policy.yaml"],
+    ["codecell policy check other.yaml --json", "problems with file, line, column and rule"],
+  ],
+  run: runPolicyCheck,
+};
+
+async function runPolicyCheck(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("policy check", argv, options, 1);
+  const file = await namedPolicyFile(positionals[0], terminal);
+  const policy = await loadPolicy(file);
+  const hash = policyHash(policy);
+  if (values.json) terminal.stdout.write(jsonText({ ok: true, file, policy_hash: hash }));
+  else terminal.stdout.write(`${relative(terminal.cwd, file) || file} is right (sha256 ${hash.slice(0, 12)}…)\n`);
+  return 0;
+}

@@ -1,0 +1,47 @@
+import { relative } from "node:path";
+import { CodecellError } from "../../../lib/errors.ts";
+import { initPolicy } from "../../../policy/file/init-policy.ts";
+import { type PresetName, presetNames } from "../../../policy/file/presets.ts";
+import { nearest } from "../../../policy/file/suggest.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { jsonText } from "../format/json-text.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+
+const options = {
+  preset: { type: "string", value: "NAME", help: `What to start from: ${presetNames.join(" or ")}. Default: strict.` },
+  force: { type: "boolean", help: "Replace a file that is there." },
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+export const policyInitCommand: Command = {
+  name: "policy init",
+  summary: "Write a commented sandbox.policy.yaml into the current directory",
+  usage: "codecell policy init [--preset NAME] [--force] [--json]",
+  options,
+  examples: [
+    ["codecell policy init", "every rule with its default"],
+    ["codecell policy init --preset data-analysis", "room for data, numpy and pandas ready"],
+  ],
+  run: runPolicyInit,
+};
+
+async function runPolicyInit(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("policy init", argv, options, 0);
+  const preset = parsePreset(values.preset);
+  const path = await initPolicy(terminal.cwd, { preset, force: values.force === true });
+  if (values.json) terminal.stdout.write(jsonText({ file: path, preset }));
+  else
+    terminal.stdout.write(
+      `wrote ${relative(terminal.cwd, path)} (${preset}); \`codecell policy explain\` shows how it is held\n`,
+    );
+  return 0;
+}
+
+function parsePreset(text = "strict"): PresetName {
+  const name = presetNames.find((one) => one === text);
+  if (name !== undefined) return name;
+  const near = nearest(text, presetNames);
+  const hint = near === undefined ? `one of ${presetNames.join(", ")}` : `did you mean ${near}?`;
+  throw new CodecellError("usage", `there is no preset named ${JSON.stringify(text)}`, { hint });
+}

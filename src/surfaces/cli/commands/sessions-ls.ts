@@ -1,0 +1,36 @@
+import type { Command, CommandContext } from "../command.ts";
+import { sessionJson, sessionsText } from "../format/format-sessions.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { Interruption } from "../shell/interruption.ts";
+import { openStored, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+export const sessionsLsCommand: Command = {
+  name: "sessions ls",
+  summary: "List the sessions that are kept, the last used first",
+  usage: "codecell sessions ls [options]",
+  options,
+  notes: ["STATE: saved, live (open in some process right now) or damaged (its record cannot be read; rm removes it)."],
+  examples: [
+    ["codecell sessions ls", "every session of this user"],
+    ["codecell sessions ls --json", "the same for programs"],
+  ],
+  run: runSessionsLs,
+};
+
+async function runSessionsLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("sessions ls", argv, options, 0);
+  using interruption = new Interruption(terminal);
+  const sessions = await (await openStored(values, terminal)).list();
+  const { stdout, env } = terminal;
+  if (values.json) stdout.write(jsonText({ sessions: sessions.map(sessionJson) }));
+  else stdout.write(sessionsText(sessions, Date.now(), styleFor(stdout, env), stdout.columns));
+  return interruption.exitCode ?? 0;
+}

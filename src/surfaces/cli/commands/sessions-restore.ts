@@ -1,0 +1,51 @@
+import type { Command, CommandContext } from "../command.ts";
+import { restoreJson, restoreText } from "../format/format-snapshot.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { policyOptions } from "../policy/policy-options.ts";
+import { withSessions } from "../sessions/with-sessions.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { errorExitCodes } from "../shell/exit-codes.ts";
+import { logOptions } from "../shell/log-options.ts";
+import { needOperand } from "../shell/need-operand.ts";
+import { stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  ...policyOptions,
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  ...logOptions,
+  ...commonOptions,
+} as const;
+
+export const sessionsRestoreCommand: Command = {
+  name: "sessions restore",
+  summary: "Bring a session back into a cell and tell what came back and what did not",
+  usage: "codecell sessions restore ID [options]",
+  options,
+  notes: [
+    "What is saved stays as it is: this is a rehearsal, for another machine, Python or runner.",
+    "Exit code: 0 when every saved variable came back, else 1 (4 when the runner cannot do it).",
+  ],
+  examples: [
+    ["codecell sessions restore work", "does everything come back?"],
+    ["codecell sessions restore work --runner wasm --json", "in another isolation, for programs"],
+  ],
+  run: runSessionsRestore,
+};
+
+async function runSessionsRestore(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("sessions restore", argv, options, 1);
+  const id = needOperand("sessions restore", "ID", positionals[0]);
+  const { stdout, env } = context.terminal;
+  return withSessions(values, context, async (sessions) => {
+    const session = await sessions.get(id);
+    await session.wake();
+    const report = session.restored;
+    if (values.json) stdout.write(jsonText(restoreJson(id, sessions.runner, report)));
+    else stdout.write(restoreText(id, report, styleFor(stdout, env)));
+    if (report?.problem) return errorExitCodes[report.problem.code];
+    return report && report.failed.length > 0 ? errorExitCodes.snapshot_damaged : 0;
+  });
+}

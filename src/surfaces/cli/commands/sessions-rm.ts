@@ -1,0 +1,83 @@
+import { CodecellError } from "../../../lib/errors.ts";
+import type { StoredSessions } from "../../../sessions/storage/stored-sessions.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { lookingAudit } from "../shell/command-audit.ts";
+import { errorExitCodes } from "../shell/exit-codes.ts";
+import { needOperand } from "../shell/need-operand.ts";
+import { failureText } from "../shell/report-failure.ts";
+import { openStored, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+export const sessionsRmCommand: Command = {
+  name: "sessions rm",
+  summary: "Remove sessions for good: variables, history and files",
+  usage: "codecell sessions rm ID… [options]",
+  options,
+  notes: [
+    "Nothing is asked. A damaged session can be removed as well; one that is open in some process is refused.",
+    "Exit code: 0 when all of them are removed, else that of the first failure (1 unknown, 75 in use).",
+  ],
+  examples: [
+    ["codecell sessions rm work", "one session"],
+    ["codecell sessions rm a b c --json", "several, with an answer for programs"],
+  ],
+  run: runSessionsRm,
+};
+
+type Failure = { readonly id: string; readonly error: CodecellError };
+
+async function runSessionsRm(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("sessions rm", argv, options, Number.POSITIVE_INFINITY);
+  needOperand("sessions rm", "an ID", positionals[0]);
+  const stored = await openStored(values, terminal);
+  await using audit = await lookingAudit(values, terminal);
+  const removed: { id: string; files: string }[] = [];
+  const failed: Failure[] = [];
+  for (const id of new Set(positionals)) {
+    const outcome = await remove(stored, id);
+    if (outcome instanceof CodecellError) failed.push({ id, error: outcome });
+    else {
+      removed.push({ id, files: outcome });
+      audit.record({ type: "session.closed", session: id, isKept: false, why: "removed" });
+    }
+  }
+  if (values.json) terminal.stdout.write(jsonText(removalJson(removed, failed)));
+  else {
+    for (const { id, files } of removed) {
+      const why = files === "shared" ? "; its files stay, as another session may use them" : "";
+      terminal.stdout.write(`removed ${id}${why}\n`);
+    }
+    const style = styleFor(terminal.stderr, terminal.env);
+    for (const { error } of failed) terminal.stderr.write(failureText(error, style));
+  }
+  const first = failed[0];
+  return first ? errorExitCodes[first.error.code] : 0;
+}
+
+/** One that cannot be removed does not keep the others. */
+async function remove(stored: StoredSessions, id: string): Promise<CodecellError | string> {
+  try {
+    return (await stored.remove(id)).files;
+  } catch (error) {
+    if (error instanceof CodecellError) return error;
+    throw error;
+  }
+}
+
+function removalJson(removed: readonly { id: string; files: string }[], failed: readonly Failure[]): object {
+  return {
+    removed,
+    failed: failed.map(({ id, error: { code, message, hint } }) => ({
+      id,
+      error: { code, message, hint: hint ?? null },
+    })),
+  };
+}

@@ -1,0 +1,59 @@
+import { CodecellError } from "../../../lib/errors.ts";
+import type { Session } from "../../../sessions/session.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { missingText, snapshotJson, snapshotText } from "../format/format-snapshot.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { policyOptions } from "../policy/policy-options.ts";
+import { bringBack } from "../sessions/bring-back.ts";
+import { withSessions } from "../sessions/with-sessions.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { logOptions } from "../shell/log-options.ts";
+import { needOperand } from "../shell/need-operand.ts";
+import { stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  force: { type: "boolean", help: "Save also when variables of the last save did not come back; they are lost then." },
+  ...policyOptions,
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  ...logOptions,
+  ...commonOptions,
+} as const;
+
+export const sessionsSaveCommand: Command = {
+  name: "sessions save",
+  summary: "Bring a session into a cell and save it again: shows what can be saved and what cannot",
+  usage: "codecell sessions save ID [options]",
+  options,
+  notes: ["A save never puts less in the place of more, unless --force says so."],
+  examples: [
+    ["codecell sessions save work", "which variables are saved, and how large they are"],
+    ["codecell sessions save work --runner wasm", "the same in another isolation"],
+  ],
+  run: runSessionsSave,
+};
+
+async function runSessionsSave(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("sessions save", argv, options, 1);
+  const id = needOperand("sessions save", "ID", positionals[0]);
+  const { stdout, env } = context.terminal;
+  return withSessions(values, context, async (sessions) => {
+    const session = await sessions.get(id);
+    await bringBack(session);
+    if (!values.force) refuseLoss(session);
+    const snapshot = await session.save();
+    if (values.json) stdout.write(jsonText({ id, ...snapshotJson(snapshot) }));
+    else stdout.write(`session ${id} ${snapshotText(snapshot, styleFor(stdout, env))}`);
+    return 0;
+  });
+}
+
+function refuseLoss({ id, restored }: Session): void {
+  if (!restored || (restored.problem === undefined && restored.failed.length === 0)) return;
+  const what = restored.problem?.message ?? `did not come back: ${missingText(restored.failed)}`;
+  throw new CodecellError("snapshot_damaged", `session ${id} was not saved again: ${what}`, {
+    hint: "the last save is untouched; --force saves without what is missing",
+  });
+}

@@ -1,0 +1,62 @@
+import { CodecellError } from "../../../lib/errors.ts";
+import type { SessionRecord } from "../../../sessions/storage/store.ts";
+import type { StoredSessions } from "../../../sessions/storage/stored-sessions.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { type SessionFacts, sessionFactsJson, sessionFactsText } from "../format/format-session.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { Interruption } from "../shell/interruption.ts";
+import { needOperand } from "../shell/need-operand.ts";
+import { parseCount } from "../shell/parse-count.ts";
+import { openStored, stateOptions } from "../shell/state-dir.ts";
+
+const options = {
+  history: { type: "string", value: "N", help: "How many of the last runs to show. Default: 10." },
+  ...stateOptions,
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
+
+const maxFiles = 20;
+
+export const sessionsShowCommand: Command = {
+  name: "sessions show",
+  summary: "Show one session: its saved variables, what could not be saved, its last runs and files",
+  usage: "codecell sessions show ID [options]",
+  options,
+  examples: [
+    ["codecell sessions show work", "everything that is kept of it"],
+    ["codecell sessions show work --history 100 --json", "the same for programs, with more runs"],
+  ],
+  run: runSessionsShow,
+};
+
+async function runSessionsShow(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("sessions show", argv, options, 1);
+  const id = needOperand("sessions show", "ID", positionals[0]);
+  const runs = values.history === undefined ? 10 : parseCount("--history", values.history, { max: 100_000 });
+  using interruption = new Interruption(terminal);
+  const facts = await gather(await openStored(values, terminal), id, runs);
+  const { stdout, env } = terminal;
+  if (values.json) stdout.write(jsonText(sessionFactsJson(facts)));
+  else stdout.write(sessionFactsText(facts, Date.now(), styleFor(stdout, env), stdout.columns));
+  return interruption.exitCode ?? 0;
+}
+
+async function gather(stored: StoredSessions, id: string, runs: number): Promise<SessionFacts> {
+  const { state } = await stored.find(id);
+  const record = await stored.record(id);
+  const history = await stored.history(id, runs);
+  return { state, record, history, files: await filesOf(stored, record) };
+}
+
+async function filesOf(stored: StoredSessions, record: SessionRecord): Promise<SessionFacts["files"]> {
+  try {
+    await using files = await stored.files(record);
+    return await files.list({ limit: maxFiles });
+  } catch (error) {
+    if (error instanceof CodecellError && error.code === "not_supported") return undefined;
+    throw error;
+  }
+}

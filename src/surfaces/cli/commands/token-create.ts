@@ -1,0 +1,70 @@
+import { CodecellError } from "../../../lib/errors.ts";
+import { duration } from "../../../policy/units.ts";
+import { type Scope, scopes } from "../../../service/tenants/scope.ts";
+import { TokenStore } from "../../../service/tenants/token-store.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { tokenJson, tokenText } from "../format/format-tokens.ts";
+import { tokenFileOf } from "../serve/serve-tokens.ts";
+import { tokenOptions } from "../sessions/token-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { parseCount } from "../shell/parse-count.ts";
+
+const options = {
+  name: { type: "string", value: "NAME", help: "Whose token it is." },
+  scopes: { type: "string", value: "LIST", help: `Of ${scopes.join(", ")}. Default: run.` },
+  sessions: { type: "string", value: "N", help: "Sessions it may have, saved ones included. Default: 5." },
+  expires: { type: "string", value: "12h", help: "How long it holds. Default: until it is removed." },
+  ...tokenOptions,
+  ...commonOptions,
+} as const;
+
+export const tokenCreateCommand: Command = {
+  name: "token create",
+  summary: "Make a token for `codecell serve`",
+  usage: "codecell token create --name NAME [options]",
+  options,
+  notes: [
+    "The token is shown this once; the file keeps its sha256. A service that runs takes it at once.",
+    "run: sessions, code and files. read: looking at them. audit: what happened in them. metrics: /metrics. admin: all of these, and everybody's audit.",
+  ],
+  examples: [
+    ["codecell token create --name alice --sessions 3", "a tenant with three sessions of her own"],
+    ["codecell token create --name prometheus --scopes metrics", "for the monitoring"],
+  ],
+  run: runTokenCreate,
+};
+
+async function runTokenCreate(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("token create", argv, options, 0);
+  if (values.name === undefined) throw new CodecellError("usage", "token create needs --name");
+  const store = await TokenStore.open(tokenFileOf(values, terminal));
+  const now = Date.now();
+  const expiresMs = values.expires === undefined ? undefined : now + parseLifetime(values.expires);
+  const made = await store.create(
+    {
+      ...{ name: values.name, scopes: parseScopes(values.scopes ?? "run"), expiresMs },
+      sessions: parseCount("--sessions", values.sessions ?? "5", { min: 1, max: 10_000 }),
+    },
+    now,
+  );
+  terminal.stdout.write(values.json ? tokenJson(made) : tokenText(made));
+  return 0;
+}
+
+function parseScopes(text: string): Scope[] {
+  return text.split(",").map((word) => {
+    const scope = scopes.find((one) => one === word.trim());
+    if (scope !== undefined) return scope;
+    throw new CodecellError("usage", `there is no scope ${JSON.stringify(word)}`, {
+      hint: `one or more of ${scopes.join(", ")}`,
+    });
+  });
+}
+
+function parseLifetime(text: string): number {
+  const days = /^(\d{1,4})d$/.exec(text)?.[1];
+  if (days !== undefined) return Number(days) * 24 * 3_600_000;
+  const parsed = duration.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new CodecellError("usage", `--expires ${text} is not a time`, { hint: "such as 12h or 30d" });
+}

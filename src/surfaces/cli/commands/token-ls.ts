@@ -1,0 +1,29 @@
+import { TokenStore } from "../../../service/tenants/token-store.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { tokenFacts, tokensText } from "../format/format-tokens.ts";
+import { jsonText } from "../format/json-text.ts";
+import { styleFor } from "../format/style.ts";
+import { tokenFileOf } from "../serve/serve-tokens.ts";
+import { tokenOptions } from "../sessions/token-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+
+const options = { ...tokenOptions, ...commonOptions } as const;
+
+export const tokenLsCommand: Command = {
+  name: "token ls",
+  summary: "List the tokens of `codecell serve`",
+  usage: "codecell token ls [options]",
+  options,
+  notes: ["NAMESPACE begins the ids of a token's sessions in `codecell sessions ls`."],
+  examples: [["codecell token ls", "every token, without its secret"]],
+  run: runTokenLs,
+};
+
+async function runTokenLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values } = parseArguments("token ls", argv, options, 0);
+  const tokens = await (await TokenStore.open(tokenFileOf(values, terminal))).all();
+  const { stdout, env } = terminal;
+  if (values.json) stdout.write(jsonText({ tokens: tokens.map(tokenFacts) }));
+  else stdout.write(tokensText(tokens, Date.now(), styleFor(stdout, env), stdout.columns));
+  return 0;
+}

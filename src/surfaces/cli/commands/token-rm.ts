@@ -1,0 +1,30 @@
+import { TokenStore } from "../../../service/tenants/token-store.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { jsonText } from "../format/json-text.ts";
+import { tokenFileOf } from "../serve/serve-tokens.ts";
+import { tokenOptions } from "../sessions/token-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { needOperand } from "../shell/need-operand.ts";
+
+const options = { ...tokenOptions, ...commonOptions } as const;
+
+export const tokenRmCommand: Command = {
+  name: "token rm",
+  summary: "Remove a token",
+  usage: "codecell token rm NAME [options]",
+  options,
+  notes: [
+    "A service that runs refuses it from its next request on, ends what runs for it, and its links are worth nothing.",
+    "Sessions that were saved stay on disk; `codecell sessions ls` shows them by the token's namespace.",
+  ],
+  examples: [["codecell token rm alice", "she has no access any more"]],
+  run: runTokenRm,
+};
+
+async function runTokenRm(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("token rm", argv, options, 1);
+  const name = needOperand("token rm", "a NAME", positionals[0], "token");
+  await (await TokenStore.open(tokenFileOf(values, terminal))).remove(name);
+  terminal.stdout.write(values.json ? jsonText({ removed: name }) : `removed ${name}\n`);
+  return 0;
+}

@@ -1,0 +1,27 @@
+import { TokenStore } from "../../../service/tenants/token-store.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { tokenJson, tokenText } from "../format/format-tokens.ts";
+import { tokenFileOf } from "../serve/serve-tokens.ts";
+import { tokenOptions } from "../sessions/token-options.ts";
+import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { needOperand } from "../shell/need-operand.ts";
+
+const options = { ...tokenOptions, ...commonOptions } as const;
+
+export const tokenRotateCommand: Command = {
+  name: "token rotate",
+  summary: "Give a token a new secret",
+  usage: "codecell token rotate NAME [options]",
+  options,
+  notes: ["Its sessions stay. The old secret is worth nothing from now on, also to a service that runs."],
+  examples: [["codecell token rotate alice", "after her secret was seen by somebody"]],
+  run: runTokenRotate,
+};
+
+async function runTokenRotate(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
+  const { values, positionals } = parseArguments("token rotate", argv, options, 1);
+  const name = needOperand("token rotate", "a NAME", positionals[0], "token");
+  const made = await (await TokenStore.open(tokenFileOf(values, terminal))).rotate(name);
+  terminal.stdout.write(values.json ? tokenJson(made) : tokenText(made));
+  return 0;
+}

@@ -1,0 +1,116 @@
+import type { AuditEntry } from "../../../audit/read.ts";
+import type { AuditReport } from "../../../audit/verify.ts";
+import { printable } from "../../../policy/file/problem.ts";
+import { formatBytes } from "./format-bytes.ts";
+import { safeText } from "./safe-text.ts";
+import type { Style } from "./style.ts";
+
+const maxFactCharacters = 120;
+/** Of little use on one line. */
+const left = new Set(["type", "session", "run", "policy", "code", "codeHash", "sha256", "hash", "others", "network"]);
+
+/** An entry as one object, for programs. */
+export function entryJson({ chain, seq, time, event }: AuditEntry): object {
+  return { time, ...event, chain, seq };
+}
+
+/** An entry on one line. */
+export function entryLine({ time, event }: AuditEntry, style: Style): string {
+  const { type, session, run } = event;
+  const where = session === undefined ? "" : ` ${printable(String(session))}${run === undefined ? "" : `#${run}`}`;
+  const facts = Object.entries(event).flatMap(([name, value]) => fact(name, value));
+  return `${style.dim(time)} ${style.bold(printable(type))}${where}${facts.length > 0 ? ` ${facts.join(" ")}` : ""}\n`;
+}
+
+function fact(name: string, value: unknown): string[] {
+  if (left.has(name) || value === undefined || value === null || value === false) return [];
+  if (Array.isArray(value)) return value.length === 0 ? [] : [`${name}=${value.length}`];
+  const isSize = name.endsWith("Bytes") || name === "bytes" || name === "size";
+  if (isSize && typeof value === "number") return value === 0 ? [] : [`${name}=${formatBytes(value).replace(" ", "")}`];
+  if (typeof value === "number") return [`${name}=${Math.round(value * 10) / 10}`];
+  return [`${name}=${printable(String(value), maxFactCharacters)}`];
+}
+
+/** Everything about an entry, with the code as it was run. */
+export function entryText(entry: AuditEntry, style: Style): string {
+  const { code, ...rest } = entry.event;
+  const lines = [`${style.dim(`${entry.time} ${entry.chain}:${entry.seq}`)} ${style.bold(printable(rest.type))}`];
+  for (const [name, value] of Object.entries(rest)) {
+    if (name === "type" || (Array.isArray(value) && value.length === 0)) continue;
+    if (Array.isArray(value)) {
+      lines.push(`  ${name}:`, ...value.map((item) => `    ${printable(itemText(item), 500)}`));
+    } else lines.push(`  ${name}: ${printable(String(value), 500)}`);
+  }
+  if (typeof code === "string") {
+    lines.push(
+      "  code:",
+      ...safeText(code)
+        .replaceAll("\r", "^M")
+        .split("\n")
+        .map((line) => `    ${line}`),
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function itemText(item: unknown): string {
+  if (typeof item !== "object" || item === null) return String(item);
+  return Object.values(item).join("  ");
+}
+
+/** What `audit verify` found. */
+export function reportText({ isSound, chains, problems }: AuditReport, style: Style): string {
+  if (chains.length === 0 && problems.length === 0) return "no audit: there is nothing to verify\n";
+  const lines = chains.map((chain) => {
+    const bad = problems.some((problem) => problem.chain === chain.chain);
+    const span = chain.firstTime === undefined ? "" : `, ${chain.firstTime} to ${chain.lastTime}`;
+    const remarks = [
+      ...(chain.isLive ? ["being written"] : []),
+      ...(chain.lostEvents > 0 ? [`${chain.lostEvents} events could not be written`] : []),
+      ...(chain.tornParts > 0 ? [tornText(chain)] : []),
+      ...(chain.prunedThrough > 0 ? [`lines up to ${chain.prunedThrough} removed by the policy`] : []),
+    ];
+    const state = bad ? style.red("NOT SOUND") : style.green("sound");
+    const rest = remarks.length > 0 ? ` (${remarks.join("; ")})` : "";
+    const size = `${countOf(chain.lines, "line")} in ${countOf(chain.files, "file")}`;
+    return `${chain.chain}: ${state}, ${size}${span}${rest}`;
+  });
+  for (const { chain, file, line, message } of problems) {
+    const place = [chain, ...(file === undefined ? [] : [file])].join("/");
+    lines.push(`${style.red("problem:")} ${place}${line === undefined ? "" : `:${line}`} ${message}`);
+  }
+  lines.push(
+    isSound
+      ? "every line is as it was written"
+      : `${countOf(problems.length, "problem")}: this audit was changed or damaged`,
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function tornText({ tornParts, tornBytes }: { readonly tornParts: number; readonly tornBytes: number }): string {
+  const crashes = tornParts === 1 ? "a crash" : `${tornParts} crashes`;
+  return `${formatBytes(tornBytes)} torn by ${crashes}, sealed since`;
+}
+
+export function reportJson({ isSound, chains, problems }: AuditReport): object {
+  return {
+    sound: isSound && chains.length > 0,
+    chains: chains.map((chain) => ({
+      ...{ chain: chain.chain, files: chain.files, lines: chain.lines, live: chain.isLive },
+      ...{ first_time: chain.firstTime ?? null, last_time: chain.lastTime ?? null },
+      ...{ lost_events: chain.lostEvents, pruned_through: chain.prunedThrough },
+      ...{ torn_parts: chain.tornParts, torn_bytes: chain.tornBytes, torn_end_bytes: chain.tornEndBytes },
+      head: chain.head ? `${chain.chain}:${chain.head.seq}:${chain.head.hash}` : null,
+    })),
+    problems: problems.map(({ chain, file, line, message }) => ({
+      chain,
+      file: file ?? null,
+      line: line ?? null,
+      message,
+    })),
+  };
+}

@@ -1,0 +1,19 @@
+import type { FoundImage } from "../../../runners/container/image/image-list.ts";
+import { formatAge } from "./format-age.ts";
+import { formatBytes } from "./format-bytes.ts";
+import { safeText } from "./safe-text.ts";
+import { tableLines } from "./table.ts";
+
+export function imageJson({ name, id, tags, version, base, createdMs, bytes }: FoundImage) {
+  return { image: name, id, tags, version: version ?? null, base: base ?? null, created_ms: createdMs, bytes };
+}
+
+/** A table; a star marks the image that cells run in by default. */
+export function imagesText(images: readonly FoundImage[], current: string, nowMs: number, width: number): string {
+  if (images.length === 0) return "no images yet; `codecell image build` makes one\n";
+  const rows = images.map(({ tags, id, base, createdMs, bytes }) => {
+    const names = tags.map((tag) => (tag === current ? `${tag} *` : tag)).join(", ");
+    return [formatBytes(bytes), formatAge(nowMs - createdMs), safeText(base ?? ""), safeText(names || id)];
+  });
+  return `${tableLines(["SIZE", "AGE", "BASE", "NAMES"], rows, width).join("\n")}\n`;
+}

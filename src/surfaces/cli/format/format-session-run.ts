@@ -1,0 +1,39 @@
+import { printable } from "../../../policy/file/problem.ts";
+import type { RunResult } from "../../../sessions/runs/run.ts";
+import type { Kept } from "../sessions/keep-session.ts";
+import { formatBytes } from "./format-bytes.ts";
+import { missingText, snapshotJson } from "./format-snapshot.ts";
+
+const maxArtifacts = 20;
+
+/** What a person is told after a run in a session: the files it made, and what could not be saved. */
+export function sessionRemarks(
+  id: string,
+  result: Pick<RunResult, "artifacts" | "leftOut" | "runner">,
+  kept: Kept,
+  /** `hasFiles`: the session's files outlive this call */
+  { hasFiles }: { readonly hasFiles: boolean },
+): string[] {
+  const { artifacts, leftOut } = result;
+  const files = artifacts.slice(0, maxArtifacts).map(({ name, size }) => {
+    return `wrote ${printable(name, 200)} (${formatBytes(size)})`;
+  });
+  const more = artifacts.length - files.length;
+  if (more > 0) files.push(`… and ${more} more files; \`codecell artifacts ls --session ${id}\` lists them`);
+  if (artifacts.length > 0 && !hasFiles) files.push(`files end with this call in the ${result.runner} runner`);
+  const refused = leftOut
+    .slice(0, maxArtifacts)
+    .map(({ name, message }) => `no artifact: ${printable(name)}: ${message}`);
+  const skipped = kept.saved?.skipped ?? [];
+  return [
+    ...files,
+    ...refused,
+    ...(skipped.length > 0 ? [`not saved: ${missingText(skipped)}`] : []),
+    ...(kept.problem === undefined ? [] : [kept.problem]),
+  ];
+}
+
+/** The field `session` of `run --json`. */
+export function sessionRunJson(id: string, kept: Kept): object {
+  return { id, saved: kept.saved ? snapshotJson(kept.saved) : null, problem: kept.problem ?? null };
+}

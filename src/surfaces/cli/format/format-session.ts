@@ -1,0 +1,59 @@
+import { printable } from "../../../policy/file/problem.ts";
+import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
+import type { SessionRecord } from "../../../sessions/storage/store.ts";
+import type { FileList } from "../sessions/session-types.ts";
+import { counted } from "./counted.ts";
+import { formatAge } from "./format-age.ts";
+import { filesJson, filesTable } from "./format-files.ts";
+import { snapshotJson, snapshotText } from "./format-snapshot.ts";
+import type { Style } from "./style.ts";
+import { tableLines } from "./table.ts";
+
+/** Everything that `sessions show` tells. */
+export interface SessionFacts {
+  readonly state: string;
+  readonly record: SessionRecord;
+  readonly history: readonly HistoryEntry[];
+  /** the first files of the workspace; absent: it has none of its own on this host */
+  readonly files: FileList | undefined;
+}
+
+export function sessionFactsJson({ state, record, history, files }: SessionFacts): object {
+  const { id, createdMs, usedMs, runs, snapshot } = record;
+  return {
+    ...{ id, state, runs, created_ms: createdMs, used_ms: usedMs },
+    snapshot: snapshot ? snapshotJson(snapshot) : null,
+    history: history.map(({ run, atMs, language, code, status, durationMs }) => ({
+      ...{ run, at_ms: atMs, language, code, status, duration_ms: Math.round(durationMs) },
+    })),
+    ...(files ? filesJson(files) : { files: null }),
+  };
+}
+
+export function sessionFactsText(facts: SessionFacts, nowMs: number, style: Style, width: number): string {
+  const { state, record, history, files } = facts;
+  const { id, createdMs, usedMs, runs, snapshot } = record;
+  const ages = `${formatAge(nowMs - createdMs)} old, used ${formatAge(nowMs - usedMs)} ago`;
+  const sections = [
+    `${style.bold(id)}: ${state}, ${counted(runs, "run")}, ${ages}\n`,
+    snapshot ? snapshotText(snapshot, style) : "no variables were saved\n",
+  ];
+  if (history.length > 0) sections.push(historyText(history, style, width));
+  if (files === undefined) sections.push("no workspace of its own on this host\n");
+  else if (files.files.length === 0) sections.push("no files\n");
+  else {
+    const more = files.next ? `… and more; \`codecell artifacts ls --session ${id}\` lists them\n` : "";
+    sections.push(filesTable(files.files, style, width) + more);
+  }
+  return sections.join("\n");
+}
+
+function historyText(history: readonly HistoryEntry[], style: Style, width: number): string {
+  const rows = history.map(({ run, language, status, durationMs, code }) => {
+    const [first = "", ...rest] = code.trim().split("\n");
+    const shown = `${printable(first, 80)}${rest.length > 0 ? ` … (${rest.length} more lines)` : ""}`;
+    return [String(run), printable(language), printable(status), `${Math.round(durationMs)} ms`, shown];
+  });
+  const [header = "", ...body] = tableLines(["RUN", "LANGUAGE", "STATUS", "TIME", "CODE"], rows, width);
+  return `${[style.dim(header), ...body].join("\n")}\n`;
+}

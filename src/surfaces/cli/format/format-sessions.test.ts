@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import type { SessionRecord } from "../../../sessions/storage/store.ts";
+import { formatAge } from "./format-age.ts";
+import { filesRemarks, filesTable } from "./format-files.ts";
+import { sessionFactsText } from "./format-session.ts";
+import { sessionRemarks, sessionRunJson } from "./format-session-run.ts";
+import { sessionJson, sessionsText } from "./format-sessions.ts";
+import { restoreJson, restoreText, snapshotText } from "./format-snapshot.ts";
+import { plainStyle } from "./style.ts";
+
+const snapshot = {
+  ...{ sha256: "ab".repeat(32), bytes: 2048, savedMs: 1000, run: 3, python: "3.11.2", runner: "process" },
+  saved: ["x", "f"],
+  skipped: [{ name: "conn", reason: "TypeError: cannot pickle\u001b[2J" }],
+};
+const record: SessionRecord = {
+  ...{ version: 1, id: "work", workspace: "m0-1", createdMs: 0, usedMs: 60_000, runs: 3, snapshot },
+};
+
+test("lists sessions with their age, runner and variables, and a damaged one without", () => {
+  const sessions = [
+    { id: "work", state: "saved", record } as const,
+    { id: "new", state: "live", record: { ...record, runs: 0, snapshot: undefined } } as const,
+    { id: "broken", state: "damaged", problem: "cannot be read" } as const,
+  ];
+  expect(sessionsText(sessions, 3_600_000, plainStyle, 100).split("\n")).toEqual([
+    "ID      STATE    RUNS  AGE  LAST USE  RUNNER   VARIABLES",
+    "work    saved    3     60m  59m ago   process  2 (1 not saved)",
+    "new     live     0     60m  59m ago   -        none saved",
+    "broken  damaged  -     -    -         -        -",
+    "",
+  ]);
+  expect(sessions.map(sessionJson)).toMatchObject([
+    { id: "work", state: "saved", runs: 3, used_ms: 60_000, runner: "process", variables: 2, skipped: 1 },
+    { id: "new", state: "live", runner: null, variables: 0 },
+    { id: "broken", state: "damaged", problem: "cannot be read" },
+  ]);
+  expect(sessionsText([], 0, plainStyle, 80)).toBe("no sessions\n");
+});
+
+test("shows a session with its save, its last runs and its files, none of which can forge a line", () => {
+  const entry = { run: 3, atMs: 0, language: "python", code: "print(1)\u001b[2J\nx", status: "ok", durationMs: 1.6 };
+  const files = { files: [{ path: "a\nb", size: 5, modifiedMs: 0 }], leftOut: 0, truncated: false, next: "a" };
+  const text = sessionFactsText({ state: "saved", record, history: [entry], files }, 60_000, plainStyle, 200);
+  expect(text).toContain("work: saved, 3 runs, 60s old, used 0s ago\n");
+  expect(text).toContain("not saved: conn (TypeError: cannot pickle\ufffd[2J)\n");
+  expect(text).toContain("3    python    ok      2 ms  print(1)\ufffd[2J … (1 more lines)\n");
+  expect(text).toContain("5 B   1970-01-01 00:00  a\ufffdb\n");
+  expect(text).toContain("codecell artifacts ls --session work");
+  expect(sessionFactsText({ state: "saved", record, history: [], files: undefined }, 0, plainStyle, 80)).toContain(
+    "no workspace of its own",
+  );
+});
+
+test("tells what a page of files does not show", () => {
+  expect(filesRemarks({ files: [], leftOut: 0, truncated: false })).toEqual([]);
+  expect(filesRemarks({ files: [], leftOut: 2, truncated: true, next: "a b" })).toEqual([
+    'more files follow; go on with --after "a b"',
+    expect.stringContaining("2 entries are not listed"),
+    expect.stringContaining("more entries"),
+  ]);
+  expect(filesTable([{ path: "x", size: 1, modifiedMs: 1e300 }], plainStyle, 80)).toContain("1 B   -");
+});
+
+test("tells what a save has and what came back of it", () => {
+  expect(snapshotText(snapshot, plainStyle)).toContain("saved after run 3: 2 variables, 2 KiB");
+  const failed = [{ name: "f", reason: "no module" }];
+  const report = { snapshot, failed, problem: undefined, note: "" };
+  expect(restoreText("work", report, plainStyle)).toBe(
+    "session work: 1 variable came back from the save after run 3\n  x\n" +
+      "did not come back: f (no module)\nwas never saved: conn (TypeError: cannot pickle\ufffd[2J)\n",
+  );
+  expect(restoreJson("work", "process", report)).toMatchObject({ run: 3, restored: ["x"], failed, problem: null });
+  expect(restoreJson("work", "process", undefined)).toMatchObject({ run: null, restored: [] });
+});
+
+test("tells the files of a run, a few of many, and what could not be saved", () => {
+  const artifact = { size: 2048, mimeType: "text/csv", sha256: "", modifiedMs: 0 };
+  const artifacts = Array.from({ length: 22 }, (_, index) => ({ ...artifact, name: `f${index}.csv` }));
+  const kept = { saved: snapshot, problem: undefined, exitCode: 0 };
+  const remarks = sessionRemarks("work", { artifacts, leftOut: [], runner: "process" }, kept, { hasFiles: true });
+  expect(remarks[0]).toBe("wrote f0.csv (2 KiB)");
+  expect(remarks.slice(20)).toEqual([
+    "… and 2 more files; `codecell artifacts ls --session work` lists them",
+    "not saved: conn (TypeError: cannot pickle\ufffd[2J)",
+  ]);
+  const gone = sessionRemarks(
+    "work",
+    { artifacts: artifacts.slice(0, 1), leftOut: [], runner: "wasm" },
+    { saved: undefined, problem: "nothing was saved", exitCode: 0 },
+    { hasFiles: false },
+  );
+  expect(gone).toEqual(["wrote f0.csv (2 KiB)", "files end with this call in the wasm runner", "nothing was saved"]);
+  expect(sessionRunJson("work", kept)).toMatchObject({ id: "work", saved: { variables: ["x", "f"] }, problem: null });
+});
+
+test.each([
+  [-5, "0s"],
+  [90_000, "90s"],
+  [3_600_000, "60m"],
+  [26 * 3_600_000, "26h"],
+  [72 * 3_600_000, "3d"],
+])("writes an age of %i ms as %s", (ms, text) => expect(formatAge(ms)).toBe(text));

@@ -1,0 +1,44 @@
+import { printable } from "../../../policy/file/problem.ts";
+import type { StoredSession } from "../../../sessions/storage/stored-sessions.ts";
+import { formatAge } from "./format-age.ts";
+import type { Style } from "./style.ts";
+import { tableLines } from "./table.ts";
+
+/** The sessions on disk as a table. */
+export function sessionsText(sessions: readonly StoredSession[], nowMs: number, style: Style, width: number): string {
+  if (sessions.length === 0) return "no sessions\n";
+  const columns = ["ID", "STATE", "RUNS", "AGE", "LAST USE", "RUNNER", "VARIABLES"];
+  const rows = sessions.map((session) => {
+    if (session.state === "damaged") return [session.id, "damaged", "-", "-", "-", "-", "-"];
+    const { createdMs, usedMs, runs, snapshot } = session.record;
+    const ages = [formatAge(nowMs - createdMs), `${formatAge(nowMs - usedMs)} ago`];
+    return [session.id, session.state, String(runs), ...ages, runnerOf(snapshot), variablesOf(snapshot)];
+  });
+  const [header = "", ...body] = tableLines(columns, rows, width);
+  return `${[style.dim(header), ...body].join("\n")}\n`;
+}
+
+/** One session of `sessions ls --json`. */
+export function sessionJson(session: StoredSession): object {
+  const { id, state } = session;
+  if (session.state === "damaged") return { id, state, problem: session.problem };
+  const { createdMs, usedMs, runs, snapshot } = session.record;
+  return {
+    ...{ id, state, runs, created_ms: createdMs, used_ms: usedMs, runner: snapshot?.runner ?? null },
+    variables: snapshot?.saved.length ?? 0,
+    skipped: snapshot?.skipped.length ?? 0,
+    snapshot_bytes: snapshot?.bytes ?? 0,
+  };
+}
+
+type Snapshot = Extract<StoredSession, { state: "saved" | "live" }>["record"]["snapshot"];
+
+function runnerOf(snapshot: Snapshot): string {
+  return snapshot ? printable(snapshot.runner) : "-";
+}
+
+function variablesOf(snapshot: Snapshot): string {
+  if (!snapshot) return "none saved";
+  const { saved, skipped } = snapshot;
+  return skipped.length === 0 ? String(saved.length) : `${saved.length} (${skipped.length} not saved)`;
+}

@@ -1,0 +1,72 @@
+import { printable } from "../../../policy/file/problem.ts";
+import type { RestoreReport } from "../../../sessions/storage/session-saves.ts";
+import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
+import { counted } from "./counted.ts";
+import { formatBytes } from "./format-bytes.ts";
+import type { Style } from "./style.ts";
+
+export interface Missing {
+  readonly name: string;
+  readonly reason: string;
+}
+
+const maxShown = 20;
+
+/** Names and reasons are the program's: safe for one line. */
+export function missingText(missing: readonly Missing[]): string {
+  const shown = missing.slice(0, maxShown).map(({ name, reason }) => `${printable(name)} (${printable(reason, 200)})`);
+  const more = missing.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}
+
+function namesText(names: readonly string[]): string {
+  if (names.length === 0) return "none";
+  const shown = names.slice(0, maxShown).map((name) => printable(name));
+  const more = names.length - shown.length;
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+export function snapshotJson(snapshot: SnapshotInfo): object {
+  const { run, savedMs, bytes, python, runner, saved, skipped } = snapshot;
+  return { run, saved_ms: savedMs, bytes, python, runner, variables: saved, skipped };
+}
+
+/** A save: which variables it has, and which it could not take. */
+export function snapshotText({ saved, skipped, bytes, run, python, runner }: SnapshotInfo, style: Style): string {
+  const lines = [
+    `saved after run ${run}: ${counted(saved.length, "variable")}, ${formatBytes(bytes)} (Python ${printable(python)}, ${printable(runner)} runner)`,
+    `  ${namesText(saved)}`,
+  ];
+  if (skipped.length > 0) lines.push(style.yellow(`not saved: ${missingText(skipped)}`));
+  return `${lines.join("\n")}\n`;
+}
+
+export function restoreJson(id: string, runner: string, report: RestoreReport | undefined): object {
+  if (!report) return { id, runner, run: null, restored: [], failed: [], skipped: [], problem: null };
+  const { snapshot, failed, problem } = report;
+  return {
+    ...{ id, runner, run: snapshot.run, restored: restoredNames(report), failed, skipped: snapshot.skipped },
+    problem: problem ? { code: problem.code, message: problem.message } : null,
+  };
+}
+
+/** What came back of a save and what did not. */
+export function restoreText(id: string, report: RestoreReport | undefined, style: Style): string {
+  if (!report) return `session ${id} has no saved variables; its files are there\n`;
+  const { snapshot, failed, problem } = report;
+  const names = restoredNames(report);
+  const lines = [
+    `session ${id}: ${counted(names.length, "variable")} came back from the save after run ${snapshot.run}`,
+  ];
+  if (names.length > 0) lines.push(`  ${namesText(names)}`);
+  if (problem) lines.push(style.red(printable(problem.message, 500)));
+  if (failed.length > 0) lines.push(style.red(`did not come back: ${missingText(failed)}`));
+  if (snapshot.skipped.length > 0) lines.push(style.yellow(`was never saved: ${missingText(snapshot.skipped)}`));
+  return `${lines.join("\n")}\n`;
+}
+
+function restoredNames({ snapshot, failed, problem }: RestoreReport): string[] {
+  if (problem) return [];
+  const missing = new Set(failed.map(({ name }) => name));
+  return snapshot.saved.filter((name) => !missing.has(name));
+}

@@ -1,0 +1,88 @@
+import type { DisplayEvent, Run, RunResult } from "../../../sessions/runs/run.ts";
+import type { Output, Terminal } from "../shell/terminal.ts";
+import { formatBytes } from "./format-bytes.ts";
+import { resultRemarks } from "./format-run.ts";
+import { SafeText, safeText } from "./safe-text.ts";
+import { styleFor } from "./style.ts";
+
+export interface PrintOptions {
+  /** print the value of a last expression */
+  readonly showResult: boolean;
+  /** another run may follow in the same session, so its state matters */
+  readonly hasNext: boolean;
+  /** a note that says what everybody takes for granted, and is left out */
+  readonly expectedNote?: string | undefined;
+}
+
+/** Prints a run while it goes on, then what is to say about its end. */
+export async function printRun(run: Run, terminal: Terminal, options: PrintOptions): Promise<RunResult> {
+  const stdout = new ProgramOutput(terminal.stdout);
+  const stderr = new ProgramOutput(terminal.stderr);
+  /** text of the latest display, held back: the last expression's rich value comes both as display and as result */
+  let held: string | undefined;
+  const release = () => {
+    if (held !== undefined) stdout.writeLine(held);
+    held = undefined;
+  };
+  for await (const event of run) {
+    if (event.type === "display") {
+      if (event.mime === "text/plain") release();
+      if (event.mime === "text/plain") held = new TextDecoder().decode(event.data);
+      else if (event.mime.startsWith("image/")) stderr.writeLine(mentionImage(event));
+    } else {
+      release();
+      (event.type === "stdout" ? stdout : stderr).write(event.text);
+    }
+  }
+  const result = await run.result;
+  if (held !== result.result) release();
+  if (options.showResult && result.result !== undefined) stdout.writeLine(result.result);
+  stdout.end();
+  const { error } = result;
+  // Python itself says nothing about sys.exit(3): the exit code does
+  if (error?.traceback && error.name !== "SystemExit") stderr.writeLine(error.traceback.trimEnd());
+  stderr.end();
+  printRemarks(result, terminal, options);
+  return result;
+}
+
+function printRemarks(result: RunResult, terminal: Terminal, options: PrintOptions): void {
+  const style = styleFor(terminal.stderr, terminal.env);
+  for (const remark of resultRemarks(result, options)) {
+    terminal.stderr.write(`${style.yellow("codecell:")} ${safeText(remark)}\n`);
+  }
+}
+
+function mentionImage({ mime, data }: DisplayEvent): string {
+  return `[${mime}, ${formatBytes(data.byteLength)}]`;
+}
+
+/** What a program prints goes to a terminal made safe, and to anything else as it is. */
+class ProgramOutput {
+  readonly #output: Output;
+  readonly #safe: SafeText | undefined;
+  #atLineStart = true;
+
+  constructor(output: Output) {
+    this.#output = output;
+    this.#safe = output.isTTY ? new SafeText() : undefined;
+  }
+
+  write(text: string): void {
+    if (text === "") return;
+    this.#atLineStart = text.endsWith("\n");
+    this.#output.write(this.#safe ? this.#safe.push(text) : text);
+  }
+
+  /** A text on lines of its own. */
+  writeLine(text: string): void {
+    this.write(`${this.#atLineStart ? "" : "\n"}${text}\n`);
+  }
+
+  end(): void {
+    const rest = this.#safe?.end() ?? "";
+    if (rest !== "") this.#output.write(rest);
+    // a remark of ours, or the prompt, starts on its own line; a pipe gets the program's bytes and no more
+    if (!this.#atLineStart && this.#output.isTTY) this.write("\n");
+  }
+}

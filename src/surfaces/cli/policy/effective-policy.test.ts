@@ -1,0 +1,80 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FakeTerminal } from "../../../../test/fakes/fake-terminal.ts";
+import { effectivePolicy } from "./effective-policy.ts";
+import type { PolicyFlags } from "./policy-options.ts";
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-cli-"));
+  await mkdir(join(cwd, "work"));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+const write = (text: string, name = "sandbox.policy.yaml") => writeFile(join(cwd, name), text);
+const effective = (flags: PolicyFlags = {}, env: Record<string, string> = {}) =>
+  effectivePolicy(flags, new FakeTerminal({ cwd, env }));
+
+test("is the tightest policy where there is no file", async () => {
+  const { policy, file, changes } = await effective();
+  expect({ file, changes, mounts: policy.fs.mounts }).toEqual({ file: undefined, changes: [], mounts: [] });
+});
+
+test("takes the file of the current directory, then CODECELL_POLICY, then --policy", async () => {
+  await write("proc: { timeout: 1s }");
+  await write("proc: { timeout: 2s }", "two.yaml");
+  await write("proc: { timeout: 3s }", "three.yaml");
+  const timeout = async (flags: PolicyFlags, env = {}) => (await effective(flags, env)).policy.proc.timeoutMs;
+  expect(await timeout({})).toBe(1000);
+  expect(await timeout({}, { CODECELL_POLICY: "two.yaml" })).toBe(2000);
+  expect(await timeout({ policy: "three.yaml" }, { CODECELL_POLICY: "two.yaml" })).toBe(3000);
+});
+
+test("lets flags widen, says what they changed, and keeps the file's ceiling for other callers", async () => {
+  await write("proc: { timeout: 10s }\noverrides: { ceiling: { proc: { timeout: 20s } } }");
+  const { policy, changes } = await effective({ timeout: "5m", memory: "64MiB" });
+  expect(policy.proc).toMatchObject({ timeoutMs: 300_000, memoryBytes: 64 * 2 ** 20 });
+  expect(policy.overrides.ceiling.proc?.timeoutMs).toBe(20_000);
+  expect(changes).toEqual([
+    { rule: "proc.timeout", from: "10s", to: "5m", direction: "wider" },
+    { rule: "proc.memory", from: "512MiB", to: "64MiB", direction: "narrower" },
+  ]);
+});
+
+test("adds mounts to those of the file", async () => {
+  await write("fs: { mounts: [{ source: ./work, target: /one }] }");
+  const { policy } = await effective({ mount: ["work:/two"] });
+  expect(policy.fs.mounts.map(({ target }) => target)).toEqual(["/one", "/two"]);
+});
+
+test("does not let a flag go below the minimum of the file", async () => {
+  await write("isolation: { minimum: process }");
+  await expect(effective({ runner: "wasm" })).rejects.toMatchObject({ code: "override_refused" });
+});
+
+test("refuses a mount over the cell's own files", async () => {
+  await expect(effective({ mount: ["work:/usr/bin"] })).rejects.toMatchObject({ code: "policy_invalid" });
+});
+
+describe("a program that may write where the policy lies", () => {
+  test("does not see the policy file", async () => {
+    await write("");
+    expect((await effective({ workspace: "." })).policy.fs.deny).toEqual(["sandbox.policy.yaml"]);
+    await write("", "other.yaml");
+    const { policy } = await effective({ policy: "other.yaml", mount: [".:/data:rw"] });
+    expect(policy.fs.deny).toEqual(["sandbox.policy.yaml", "other.yaml"]);
+  });
+
+  test("may not leave a policy for the next call where there is none", async () => {
+    for (const flags of [{ workspace: "." }, { mount: [".:/data:rw"] }]) {
+      await expect(effective(flags)).rejects.toMatchObject({ code: "policy_refused" });
+    }
+  });
+
+  test("is no concern elsewhere, or read-only", async () => {
+    expect((await effective({ workspace: "work" })).policy.fs.deny).toEqual([]);
+    expect((await effective({ mount: [".:/data"] })).policy.fs.deny).toEqual([]);
+  });
+});

@@ -1,0 +1,50 @@
+import { resolve } from "node:path";
+import { CodecellError } from "../../../lib/errors.ts";
+import { nearest } from "../../../policy/file/suggest.ts";
+import { type PolicyOverride, type RunnerName, runnerNames } from "../../../policy/schema.ts";
+import { suggestDuration, suggestSize } from "../../../policy/units.ts";
+import type { PolicyFlags } from "./policy-options.ts";
+
+type Mount = NonNullable<NonNullable<PolicyOverride["fs"]>["mounts"]>[number];
+
+/** The rules that flags ask for; paths are relative to the current directory. Mounts come apart: they are added. */
+export function flagsToOverride(flags: PolicyFlags, cwd: string): { override: PolicyOverride; mounts: Mount[] } {
+  const proc = {
+    ...(flags.timeout === undefined ? {} : { timeout: unit("--timeout", flags.timeout, suggestDuration) }),
+    ...(flags.memory === undefined ? {} : { memory: unit("--memory", flags.memory, suggestSize) }),
+  };
+  const override: PolicyOverride = {
+    ...(flags.runner === undefined ? {} : { isolation: { runner: parseRunnerName(flags.runner) } }),
+    ...(Object.keys(proc).length === 0 ? {} : { proc }),
+    ...(flags.workspace === undefined ? {} : { fs: { workspace: resolve(cwd, flags.workspace) } }),
+  };
+  return { override, mounts: (flags.mount ?? []).map((text) => parseMount(text, cwd)) };
+}
+
+function parseRunnerName(text: string): RunnerName | "auto" {
+  const names = ["auto", ...runnerNames] as const;
+  const name = names.find((one) => one === text);
+  if (name !== undefined) return name;
+  const near = nearest(text, names);
+  const hint = near === undefined ? `one of ${names.join(", ")}` : `did you mean ${near}?`;
+  throw new CodecellError("usage", `there is no runner named ${JSON.stringify(text)}`, { hint });
+}
+
+/** `SRC:DST`, `SRC:DST:ro` or `SRC:DST:rw`; the source may contain colons. */
+export function parseMount(text: string, cwd: string): Mount {
+  const match = /^(.+?):(\/[^:]*)(?::(ro|rw))?$/.exec(text);
+  const [, source, target, mode] = match ?? [];
+  if (source === undefined || target === undefined) {
+    throw new CodecellError("usage", `--mount ${JSON.stringify(text)} is not SRC:DST or SRC:DST:rw`, {
+      hint: "for example --mount ./data:/data",
+    });
+  }
+  return { source: source.startsWith("~") ? source : resolve(cwd, source), target, mode: mode === "rw" ? "rw" : "ro" };
+}
+
+/** A bare number is a slip that the policy's own message would place in a file that the person never wrote. */
+function unit(flag: string, text: string, suggest: (written: string) => string | undefined): string {
+  const meant = suggest(text);
+  if (meant === text.replace(" ", "") || meant === undefined) return text;
+  throw new CodecellError("usage", `${flag} ${text} has no unit that is known`, { hint: `did you mean ${meant}?` });
+}

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { FakeTerminal } from "../../../../test/fakes/fake-terminal.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import { parsePolicy } from "../../../policy/file/parse-policy.ts";
+import type { PolicyReload } from "../../../sessions/reloaded-policy.ts";
+import { asksForReload, PolicyReloader } from "./reload-policy.ts";
+
+const change = { rule: "net.allowlist", from: "none", to: "a.example", direction: "wider" } as const;
+
+async function said(outcome: PolicyReload | Error): Promise<string[]> {
+  const lines: string[] = [];
+  const read = async () => {
+    if (outcome instanceof Error) throw outcome;
+    return parsePolicy({});
+  };
+  await new PolicyReloader(read, { announce: (line) => lines.push(line) }).reload({
+    reloadPolicy: async () => outcome as PolicyReload,
+  });
+  return lines;
+}
+
+test("says what holds now and what does not yet", async () => {
+  expect(await said({ changes: [change], later: ["proc.memory", "env"] })).toEqual([
+    "net.allowlist is now a.example, it was none",
+    "needs a restart: proc.memory, env",
+  ]);
+  expect(await said({ changes: [], later: [] })).toEqual(["the policy is the same"]);
+});
+
+test("a policy that does not parse changes nothing, and the next one is read again", async () => {
+  expect(await said(new CodecellError("policy_invalid", "sandbox.policy.yaml:1:1  nte: unknown rule"))).toEqual([
+    "the policy in force stays: sandbox.policy.yaml:1:1  nte: unknown rule",
+  ]);
+  const lines: string[] = [];
+  let times = 0;
+  const reloader = new PolicyReloader(
+    async () => {
+      if (times++ === 0) throw new Error("not there");
+      return parsePolicy({});
+    },
+    { announce: (line) => lines.push(line) },
+  );
+  const manager = { reloadPolicy: async () => ({ changes: [change], later: [] }) };
+  await Promise.all([reloader.reload(manager), reloader.reload(manager)]);
+  expect(lines).toEqual(["the policy in force stays: not there", "net.allowlist is now a.example, it was none"]);
+});
+
+test("a hangup of a terminal that somebody watches is a hangup", () => {
+  expect(asksForReload("SIGHUP", new FakeTerminal())).toBe(true);
+  expect(asksForReload("SIGHUP", new FakeTerminal({ isTTY: true }))).toBe(false);
+  expect(asksForReload("SIGTERM", new FakeTerminal())).toBe(false);
+});

@@ -1,0 +1,43 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { makeDirectories } from "../../../lib/files/make-directories.ts";
+import type { Terminal } from "../shell/terminal.ts";
+
+const maxLines = 1000;
+
+/** Lines typed into earlier repls, newest first, as `node:readline` keeps them. A history that fails is no history. */
+export class ReplHistory {
+  readonly #directory: string;
+  lines: string[] = [];
+
+  constructor(env: Terminal["env"]) {
+    this.#directory = stateDirectory(env);
+  }
+
+  async load(): Promise<void> {
+    const text = await readFile(join(this.#directory, "repl_history"), "utf8").catch(() => "");
+    this.lines = text.split("\n").filter(Boolean).slice(0, maxLines);
+  }
+
+  /** What people type may hold secrets: nobody else reads it. */
+  async save(): Promise<void> {
+    if (this.lines.length === 0) return;
+    const file = join(this.#directory, "repl_history");
+    const fresh = `${file}.${process.pid}`;
+    try {
+      await makeDirectories(this.#directory, 0o700);
+      await writeFile(fresh, `${this.lines.slice(0, maxLines).join("\n")}\n`, { mode: 0o600 });
+      await rename(fresh, file);
+    } catch {
+      // a read-only home is no reason to fail
+    }
+  }
+}
+
+/** `$XDG_STATE_HOME/codecell`; a relative value does not count, as the specification says. */
+export function stateDirectory(env: Terminal["env"]): string {
+  const state = env.XDG_STATE_HOME;
+  if (state !== undefined && isAbsolute(state)) return join(state, "codecell");
+  return join(env.HOME || homedir(), ".local", "state", "codecell");
+}

@@ -1,0 +1,39 @@
+import { resolve } from "node:path";
+import type { Policy } from "../../../policy/schema.ts";
+import { Codecell } from "../../../sessions/codecell.ts";
+import { namingOuterSandbox } from "../../../sessions/outer-sandbox.ts";
+import type { CommandContext } from "../command.ts";
+import { PolicyReloader } from "../policy/reload-policy.ts";
+import { servedPolicy } from "../policy/served-policy.ts";
+import { commandAudit } from "../shell/command-audit.ts";
+import type { CommandLogger } from "../shell/command-logger.ts";
+import { stateDirOf } from "../shell/state-dir.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import type { McpFlags } from "./mcp-options.ts";
+
+/** The policy of an MCP server. */
+export async function mcpPolicy(flags: McpFlags, terminal: Terminal): Promise<Policy> {
+  return (await servedPolicy(flags, terminal)).policy;
+}
+
+export function mcpReloader(flags: McpFlags, terminal: Terminal, logger: CommandLogger): PolicyReloader {
+  return new PolicyReloader(() => mcpPolicy(flags, terminal), logger);
+}
+
+/** What the first tool call costs: the policy, the choice of an isolation, and the sessions on disk. */
+export async function openMcpManager(
+  flags: McpFlags,
+  { terminal, runners }: CommandContext,
+  logger: CommandLogger,
+): Promise<Codecell> {
+  const served = await servedPolicy(flags, terminal);
+  const { policy } = served;
+  const named = flags["runtime-dir"];
+  const place = named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) };
+  const audit = await commandAudit(served, flags, terminal, logger);
+  const stateDir = stateDirOf(flags, terminal);
+  const options = { policy, runners: runners(logger), stateDir, ...place, logger, audit };
+  return Codecell.open(options).catch(async (error: unknown) => {
+    throw await namingOuterSandbox(error, terminal.env);
+  });
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { policyFileName } from "../../../policy/file/load-policy.ts";
+import { defaultPolicyFile } from "./mcp-effects.ts";
+import { assertHttpFlags, parsePort, parseToolset } from "./mcp-options.ts";
+
+test("takes a port that is one", () => {
+  expect(parsePort(undefined)).toBe(0);
+  expect(parsePort("7411")).toBe(7411);
+  for (const text of ["", "x", "-1", "65536", "1.5", "0x10"]) expect(() => parsePort(text), text).toThrow(/--port/);
+});
+
+test("refuses a port where nothing listens on one", () => {
+  for (const name of ["port", "host", "token-file"]) {
+    expect(() => assertHttpFlags({ [name]: "1" }), name).toThrow(`--${name} is for a server over HTTP`);
+    expect(() => assertHttpFlags({ [name]: "1", http: true }), name).not.toThrow();
+  }
+  expect(() => assertHttpFlags({})).not.toThrow();
+});
+
+test("takes a set of tools that there is", () => {
+  expect(parseToolset(undefined)).toBe("all");
+  expect(parseToolset("rlm")).toBe("rlm");
+  expect(() => parseToolset("rml")).toThrow(/no set of tools/);
+});
+
+test("looks for the policy where the policy is found", () => {
+  expect(defaultPolicyFile).toBe(policyFileName);
+});

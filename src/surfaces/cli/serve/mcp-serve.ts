@@ -1,0 +1,115 @@
+import { resolve } from "node:path";
+import { Cleanup } from "../../../lib/cleanup.ts";
+import { messageOf } from "../../../lib/errors.ts";
+import { SandboxDoor } from "../../mcp/sandbox-door.ts";
+import type { McpServerOptions } from "../../mcp/server.ts";
+import { serveOverStdio } from "../../mcp/stdio.ts";
+import type { CommandContext } from "../command.ts";
+import { asksForReload } from "../policy/reload-policy.ts";
+import { parseArguments } from "../shell/arguments.ts";
+import { clientGone } from "../shell/client-gone.ts";
+import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { codecellVersion } from "../shell/version.ts";
+import { hostEffects } from "./mcp-effects.ts";
+import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
+import { isModelConfigured } from "./model-configured.ts";
+import { projectDirectory } from "./project-directory.ts";
+
+/** A client that left waits for nobody: every cell is gone within 3 s, saved or not. */
+const leaveWithinMs = 2_700;
+
+/** Somebody who starts it by hand sees nothing else. */
+const forPeople =
+  "codecell: waiting for an MCP client on standard input; docs/clients.md says how to add it to one. Ctrl-C leaves.\n";
+
+export interface McpContext {
+  readonly terminal: Terminal;
+  /** loaded when the first tool needs it */
+  readonly runners: () => Promise<CommandContext["runners"]>;
+}
+
+/** Serves until the client is gone. What a tool call needs is imported by the first one, so that a probe is cheap. */
+export async function serveMcp(argv: readonly string[], { terminal, runners }: McpContext): Promise<number> {
+  const { values: flags } = parseArguments("mcp", argv, mcpOptions, 0);
+  const tools = parseToolset(flags.tools);
+  const port = parsePort(flags.port);
+  assertHttpFlags(flags);
+  await checkPolicyFlags(flags, terminal);
+  using logger = openCommandLogger(flags, terminal);
+  const hasModel = isModelConfigured(flags.model, terminal.env);
+  const effects = await hostEffects(flags, terminal);
+  const options = { version: codecellVersion(), tools, hasModel, effects, logger };
+  await using cleanup = new Cleanup();
+  let reload = () => {}; // until a tool needs it nothing was read that could be read again
+  const door = new SandboxDoor({
+    projectDir: projectDirectory(terminal),
+    async open() {
+      const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
+      const manager = await openMcpManager(flags, { terminal, runners: await runners() }, logger);
+      const reloader = mcpReloader(flags, terminal, logger);
+      reload = () => void reloader.reload(manager);
+      return manager;
+    },
+    async links({ key, record: { workspace } }) {
+      const { linksTo } = await import("../sessions/links-to.ts");
+      return linksTo({ id: key, workspace }, flags, terminal);
+    },
+  });
+  cleanup.defer(() => door[Symbol.asyncDispose]());
+  const gone = clientGone(terminal, flags.http ? "http" : "stdio", (signal) => {
+    // Over a pipe it says that the client has gone.
+    if (!flags.http || !asksForReload(signal, terminal)) return false;
+    reload();
+    return true;
+  });
+  if (flags.http) await serveHttp(door, options, { flags, port, terminal, logger }, cleanup);
+  else {
+    if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
+    const connection = serveOverStdio(door, options, logger);
+    cleanup.defer(() => connection[Symbol.asyncDispose]());
+  }
+  logger.debug("leaving", { why: await gone });
+  setTimeout(() => terminal.exitNow(0), leaveWithinMs).unref();
+  await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
+    logger.error("not everything could be ended", { error: messageOf(error) });
+  });
+  terminal.exitNow(0); // standard input may be open still, and would hold the process
+  return 0;
+}
+
+interface HttpRequest {
+  readonly flags: McpFlags;
+  readonly port: number;
+  readonly terminal: Terminal;
+  readonly logger: CommandLogger;
+}
+
+/** A flag that does not parse is told now and not by every tool. */
+async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<void> {
+  const { runner, timeout, memory, mount } = flags;
+  if ([runner, timeout, memory, mount].every((flag) => flag === undefined)) return;
+  const { flagsToOverride } = await import("../policy/policy-flags.ts");
+  flagsToOverride(flags, terminal.cwd);
+}
+
+async function serveHttp(door: SandboxDoor, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
+  const { flags, port, terminal, logger } = request;
+  const { newToken, readTokenFile } = await import("../../mcp/bearer-token.ts");
+  const { serveOverHttp } = await import("../../mcp/http.ts");
+  const tokenFile = flags["token-file"];
+  const token = tokenFile === undefined ? newToken() : await readTokenFile(resolve(terminal.cwd, tokenFile));
+  const host = flags.host ?? "127.0.0.1";
+  const server = await serveOverHttp(door, { ...options, host, port, token, logger });
+  cleanup.defer(() => server[Symbol.asyncDispose]());
+  if (tokenFile === undefined) {
+    const { keepTokenFile } = await import("./keep-token-file.ts");
+    const named = flags["runtime-dir"];
+    const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
+    const file = await keepTokenFile({ token, server: "mcp", port: server.port, runtimeDir }, cleanup);
+    // A log is kept and sent around, so the token itself is for people alone.
+    if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
+    logger.background.info("a token was made", { file });
+  }
+  logger.announce(`MCP on ${server.url}`);
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { defaultLimits } from "../../http/limits.ts";
+import { limitOptions, limitsJson, parseLimits } from "./serve-limits.ts";
+
+test("limits are the defaults but for what the flags say", () => {
+  expect(parseLimits({})).toEqual(defaultLimits);
+  expect(parseLimits({ "max-body": "1MiB", "request-timeout": "30s", "max-runs": "3" })).toEqual({
+    ...defaultLimits,
+    ...{ jsonBytes: 2 ** 20, requestMs: 30_000, runs: 3 },
+  });
+  expect(limitsJson(parseLimits({ "max-header": "8KiB" }))).toMatchObject({
+    ...{ max_header_bytes: 8192, header_timeout_ms: 10_000, max_requests: 512 },
+  });
+});
+
+test("no limit can be switched off or misread", () => {
+  const wrong: [Parameters<typeof parseLimits>[0], RegExp][] = [
+    [{ "max-body": "0B" }, /--max-body "0B" is not a size from 1KiB to 256MiB/],
+    [{ "max-body": "16" }, /did you mean 16MiB/],
+    [{ "max-connections": "0" }, /from 1 to 100000/],
+    [{ "header-timeout": "48h" }, /is not a duration/],
+    [{ "max-runs": "-1" }, /whole number/],
+  ];
+  for (const [flags, message] of wrong) {
+    const said = attempt(() => parseLimits(flags));
+    expect(said).toMatch(message);
+  }
+});
+
+test("the help says what holds without a flag", () => {
+  expect(limitOptions["max-body"].help).toBe("A body of JSON. Default: 16MiB.");
+  expect(limitOptions["max-runs-per-token"]).toMatchObject({ value: "N", help: expect.stringContaining("16.") });
+});
+
+function attempt(work: () => unknown): string {
+  try {
+    return JSON.stringify(work());
+  } catch (error) {
+    const { message, hint } = error as { message: string; hint?: string };
+    return `${message} ${hint ?? ""}`;
+  }
+}

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { CodecellError, type CodecellErrorCode } from "../../../lib/errors.ts";
+import type { Session } from "../../../sessions/session.ts";
+import { bringBack } from "./bring-back.ts";
+
+function session(code?: CodecellErrorCode): Session {
+  const problem = code && new CodecellError(code, "it did not work");
+  return { id: "work", wake: async () => {}, restored: { problem } } as unknown as Session;
+}
+
+test("goes on without variables only where no better save can be lost", async () => {
+  for (const code of [undefined, "snapshot_damaged", "not_supported"] as const) await bringBack(session(code));
+  await expect(bringBack(session("cell_lost"))).rejects.toMatchObject({
+    code: "cell_lost",
+    message: "session work did not come back: it did not work",
+  });
+});

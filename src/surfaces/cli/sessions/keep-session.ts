@@ -1,0 +1,47 @@
+import { CodecellError, messageOf } from "../../../lib/errors.ts";
+import type { RunResult } from "../../../sessions/runs/run.ts";
+import type { Session } from "../../../sessions/session.ts";
+import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
+import { errorExitCodes } from "../shell/exit-codes.ts";
+import type { Terminal } from "../shell/terminal.ts";
+
+/** What was kept of a session after a run. */
+export interface Kept {
+  readonly saved: SnapshotInfo | undefined;
+  /** why the variables were not saved */
+  readonly problem: string | undefined;
+  /** exit code that the problem asks for, where the run itself ended well */
+  readonly exitCode: number;
+}
+
+const slowMs = 1000;
+
+/** Saves a session after a run, and tells a person who waits what takes so long. */
+export async function keepSession(session: Session, result: RunResult, terminal: Terminal): Promise<Kept> {
+  if (result.state === "lost" || session.state !== "live") {
+    return { saved: undefined, problem: lostText(session), exitCode: 0 };
+  }
+  const slow = setTimeout(() => {
+    if (terminal.stderr.isTTY) terminal.stderr.write(`codecell: saving session ${session.id} …\n`);
+  }, slowMs);
+  try {
+    return { saved: await session.save(), problem: undefined, exitCode: 0 };
+  } catch (error) {
+    await session.end(); // or closing would try the same again
+    const known = error instanceof CodecellError ? error : undefined;
+    const isExpected = known?.code === "not_supported";
+    const hint = known?.hint ? ` (${known.hint})` : "";
+    return {
+      saved: undefined,
+      problem: `the variables were not saved: ${messageOf(error)}${hint}`,
+      exitCode: isExpected ? 0 : errorExitCodes[known?.code ?? "internal"],
+    };
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+function lostText({ record: { snapshot } }: Session): string {
+  if (snapshot === undefined) return "the variables are lost, and none were saved before; files stay";
+  return `the variables are lost; the next run starts from the save after run ${snapshot.run}, and files stay`;
+}

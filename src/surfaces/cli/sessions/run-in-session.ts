@@ -1,0 +1,51 @@
+import { checkSessionId } from "../../../sessions/session-id.ts";
+import type { CommandContext } from "../command.ts";
+import { runJson } from "../format/format-run.ts";
+import { sessionRemarks, sessionRunJson } from "../format/format-session-run.ts";
+import { jsonText } from "../format/json-text.ts";
+import { printRun } from "../format/print-run.ts";
+import { safeText } from "../format/safe-text.ts";
+import { styleFor } from "../format/style.ts";
+import { runExitCode } from "../shell/exit-codes.ts";
+import type { Code } from "../shell/read-code.ts";
+import { bringBack } from "./bring-back.ts";
+import { keepSession } from "./keep-session.ts";
+import { linksTo } from "./links-to.ts";
+import { type SessionFlags, withSessions } from "./with-sessions.ts";
+
+/** Runs a program in a session that is kept on disk: what earlier calls defined is there, and is saved again. */
+export async function runInSession(
+  name: string,
+  code: Code,
+  flags: SessionFlags & { readonly json?: boolean | undefined },
+  context: CommandContext,
+): Promise<number> {
+  const { terminal } = context;
+  const id = checkSessionId(name);
+  return withSessions(flags, context, async (sessions, interruption) => {
+    const session = await sessions.getOrCreate(id);
+    await bringBack(session);
+    const run = await session.run(code.text, { language: code.language });
+    interruption.watch(run);
+    const expectedNote = session.restored?.note;
+    const options = { showResult: code.from !== "file", hasNext: true, expectedNote };
+    const result = flags.json ? await run.result : await printRun(run, terminal, options);
+    interruption.watch(undefined);
+    const kept = await keepSession(session, result, terminal);
+    const exitCode = runExitCode(result) || kept.exitCode;
+    if (flags.json) {
+      const { workspace } = session.record;
+      const links = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);
+      terminal.stdout.write(
+        jsonText({ ...runJson(result, links), exit_code: exitCode, session: sessionRunJson(id, kept) }),
+      );
+    } else {
+      const style = styleFor(terminal.stderr, terminal.env);
+      const hasFiles = sessions.codecell.choice.runner.takesWorkspace;
+      for (const remark of sessionRemarks(id, result, kept, { hasFiles })) {
+        terminal.stderr.write(`${style.yellow("codecell:")} ${safeText(remark)}\n`);
+      }
+    }
+    return exitCode;
+  });
+}

@@ -1,0 +1,84 @@
+import { constants } from "node:fs";
+import { access, readFile, realpath } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { CodecellError } from "../../../lib/errors.ts";
+
+/** The version that the wrap is tested with. Older ones let a wrapped root take its own mounts away. */
+export const srtVersion = "0.0.83";
+const srtPackage = "@anthropic-ai/sandbox-runtime";
+export const installSrt = `npm install -g ${srtPackage}@${srtVersion}`;
+
+export interface SrtProgram {
+  /** its script, which Node runs */
+  readonly script: string;
+  readonly version: string;
+  /** what it runs inside its own sandbox, and must be readable there */
+  readonly insideFiles: readonly string[];
+  /** directories of the programs that it looks for */
+  readonly searchPath: readonly string[];
+}
+
+/** Finds an installed srt with all it needs, or says what is missing and the command that brings it. */
+export async function findSrt(searchPath: string, platform: string = process.platform): Promise<SrtProgram> {
+  const found = await findProgram("srt", searchPath);
+  const srt = found === undefined ? undefined : await identify(await realpath(found));
+  if (srt === undefined) {
+    const why = found === undefined ? "is not installed" : `is not what ${found} is`;
+    throw missing(`the sandbox runtime (srt) ${why}`, installSrt);
+  }
+  if (!isAtLeast(srt.version, srtVersion)) {
+    throw missing(`srt ${srt.version} is too old: ${srtVersion} is the first that is tested with codecell`, installSrt);
+  }
+  const needed = platform === "linux" ? ["bwrap", "socat", "rg"] : ["rg"];
+  const programs = await Promise.all(needed.map((name) => findProgram(name, searchPath)));
+  const absent = needed.filter((_, index) => programs[index] === undefined);
+  if (absent.length > 0) {
+    const packages = absent.map((name) => ({ bwrap: "bubblewrap", rg: "ripgrep" })[name] ?? name).join(" ");
+    const install = platform === "darwin" ? "brew install" : "sudo apt install";
+    throw missing(`srt needs ${absent.join(", ")}`, `${install} ${packages}, or the like for your system`);
+  }
+  const socat = programs[needed.indexOf("socat")];
+  return {
+    ...srt,
+    insideFiles: [join(srt.directory, "vendor"), ...(socat === undefined ? [] : [socat, await realpath(socat)])],
+    searchPath: [...new Set(programs.flatMap((path) => (path === undefined ? [] : [dirname(path)])))],
+  };
+}
+
+/** The package that a script belongs to, if it is srt's. */
+async function identify(script: string): Promise<{ script: string; version: string; directory: string } | undefined> {
+  for (let directory = dirname(script); directory !== dirname(directory); directory = dirname(directory)) {
+    const text = await readFile(join(directory, "package.json"), "utf8").catch(() => undefined);
+    if (text === undefined) continue;
+    const { name, version } = JSON.parse(text) as { name?: unknown; version?: unknown };
+    return name === srtPackage && typeof version === "string" ? { script, version, directory } : undefined;
+  }
+  return undefined;
+}
+
+async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
+  // A relative entry would let the current directory decide which program it is.
+  for (const directory of searchPath.split(delimiter).filter((entry) => entry.startsWith("/"))) {
+    const path = join(directory, name);
+    const isThere = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  return undefined;
+}
+
+/** Pure: compares versions number by number. */
+export function isAtLeast(version: string, least: string): boolean {
+  const [a, b] = [version, least].map((text) => text.split(/[.-]/).map(Number));
+  for (const index of [0, 1, 2]) {
+    const [left = 0, right = 0] = [a?.[index], b?.[index]];
+    if (left !== right) return left > right; // NaN is never more
+  }
+  return true;
+}
+
+function missing(message: string, hint: string): CodecellError {
+  return new CodecellError("not_supported", message, { hint });
+}

@@ -1,0 +1,35 @@
+import { chmod, readFile, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { writeFileAtomically } from "../../../lib/files/atomic-file.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { editMcpJson, type McpEntry } from "./mcp-json.ts";
+import type { SetupReport } from "./setup-report.ts";
+
+/** Writes or takes away the server's entry in the project's `.mcp.json`, and shows what changes. */
+export async function setUpProject(
+  { cwd }: Terminal,
+  entry: McpEntry | undefined,
+  { print, report }: { print: boolean; report: SetupReport },
+): Promise<number> {
+  const named = join(cwd, ".mcp.json");
+  const file = await realpath(named).catch(() => named); // a link stays a link
+  const before = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  const after = editMcpJson(before, "codecell", entry);
+  if (after === before || after === undefined) {
+    report.tell({ step: "unchanged", why: `${named} ${entry ? "has it already" : "does not have it"}` });
+    return 0;
+  }
+  if (print) {
+    report.tell({ step: "would write", file: named, content: after });
+    return 0;
+  }
+  const mode = before === undefined ? 0o644 : (await stat(file)).mode & 0o777;
+  await writeFileAtomically(file, after);
+  await chmod(file, mode);
+  const advice = entry ? "Claude Code asks once whether to trust it" : undefined;
+  report.tell({ step: "wrote", file: named, content: after, ...(advice ? { advice } : {}) });
+  return 0;
+}

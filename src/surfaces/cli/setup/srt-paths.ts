@@ -1,0 +1,88 @@
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CodecellError } from "../../../lib/errors.ts";
+import { denyMatcher } from "../../../policy/paths/deny.ts";
+import { findDenied } from "../../../policy/paths/find-denied.ts";
+import { isBelow } from "../../../policy/paths/host-path.ts";
+import type { Policy } from "../../../policy/schema.ts";
+import { openedPaths, type SrtPaths } from "../../../policy/srt/srt-settings.ts";
+
+export const packageRoot = fileURLToPath(new URL("../../../..", import.meta.url)).replace(/\/$/, "");
+
+export interface SrtPlaces {
+  readonly stateDir: string;
+  readonly policyFile?: string | undefined;
+  /** what srt itself runs inside */
+  readonly insideFiles: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const systemPlaces = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache"];
+/** Runners whose cells an engine outside of the wrap starts. */
+export const engineRunners = new Set<string>(["container", "gvisor", "kata"]);
+
+/** bubblewrap takes some 3,000 mounts. */
+const mostDenied = 2000;
+
+/** Looks up on this machine what the settings have to name. */
+export async function gatherSrtPaths(policy: Policy, places: SrtPlaces): Promise<SrtPaths> {
+  const { platform } = process;
+  if (platform !== "linux" && platform !== "darwin") {
+    throw new CodecellError("not_supported", `there are no srt settings for ${platform}`, {
+      hint: "wrap the server on Linux or macOS",
+    });
+  }
+  const system = systemPlaces.filter((path) => existsSync(path));
+  const own = [process.execPath, ...nodeLibraries(), ...packageFiles(packageRoot), ...places.insideFiles];
+  const elsewhere = own.filter((path) => !system.some((place) => path === place || isBelow(path, place)));
+  const usesEngine = engineRunners.has(policy.isolation.runner);
+  return {
+    platform,
+    programs: [...new Set([...system, ...elsewhere])],
+    stateDir: places.stateDir,
+    policyFile: places.policyFile,
+    engineSocket: usesEngine ? engineSocket(places.env) : undefined,
+    denied: await deniedBelow(policy),
+  };
+}
+
+function nodeLibraries(): string[] {
+  const report = process.report.getReport() as unknown as { sharedObjects: string[] };
+  return report.sharedObjects.filter((path) => path.startsWith("/") && existsSync(path));
+}
+
+/** What codecell loads of its own, and not its sources or its repository. */
+function packageFiles(root: string): string[] {
+  const own = ["bin", "dist", "python", "package.json", "node_modules"].map((name) => join(root, name));
+  const parent = dirname(root);
+  // an installer may put the packages beside this one instead of below it
+  const beside = basename(parent) === "node_modules" && !existsSync(join(root, "node_modules", "pyodide"));
+  const store = /^(.*\/\.pnpm)\//.exec(root)?.[1];
+  return [...own, ...(beside ? [store ?? parent] : [])].filter((path) => existsSync(path));
+}
+
+function engineSocket(env: SrtPlaces["env"]): string | undefined {
+  const named = /^unix:\/\/(\/.+)$/.exec(env.DOCKER_HOST ?? "")?.[1];
+  const usual = ["/var/run/docker.sock", "/run/podman/podman.sock"];
+  const rootless = env.XDG_RUNTIME_DIR ? [join(env.XDG_RUNTIME_DIR, "podman", "podman.sock")] : [];
+  return [...(named === undefined ? [] : [named]), ...rootless, ...usual].find((path) => existsSync(path));
+}
+
+/** The policy itself stays readable: the server reads it, and its tools give it to nobody. */
+async function deniedBelow(policy: Policy): Promise<string[]> {
+  const matcher = denyMatcher(policy.fs.deny);
+  const found = openedPaths(policy)
+    .filter((root) => existsSync(root))
+    .map(async (root) => (await findDenied(root, matcher)).map((path) => join(realpathSync(root), path)));
+  const denied = (await Promise.all(found)).flat().filter((path) => !basename(path).startsWith("sandbox.policy."));
+  if (denied.length <= mostDenied) return denied;
+  throw new CodecellError(
+    "policy_refused",
+    `${denied.length} files are denied in what the policy opens; srt hides ${mostDenied}`,
+    {
+      hint: "name a smaller directory in fs.load",
+      details: { rule: "fs.deny" },
+    },
+  );
+}

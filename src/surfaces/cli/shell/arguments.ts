@@ -1,0 +1,72 @@
+import { parseArgs } from "node:util";
+import { CodecellError, messageOf } from "../../../lib/errors.ts";
+import { nearest } from "../../../policy/file/suggest.ts";
+
+/** An option as `util.parseArgs` takes it, and as the help shows it. */
+export interface OptionSpec {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+  readonly multiple?: boolean;
+  /** the value's name in the help, such as FILE */
+  readonly value?: string;
+  readonly help: string;
+}
+export type OptionTable = Readonly<Record<string, OptionSpec>>;
+
+type Parsed<Options extends OptionTable> = ReturnType<
+  typeof parseArgs<{ options: Options; allowPositionals: true; strict: true }>
+>;
+
+/** Options that every command has. */
+export const commonOptions = {
+  help: { type: "boolean", short: "h", help: "Show this help." },
+} as const satisfies OptionTable;
+
+/** Parses a command's arguments. Options stand before or after the operands; `--` ends them. */
+export function parseArguments<Options extends OptionTable>(
+  command: string,
+  argv: readonly string[],
+  options: Options,
+  maxOperands: number,
+): Parsed<Options> {
+  const hint = `\`codecell help ${command}\` shows the options`;
+  const unknown = firstUnknownOption(argv, options);
+  if (unknown !== undefined) {
+    const near = unknown.startsWith("--") ? nearest(unknown.slice(2), Object.keys(options)) : undefined;
+    const question = near === undefined ? "" : `; did you mean --${near}?`;
+    throw new CodecellError("usage", `unknown option ${JSON.stringify(unknown)}${question}`, { hint });
+  }
+  let parsed: Parsed<Options>;
+  try {
+    parsed = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new CodecellError("usage", whatIsWrong(error), { hint, cause: error });
+  }
+  const extra = parsed.positionals[maxOperands];
+  if (extra !== undefined) {
+    throw new CodecellError("usage", `unexpected argument ${JSON.stringify(extra)}`, { hint });
+  }
+  return parsed;
+}
+
+function firstUnknownOption(argv: readonly string[], options: OptionTable): string | undefined {
+  const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind === "option" && !Object.hasOwn(options, token.name)) return token.rawName;
+  }
+  return undefined;
+}
+
+/** Node calls a value that begins with a dash ambiguous; mostly it was forgotten. */
+function whatIsWrong(error: unknown): string {
+  const line = firstLine(messageOf(error));
+  const [, option] = /^option '(?:-\w, )?(--[\w-]+|-\w).*' argument (?:is ambiguous|missing)/.exec(line) ?? [];
+  return option === undefined
+    ? line
+    : `${option} needs a value; one that begins with a dash follows without a space: ${option}${option.startsWith("--") ? "=" : ""}VALUE`;
+}
+
+function firstLine(text: string): string {
+  const line = text.split("\n")[0] ?? "";
+  return `${line.charAt(0).toLowerCase()}${line.slice(1)}`.replace(/\.$/, "");
+}

@@ -1,0 +1,34 @@
+import { type Audit, silentAudit } from "../../../audit/audit.ts";
+import { policyHash } from "../../../policy/hash.ts";
+import { openAudit } from "../../../sessions/open-audit.ts";
+import { type EffectivePolicy, effectivePolicy } from "../policy/effective-policy.ts";
+import { guardAudit, guardLog } from "../policy/guard-audit.ts";
+import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
+import { type StateFlags, stateDirOf } from "./state-dir.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The audit of one command under its policy. What the flags changed in that policy is the first thing written down. */
+export async function commandAudit(
+  { policy, changes }: Pick<EffectivePolicy, "policy" | "changes">,
+  flags: StateFlags,
+  terminal: Terminal,
+  logger: CommandLogger,
+): Promise<Audit> {
+  const stateDir = stateDirOf(flags, terminal);
+  logger.hide(policy.env);
+  await guardAudit(policy, stateDir);
+  if (logger.file !== undefined) await guardLog(policy, logger.file);
+  const audit = openAudit(policy, { stateDir, logger });
+  if (changes.length > 0) {
+    audit.record({ type: "override.applied", by: "flags", policy: policyHash(policy), changes: [...changes] });
+  }
+  return audit;
+}
+
+/** For commands that have no policy of their own: the one that is found here says whether to write anything down. */
+export async function lookingAudit(flags: StateFlags, terminal: Terminal): Promise<Audit> {
+  const effective = await effectivePolicy({}, terminal).catch(() => undefined);
+  if (!effective) return silentAudit; // a policy that does not parse keeps nobody from their files
+  const logger = openCommandLogger({}, terminal);
+  return commandAudit(effective, flags, terminal, logger).catch(() => silentAudit);
+}

@@ -1,0 +1,13 @@
+import { CodecellError } from "../../../lib/errors.ts";
+
+/** A whole number as the value of a flag, from `min` to `max`. */
+export function parseCount(
+  flag: string,
+  text: string,
+  { min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {},
+): number {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} on` : `from ${min} to ${max}`;
+  throw new CodecellError("usage", `${flag} ${JSON.stringify(text)} is not a whole number ${range}`);
+}

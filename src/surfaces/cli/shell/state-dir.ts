@@ -1,0 +1,28 @@
+import { resolve } from "node:path";
+import { stateDirectory } from "../../../lib/files/state-directory.ts";
+import { StoredSessions } from "../../../sessions/storage/stored-sessions.ts";
+import type { OptionTable } from "./arguments.ts";
+import type { Terminal } from "./terminal.ts";
+
+export const stateOptions = {
+  "state-dir": {
+    type: "string",
+    value: "DIR",
+    help: "Where sessions and the audit are kept. Default: $XDG_STATE_HOME/codecell.",
+  },
+} as const satisfies OptionTable;
+
+export interface StateFlags {
+  readonly "state-dir"?: string | undefined;
+}
+
+/** Where sessions are kept: `--state-dir`, else the user's place for state. */
+export function stateDirOf(flags: StateFlags, { cwd, env }: Pick<Terminal, "cwd" | "env">): string {
+  const named = flags["state-dir"];
+  return named === undefined ? stateDirectory(env) : resolve(cwd, named);
+}
+
+/** The sessions on disk, for commands that only look at them. */
+export function openStored(flags: StateFlags, terminal: Terminal): Promise<StoredSessions> {
+  return StoredSessions.open({ stateDir: stateDirOf(flags, terminal) });
+}

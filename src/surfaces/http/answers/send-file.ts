@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Digest, digestFile, type HashCache } from "../../../artifacts/hash-cache.ts";
+import { mimeHeadBytes, mimeTypeOf } from "../../../artifacts/mime.ts";
+import type { OpenFile } from "../../../artifacts/regular-file.ts";
+import type { WorkspaceFiles } from "../../../artifacts/workspace-files.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import type { Reply } from "../route.ts";
+import { chooseRange } from "./byte-range.ts";
+import { HttpError } from "./error-status.ts";
+import { fileHeaders } from "./file-headers.ts";
+import { writeAll } from "./sse.ts";
+
+export interface SendFileOptions {
+  readonly disposition: "attachment" | "inline";
+  /** the content that was promised; another one is not given out */
+  readonly sha256?: string;
+  readonly digests: HashCache;
+  readonly stallMs: number;
+}
+
+/** An answer that writes itself. */
+export type FileReply = Extract<Reply, { readonly send: unknown }>;
+
+/** A file as an answer: whole or one range, read from one descriptor, however the program renames and links meanwhile. */
+export async function sendFile(
+  files: WorkspaceFiles,
+  name: string,
+  request: IncomingMessage,
+  options: SendFileOptions,
+): Promise<FileReply> {
+  const file = await files.open(name);
+  try {
+    const { sha256, head } = await contentOf(file, options);
+    const etag = `"${sha256}"`;
+    const ifRange = request.headers["if-range"];
+    const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
+    const range = chooseRange(wanted, file.size);
+    if (range.kind === "unsatisfiable") {
+      const headers = { "content-range": `bytes */${file.size}` };
+      throw new HttpError("range_not_satisfiable", `the file has ${file.size} bytes`, { headers });
+    }
+    const { start, end } = range.kind === "part" ? range : { start: 0, end: file.size };
+    const headers = {
+      ...fileHeaders(name, mimeTypeOf(name, head), options.disposition),
+      etag,
+      "content-length": String(end - start),
+      ...(range.kind === "part" ? { "content-range": `bytes ${start}-${end - 1}/${file.size}` } : {}),
+    };
+    const send = async (response: ServerResponse) => {
+      await using _closing = file;
+      response.writeHead(range.kind === "part" ? 206 : 200, headers);
+      if (request.method === "HEAD") response.end();
+      else await write(response, file, { start, end, sha256 }, options.stallMs);
+    };
+    return { send };
+  } catch (error) {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The digest of what is there now; it has to be the promised one. */
+async function contentOf(file: OpenFile, { sha256, digests }: SendFileOptions): Promise<Digest> {
+  const known = digests.get(file);
+  const digest = known ?? (await digestFile(file, mimeHeadBytes));
+  if (!digest) throw new CodecellError("file_refused", "the file changes while it is read", { hint: "try again" });
+  if (!known) digests.set(file, digest);
+  if (sha256 === undefined || digest.sha256 === sha256) return digest;
+  throw new HttpError("link_stale", "the file is another one than the link was made for", {
+    hint: "ask for a new link",
+  });
+}
+
+/** The last piece goes out when everything before it was what the digest says; else the client sees a broken answer. */
+async function write(
+  response: ServerResponse,
+  file: OpenFile,
+  { start, end, sha256 }: { start: number; end: number; sha256: string },
+  stallMs: number,
+): Promise<void> {
+  const isWhole = start === 0 && end === file.size;
+  const hash = createHash("sha256");
+  let held: Uint8Array | undefined;
+  for await (const chunk of file.chunks({ start, end })) {
+    if (isWhole) hash.update(chunk);
+    if (held && !(await writeAll(response, held, stallMs))) return;
+    held = chunk;
+  }
+  const isSame = isWhole ? hash.digest("hex") === sha256 : await file.isUnchanged();
+  if (!isSame) response.destroy();
+  else response.end(held);
+}

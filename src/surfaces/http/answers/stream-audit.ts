@@ -1,0 +1,38 @@
+import type { ServerResponse } from "node:http";
+import type { AuditPage } from "../../../audit/page.ts";
+import type { AuditEntry, AuditFilter } from "../../../audit/read.ts";
+import { firstSignal } from "../../../lib/first-signal.ts";
+import type { AuditReader } from "../audit-reader.ts";
+import type { Reply } from "../route.ts";
+import type { HttpService } from "../service.ts";
+import type { Tenant } from "../tenant.ts";
+import { EventStream } from "./sse.ts";
+
+export interface StreamAuditOptions {
+  readonly filter: AuditFilter;
+  readonly view: (entry: AuditEntry) => object;
+  readonly service: HttpService;
+  readonly tenant: Tenant;
+}
+
+/** A page of the audit and then what is written behind it, as it is written; each event once. */
+export function streamAudit(
+  audit: AuditReader,
+  page: AuditPage,
+  { filter, view, service, tenant }: StreamAuditOptions,
+): Reply {
+  const send = async (response: ServerResponse, signal: AbortSignal) => {
+    using stream = new EventStream(response, service.limits);
+    using over = firstSignal(signal, service.draining, tenant.ended);
+    const sent = new Map<string, number>();
+    const tell = async (entry: AuditEntry) => {
+      if (entry.seq <= (sent.get(entry.chain) ?? 0)) return;
+      sent.set(entry.chain, entry.seq);
+      await stream.send("audit", view(entry));
+    };
+    for (const entry of page.entries) await tell(entry);
+    for await (const entry of audit.follow(page.places, filter, over.signal)) await tell(entry);
+    response.end();
+  };
+  return { send };
+}

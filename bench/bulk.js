@@ -18,7 +18,7 @@ export async function bulk() {
     const session = await codecell.openSession();
     const data = Buffer.alloc(size, 7);
     const variants = {
-      file: () => timed(() => session.run("blob = open('/data/data', 'rb').read()").result),
+      file: () => timed(() => session.run("blob = open('/data/data', 'rb').read()")),
       variable: () => timed(() => session.set("blob", data)),
     };
     for (const measure of Object.values(variants)) await measure();
@@ -46,8 +46,8 @@ export async function output() {
     const [short, long] = [await cut.openSession(), await all.openSession()];
     const code = "import sys\nfor _ in range(1000): sys.stdout.write('x' * 9999 + '\\n')";
     const variants = {
-      cut: () => timed(() => short.run(code).result),
-      all: () => timed(() => long.run(code).result),
+      cut: () => timed(() => short.run(code)),
+      all: () => timed(() => long.run(code)),
     };
     for (const measure of Object.values(variants)) await measure();
     const figures = await interleave(variants, 15);

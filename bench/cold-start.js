@@ -19,7 +19,7 @@ export async function coldStart() {
   const closing = [];
   const first = (codecell, code) => async () => {
     const session = await codecell.openSession();
-    const result = await session.run(code).result;
+    const result = await session.run(code);
     if (result.status !== "ok") throw new Error(result.error?.traceback ?? result.status);
     closing.push(session);
   };

@@ -4,9 +4,10 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { LiveSessions, parsePolicy } from "../dist/index.js";
+import { parsePolicy } from "../dist/index.js";
 import { containerRunner } from "../dist/runners/container/runner.js";
 import { Codecell } from "../dist/sessions/codecell.js";
+import { LiveSessions } from "../dist/sessions/live-sessions.js";
 import { bareContainer, benchEngine, image } from "./engine.js";
 import { interleave, ms, row, timed } from "./harness.js";
 import { fastapiImage, hasBridge, startHttpKernel } from "./http-kernel.js";
@@ -77,10 +78,10 @@ async function warm(client) {
   const kernels = await httpKernels(client);
   try {
     const [container, bare] = [await inContainer.openSession(), await inProcess.openSession()];
-    for (const session of [container, bare]) await session.run("x = 0").result;
+    for (const session of [container, bare]) await session.run("x = 0");
     const variants = {
-      container: () => container.run("x += 1").result,
-      process: () => bare.run("x += 1").result,
+      container: () => container.run("x += 1"),
+      process: () => bare.run("x += 1"),
       ...Object.fromEntries(kernels.map(({ name, post }) => [name, () => post("x += 1")])),
     };
     // How V8 and Python come to know a program is in the first runs of every process, whatever the design.
@@ -137,8 +138,8 @@ async function pooled() {
           await manager.poolFilled();
           let session;
           const time = await timed(async () => {
-            session = await manager.getOrCreate();
-            await (await session.run("print(1)")).result;
+            session = await manager.session();
+            await session.run("print(1)");
           });
           await manager.close(session.id);
           return time;

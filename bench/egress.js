@@ -5,9 +5,10 @@ import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { EgressProcess } from "../dist/egress/process/egress-process.js";
-import { LiveSessions, parsePolicy } from "../dist/index.js";
+import { parsePolicy } from "../dist/index.js";
 import { PassedListener } from "../dist/lib/passed-listener.js";
 import { processRunner } from "../dist/runners/process/runner.js";
+import { LiveSessions } from "../dist/sessions/live-sessions.js";
 import { interleave, median, ms, row, timed } from "./harness.js";
 
 const beside = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -33,7 +34,7 @@ export async function egress() {
       const codecell = await openCells(target, carrier);
       closing.push(() => codecell.close());
       const session = await codecell.openSession();
-      await session.run(client).result;
+      await session.run(client);
       cells[carrier] = { codecell, session };
     }
     const outside = await openOutside(target, client);
@@ -97,7 +98,7 @@ async function newTunnels(places, target) {
 async function floods(cells, target, client) {
   const rows = [];
   for (const [carrier, { session }] of Object.entries(cells)) {
-    await session.run("x = 0").result;
+    await session.run("x = 0");
     const before = await memory();
     let after = 0;
     const figures = await interleave(
@@ -108,7 +109,7 @@ async function floods(cells, target, client) {
           await pause(500);
           const taken = await roundTrip(session);
           after = Math.max(after, await memory());
-          await session.run("flooding.kill(); flooding.wait()").result;
+          await session.run("flooding.kill(); flooding.wait()");
           return taken;
         },
       },
@@ -136,14 +137,14 @@ async function startFlood(session, target, client) {
   const program = `${client}\nflood(3128, b"${target}", ${unread}, ${full})`;
   const { result, error } = await session.run(`import subprocess, sys
 flooding = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(program)}], stdout=subprocess.PIPE)
-flooding.stdout.readline().decode()`).result;
+flooding.stdout.readline().decode()`);
   if (!result?.includes("flooding")) throw new Error(`no flood: ${result ?? error?.traceback}`);
 }
 
 async function roundTrip(session) {
   const samples = [];
   for (let count = 0; count < 60; count++) {
-    samples.push(await timed(() => session.run("x += 1").result));
+    samples.push(await timed(() => session.run("x += 1")));
     await pause(5);
   }
   return median(samples);
@@ -168,7 +169,7 @@ function openCells(target, carrier) {
 }
 
 async function callInCell(session, call) {
-  const { status, stdout, error } = await session.run(`import json\nprint(json.dumps(${call(3128)}))`).result;
+  const { status, stdout, error } = await session.run(`import json\nprint(json.dumps(${call(3128)}))`);
   if (status !== "ok") throw new Error(`${status}: ${error?.traceback}`);
   return JSON.parse(stdout);
 }

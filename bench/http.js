@@ -34,14 +34,14 @@ export async function http() {
     const [line] = await once(server.stdout, "data");
     const { url } = JSON.parse(String(line));
     await ask(agent, "POST", `${url}/v1/sessions`, { id: "bench" });
-    const session = await manager.getOrCreate();
+    const session = await manager.session();
     const spaced = async (work) => {
       await pause(spacingMs);
       return timed(work);
     };
     const code = { code: "1+1" };
     const variants = {
-      library: () => spaced(async () => (await session.run("1+1")).result),
+      library: () => spaced(async () => session.run("1+1")),
       echo: () => spaced(() => ask(agent, "POST", `http://127.0.0.1:${echo.address().port}/`, code)),
       http: () => spaced(() => ask(agent, "POST", `${url}/v1/sessions/bench/runs`, code)),
       health: () => spaced(() => ask(agent, "GET", `${url}/v1/health`)),

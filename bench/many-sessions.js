@@ -12,11 +12,11 @@ export async function manySessions() {
   const codecell = await openProcess({ proc: { cpus: 2 } });
   try {
     const first = await codecell.openSession();
-    await first.run("x = 1").result;
+    await first.run("x = 1");
     await pause(50);
     const before = await totalPss();
     const sessions = await Promise.all(Array.from({ length: idleCells }, () => codecell.openSession()));
-    await Promise.all(sessions.map((session) => session.run("x = 1").result));
+    await Promise.all(sessions.map((session) => session.run("x = 1")));
     await pause(200);
     const each = ((await totalPss()) - before) / idleCells / 1024;
     const more = await Promise.all(Array.from({ length: concurrent - idleCells - 1 }, () => codecell.openSession()));
@@ -47,7 +47,7 @@ async function throughput(sessions) {
   const counts = await Promise.all(
     sessions.map(async (session) => {
       let count = 0;
-      for (; performance.now() < end; count++) await session.run("x += 1").result;
+      for (; performance.now() < end; count++) await session.run("x += 1");
       return count;
     }),
   );

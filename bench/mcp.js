@@ -30,7 +30,7 @@ async function overStdio(stateDir) {
   const server = await connected([launcher, "mcp", "--runner", "process", "--state-dir", stateDir]);
   const echo = await connected([fileURLToPath(new URL("mcp-echo.js", import.meta.url))]);
   try {
-    const session = await manager.getOrCreate();
+    const session = await manager.session();
     const call = (client, session_id) =>
       client.callTool({ name: "run_python", arguments: { code: "1+1", ...(session_id ? { session_id } : {}) } });
     const { session_id } = (await call(server)).structuredContent;
@@ -39,7 +39,7 @@ async function overStdio(stateDir) {
       return timed(work);
     };
     const variants = {
-      library: () => spaced(async () => (await session.run("1+1")).result),
+      library: () => spaced(async () => session.run("1+1")),
       echo: () => spaced(() => call(echo)),
       mcp: () => spaced(() => call(server, session_id)),
     };

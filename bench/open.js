@@ -1,5 +1,6 @@
-import { LiveSessions, openAudit, parsePolicy } from "../dist/index.js";
+import { openAudit, parsePolicy } from "../dist/index.js";
 import { processRunner } from "../dist/runners/process/runner.js";
+import { LiveSessions } from "../dist/sessions/live-sessions.js";
 
 /** A codecell on the process runner, for measuring. */
 export function openProcess(policy = {}, options = {}) {

@@ -28,9 +28,9 @@ export function pool() {
     for (let round = 0; round < handOuts; round++) {
       await manager.poolFilled();
       let session;
-      handed.push(await timed(async () => (session = await manager.getOrCreate())));
-      replied.push(await timed(async () => (await session.run("x = 1")).result));
-      await manager.close(session.id);
+      handed.push(await timed(async () => (session = await manager.session())));
+      replied.push(await timed(async () => session.run("x = 1")));
+      await manager.closeSession(session.id);
     }
     return [
       row("hand-out from the pool, ms", median(handed), { atMost: 0.1 }, `median of ${handOuts}`),
@@ -42,8 +42,8 @@ export function pool() {
 /** Checkpoint and rollback of 100 MB, against pickle in the same interpreter. */
 export function checkpoints() {
   return withManager({}, async (manager) => {
-    const session = await manager.getOrCreate();
-    const run = async (code) => (await (await session.run(code)).result).result;
+    const session = await manager.session();
+    const run = async (code) => (await session.run(code)).value;
     await run("import pickle, time\nbig = bytearray(100 << 20)");
     const [frozen, back, dumps, loads] = [[], [], [], []];
     for (let round = 0; round < 9; round++) {
@@ -85,12 +85,10 @@ export function manyLives() {
     for (let n = 0; n < 950; n++) await oneLife(manager, n);
     globalThis.gc?.();
     const after = { descriptors: await count(), memory: process.memoryUsage().rss };
-    const alive = await Promise.all(Array.from({ length: 200 }, () => manager.getOrCreate()));
-    const answers = await Promise.all(
-      alive.map(async (session, n) => (await (await session.run(`${n} * 2`)).result).result),
-    );
+    const alive = await Promise.all(Array.from({ length: 200 }, () => manager.session()));
+    const answers = await Promise.all(alive.map(async (session, n) => (await session.run(`${n} * 2`)).value));
     const right = answers.filter((answer, n) => answer === String(n * 2)).length;
-    await Promise.all(alive.map((session) => manager.close(session.id)));
+    await Promise.all(alive.map((session) => manager.closeSession(session.id)));
     return [
       row(
         "descriptors after 1000 sessions / after 50",
@@ -110,8 +108,8 @@ export function manyLives() {
 }
 
 async function oneLife(manager, n) {
-  const session = await manager.getOrCreate();
-  const { result } = await (await session.run(`${n} + 1`)).result;
+  const session = await manager.session();
+  const { value: result } = await session.run(`${n} + 1`);
   if (result !== String(n + 1)) throw new Error(`session ${n} answered ${result}`);
-  await manager.close(session.id);
+  await manager.closeSession(session.id);
 }

@@ -23,20 +23,20 @@ export async function warmRun() {
     const session = await codecell.openSession();
     const writing = await audited.codecell.openSession();
     const waiting = await durable.codecell.openSession();
-    for (const one of [session, writing, waiting]) await one.run("x = 0").result;
+    for (const one of [session, writing, waiting]) await one.run("x = 0");
     const figures = await interleave(
       {
         echo: () => spaced(() => echo(cat)),
-        run: () => spaced(() => session.run("x += 1").result),
-        audited: () => spaced(() => writing.run("x += 1").result),
-        durable: () => spaced(() => waiting.run("x += 1").result),
+        run: () => spaced(() => session.run("x += 1")),
+        audited: () => spaced(() => writing.run("x += 1")),
+        durable: () => spaced(() => waiting.run("x += 1")),
       },
       300,
     );
     const thinking = await interleave(
       {
-        soon: () => spaced(() => session.run("x += 1").result),
-        later: () => spaced(() => session.run("x += 1").result, copiedMs),
+        soon: () => spaced(() => session.run("x += 1")),
+        later: () => spaced(() => session.run("x += 1"), copiedMs),
       },
       60,
     );
@@ -66,7 +66,7 @@ export async function warmRun() {
 }
 
 async function burst(session) {
-  for (let n = 0; n < burstRuns; n++) await session.run("x += 1").result;
+  for (let n = 0; n < burstRuns; n++) await session.run("x += 1");
 }
 
 async function spaced(work, pauseMs = spacingMs) {

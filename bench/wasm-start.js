@@ -1,8 +1,9 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LiveSessions, parsePolicy } from "../dist/index.js";
+import { parsePolicy } from "../dist/index.js";
 import { wasmRunner } from "../dist/runners/wasm/runner.js";
+import { LiveSessions } from "../dist/sessions/live-sessions.js";
 import { interleave, ms, row, timed } from "./harness.js";
 
 /** The WASM runner's start to a first result, with and without its memory snapshot. */
@@ -15,7 +16,7 @@ export async function wasmStart() {
   const plain = await open({ snapshot: "off" });
   const first = (codecell) => async () => {
     const session = await codecell.openSession();
-    const result = await session.run("print(1)").result;
+    const result = await session.run("print(1)");
     if (result.status !== "ok") throw new Error(result.error?.traceback ?? result.status);
     return () => session.close();
   };

@@ -1,20 +1,20 @@
-// A policy limits; a run that goes over its time is stopped, and the session goes on with its variables.
-import { openCodecell } from "codecell";
+// A policy limits; a run that exceeds its time limit is interrupted, and the session keeps its variables.
+import { Codecell } from "codecell";
 
 const policy = { proc: { timeout: "1s", memory: "256MiB" } };
-const codecell = await openCodecell({ policy });
+const codecell = await Codecell.open({ policy });
 try {
-  const session = await codecell.openSession();
-  await session.run("found = ['kept']").result;
+  const session = await codecell.session();
+  await session.run("found = ['kept']");
 
-  const endless = await session.run("while True: pass").result;
+  const endless = await session.run("while True: pass");
   console.log(endless.status, endless.state);
 
-  const after = await session.run("found").result;
-  console.log(after.result);
+  const after = await session.run("found");
+  console.log(after.value);
 
-  for (const { rule, value, by } of session.receipt.rules) {
-    if (rule.startsWith("proc.")) console.log(rule, value, "held by", by);
+  for (const { rule, value, by } of (await session.receipt()).rules) {
+    if (rule.startsWith("proc.")) console.log(rule, value, "enforced by", by);
   }
 } finally {
   await codecell.close();

@@ -1,5 +1,5 @@
-// A run is an AsyncIterable of events: output arrives while the program still goes on.
-import { openCodecell } from "codecell";
+// A run is an AsyncIterable of events: output arrives while the program is still running.
+import { Codecell } from "codecell";
 
 const code = `
 import sys, time
@@ -9,15 +9,15 @@ for step in range(3):
 print("a warning", file=sys.stderr)
 `;
 
-const codecell = await openCodecell();
+const codecell = await Codecell.open();
 try {
-  const session = await codecell.openSession();
+  const session = await codecell.session();
   const run = session.run(code);
   for await (const event of run) {
     if (event.type === "display") console.log("display:", event.mime, event.data.byteLength, "bytes");
     else console.log(`${event.type}:`, event.text.trimEnd());
   }
-  const { status, runner } = await run.result;
+  const { status, runner } = await run;
   console.log(status, "in", runner);
 } finally {
   await codecell.close();

@@ -1,6 +1,6 @@
 // What codecell does, in under a minute: one session, four runs, and what held them. `--runner wasm` chooses one.
 import { parseArgs } from "node:util";
-import { CodecellError, openCodecell } from "../dist/index.js";
+import { Codecell, CodecellError } from "../dist/index.js";
 import { runnerNames } from "../dist/policy/schema.js";
 import { receiptText } from "../dist/surfaces/cli/format/format-plan.js";
 import { safeText } from "../dist/surfaces/cli/format/safe-text.js";
@@ -54,19 +54,19 @@ print(f"{'city':<8} {'days':>4} {'mean':>6} {'stdev':>6}")
 for city, values in sorted(by_city.items()):
     print(f"{city:<8} {len(values):>4} {mean(values):>6.1f} {stdev(values):>6.1f}  {'#' * round(mean(values))}")
 max(by_city, key=lambda city: mean(by_city[city]))`,
-    expect: { status: "ok", result: "'Nairobi'" },
+    expect: { status: "ok", value: "'Nairobi'" },
   },
 ];
 
 async function demo() {
   const logger = { debug() {}, info: progress, warn: progress, error: progress };
-  const codecell = await openCodecell({ policy: { isolation: { runner: values.runner } }, logger });
+  const codecell = await Codecell.open({ policy: { isolation: { runner: values.runner } }, logger });
   try {
-    const session = await codecell.openSession();
-    say(`One session in the ${style.bold(codecell.runner)} runner, Python ${session.pythonVersion}.`);
+    const session = await codecell.session();
+    say(`One session in the ${style.bold(codecell.runner)} runner, Python ${await session.pythonVersion()}.`);
     for (const [index, step] of steps.entries()) await perform(session, step, index + 1);
     say("\n", style.bold("What held it: the receipt"));
-    process.stdout.write(receiptText(session.receipt, style, width));
+    process.stdout.write(receiptText(await session.receipt(), style, width));
     explainChoice(codecell);
   } finally {
     await codecell.close(); // ends the session with it
@@ -79,9 +79,9 @@ async function perform(session, step, number) {
   say(style.dim(code.replace(/^/gm, "    ")));
   const run = session.run(code);
   for await (const event of run) if (event.type === "stdout") process.stdout.write(safeText(event.text));
-  const result = await run.result;
+  const result = await run;
   if (result.error) say(style.yellow(safeText(result.error.traceback.trimEnd())));
-  if (result.result !== undefined) say(`→ ${safeText(result.result)}`);
+  if (result.value !== undefined) say(`→ ${safeText(result.value)}`);
   say(style.dim(`(${result.status}, variables ${result.state}, ${Math.round(result.durationMs)} ms)`));
   for (const [field, expected] of Object.entries(step.expect)) {
     if (result[field] === expected) continue;

@@ -1,103 +1,73 @@
-export type {
-  Artifact,
-  ChangedFile,
-  DescribedArtifacts,
-  DescribeOptions,
-  LeftOut,
-  LeftOutReason,
-} from "./artifacts/artifacts.ts";
+/** A file that a run made or changed, and changed files that are no artifacts. */
+export type { Artifact, DescribedArtifacts, LeftOut } from "./artifacts/artifacts.ts";
+/** How `session.load` reads a host file. */
 export type { HostFileForm } from "./artifacts/host-file-form.ts";
+/** One file of a workspace, and a page of them. */
 export type { FileFacts, FileList, ListOptions } from "./artifacts/list-files.ts";
-export type { ByteRange, OpenFile } from "./artifacts/regular-file.ts";
-export type { FileStream, WorkspaceFiles } from "./artifacts/workspace-files.ts";
-export type { FileSource, WriteOptions } from "./artifacts/write-file.ts";
+/** A workspace as the host reaches it: read, write, list, remove. */
+export type { WorkspaceFiles } from "./artifacts/workspace-files.ts";
+/** What `session.upload` takes: bytes, or pieces as they come. */
+export type { FileSource } from "./artifacts/write-file.ts";
+/** Where events are recorded, and the audit that records nothing. */
 export { type Audit, silentAudit } from "./audit/audit.ts";
-export { auditDirectory } from "./audit/chain-files.ts";
-export type { AuditProblem, ChainReport } from "./audit/chain-reader.ts";
-export type { AuditEvent, ChainHead } from "./audit/event.ts";
-export { type AuditEntry, type AuditFilter, readAudit } from "./audit/read.ts";
+/** One recorded event, as a union over `type`. */
+export type { AuditEvent } from "./audit/event.ts";
+/** Reads recorded events, newest chains included. */
+export { readAudit } from "./audit/read.ts";
+/** Proves that no recorded event was edited. */
 export { type AuditReport, verifyAudit } from "./audit/verify.ts";
-export type { EgressOptions } from "./egress/process/egress-process.ts";
-export type { EgressTimes } from "./egress/rules/limits.ts";
-export type { Language, RestoreFailure, RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
+/** A variable of a session, with type, size and summary. */
+export type { Variable } from "./kernel/messages.ts";
+/** The beginning of a value as text. */
 export type { ValuePreview } from "./kernel/value-preview.ts";
-export { CodecellError, type CodecellErrorCode, type CodecellErrorOptions } from "./lib/errors.ts";
+/** The one error of codecell: a code to branch on and a hint to act on. */
+export { CodecellError, type CodecellErrorCode } from "./lib/errors.ts";
+/** Operational messages; pass one in to see them. */
 export type { Logger } from "./lib/log/logger.ts";
-export type { PassedListener } from "./lib/passed-listener.ts";
+/** Rules that a living session may change. */
 export type { LiveChange } from "./policy/change/live-rules.ts";
-export { type Authority, mergePolicy, type PolicyChange } from "./policy/change/merge.ts";
-export { type LoadPolicyOptions, loadPolicy } from "./policy/file/load-policy.ts";
+/** Applies an override to a policy, within its ceiling. */
+export { mergePolicy, type PolicyChange } from "./policy/change/merge.ts";
+/** Reads a policy file. */
+export { loadPolicy } from "./policy/file/load-policy.ts";
+/** Checks a policy that is an object. */
 export { parsePolicy } from "./policy/file/parse-policy.ts";
-export type { PathContext } from "./policy/paths/host-path.ts";
-export type { PolicyFieldName } from "./policy/rules.ts";
+/** A checked policy, what people write, what an override may hold, and the runners by name. */
 export type { Policy, PolicyInput, PolicyOverride, RunnerName } from "./policy/schema.ts";
-export type {
-  EnforcedBy,
-  EnforcedRule,
-  EnforcementPlan,
-  EnforcementReceipt,
-  NetworkCarrier,
-  RefusedRule,
-} from "./runners/receipt.ts";
-export type { Choice, PassedOver } from "./runners/registry.ts";
-export type {
-  Carrier,
-  Cell,
-  CellExit,
-  CellSpec,
-  CellUsage,
-  Guarantee,
-  KernelSetup,
-  Probe,
-  ProbeOptions,
-  SandboxRunner,
-  SessionWorkspace,
-  StartOptions,
-} from "./runners/runner.ts";
-export type { LinePattern } from "./service/output/find-lines.ts";
-export {
-  type KeptMatches,
-  KeptOutput,
-  type KeptOutputLimits,
-  type KeptPage,
-  type StreamSize,
-  type TextChoice,
-} from "./service/output/kept-output.ts";
-export type { KeptStream } from "./service/output/kept-stream.ts";
-export {
-  type SectionName,
-  type ShapeBudget,
-  type ShapedResult,
-  type ShapedSection,
-  type ShapedText,
-  shapeResult,
-} from "./service/output/shape-output.ts";
-export type { PageRequest, TextPage } from "./service/output/text-page.ts";
-export type { SearchAnswer, SearchRequest, TextMatch } from "./service/output/text-search.ts";
-export {
-  type FollowedRun,
-  type ReleasePlace,
-  type RunHandle,
-  RunRegistry,
-  type RunRegistryOptions,
-  type RunStarter,
-  type RunStartOptions,
-  type StillRunning,
-  type WaitOptions,
-} from "./service/runs/run-registry.ts";
-export { builtInRunners, type OpenOptions, openCodecell } from "./sessions/built-in-runners.ts";
+/** What was enforced, rule by rule, and by what. */
+export type { EnforcedRule, EnforcementReceipt } from "./runners/receipt.ts";
+/** The runner that was chosen, and why not a stronger one. */
+export type { Choice } from "./runners/registry.ts";
+/** What a cell uses, and what starts cells (see `codecell/runners`). */
+export type { CellUsage, SandboxRunner } from "./runners/runner.ts";
+/** A frozen copy of the interpreter. */
 export type { Checkpoint } from "./sessions/checkpoints.ts";
+/** The front door. */
 export { Codecell, type CodecellOptions } from "./sessions/codecell.ts";
-export type { LiveSession } from "./sessions/live-session.ts";
-export { LiveSessions, type LiveSessionsOptions, type OpenLiveSessionOptions } from "./sessions/live-sessions.ts";
-export type { ReachedHost, RefusedHost, RunEgress } from "./sessions/network/egress-record.ts";
+/** Hosts that a run reached or was refused. */
+export type { RunEgress } from "./sessions/network/egress-record.ts";
+/** The audit that a policy asks for. */
 export { openAudit } from "./sessions/open-audit.ts";
+/** What of a new policy holds at once, and what only later. */
 export type { PolicyReload } from "./sessions/reloaded-policy.ts";
-export type { DisplayEvent, LiveRunOptions, Run, RunEvent, RunResult } from "./sessions/runs/run.ts";
-export type { NumberedEvent } from "./sessions/runs/run-log.ts";
-export type { RunOptions, Session, SessionInfo, SessionState } from "./sessions/session.ts";
+/** One execution: its events, its result and how it ended. */
+export type {
+  DisplayEvent,
+  Language,
+  Run,
+  RunError,
+  RunEvent,
+  RunResult,
+  RunState,
+  RunStatus,
+} from "./sessions/runs/run.ts";
+/** A session, what is known of it, and how a run in it goes. */
+export type { RunOptions, Session, SessionInfo } from "./sessions/session.ts";
+/** How large a value may be that is read out of a session. */
 export type { ReadOptions } from "./sessions/session-values.ts";
+/** One past run of a session. */
 export type { HistoryEntry } from "./sessions/storage/session-history.ts";
+/** What came back of a saved session. */
 export type { RestoreReport } from "./sessions/storage/session-saves.ts";
+/** The last save of a session's variables. */
 export type { SnapshotInfo } from "./sessions/storage/store.ts";
-export type { PoolStatistics } from "./sessions/warm-pool.ts";

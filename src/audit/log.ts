@@ -81,6 +81,12 @@ export class AuditLog implements Audit {
     this.#maxQueuedBytes = options.maxQueuedBytes ?? 8 * 1024 * 1024;
   }
 
+  /** Whether it keeps and prunes events as these rules of a policy say. */
+  follows({ keepBytes, keepMs, durable }: { keepBytes: number; keepMs: number; durable: boolean }): boolean {
+    const own = this.#options;
+    return own.keepBytes === keepBytes && own.keepMs === keepMs && own.durable === durable;
+  }
+
   record(event: AuditEvent): void {
     this.#take([event], eventWeight + ("code" in event && event.code ? event.code.length : 0));
   }

@@ -14,8 +14,20 @@ export type PolicyFieldName =
   | { [Section in keyof Sections]: `${Section}.${Keys<Sections[Section]>}` }[keyof Sections]
   | "env";
 
-/** The rules that a runner answers for. `isolation.runner` chooses the runner and is nothing to enforce. */
+/** The rules that somebody answers for. `isolation.runner` chooses the runner and is nothing to enforce. */
 export type RuleName = Exclude<PolicyFieldName, "isolation.runner">;
+
+/** Rules that the program around the cells holds: it ends, counts, saves and records. No runner answers for them. */
+export type HostRuleName =
+  | Extract<RuleName, `audit.${string}`>
+  | "session.idle"
+  | "session.lifetime"
+  | "session.limit"
+  | "session.persist"
+  | "session.pool";
+
+/** Rules that a runner answers for. */
+export type CellRuleName = Exclude<RuleName, HostRuleName>;
 
 const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "isolation.runner": ({ isolation }) => isolation.runner,
@@ -65,10 +77,19 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
 
 const fieldNames = Object.keys(show) as PolicyFieldName[];
 
-/** Every rule that a runner answers for, in the order of the file. */
+/** Every rule that somebody answers for, in the order of the file. */
 export const ruleNames: readonly RuleName[] = fieldNames.filter((name) => name !== "isolation.runner");
 
-/** Every rule of a policy with its value as people write it. Runners build their plans from this list. */
+const hostRuleNames: ReadonlySet<string> = new Set<HostRuleName>([
+  ...(["session.idle", "session.lifetime", "session.limit", "session.persist", "session.pool"] as const),
+  ...(["audit.enabled", "audit.code", "audit.durable", "audit.keep", "audit.age"] as const),
+]);
+
+export function isHostRule(rule: RuleName): rule is HostRuleName {
+  return hostRuleNames.has(rule);
+}
+
+/** Every rule of a policy with its value as people write it. Plans and receipts are built from this list. */
 export function policyRules(policy: Policy): { rule: RuleName; value: string }[] {
   return ruleNames.map((rule) => ({ rule, value: show[rule](policy) }));
 }

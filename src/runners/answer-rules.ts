@@ -1,4 +1,4 @@
-import { policyRules, type RuleName } from "../policy/rules.ts";
+import { type CellRuleName, isHostRule, policyRules } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcedBy, EnforcedRule, EnforcementPlan, RefusedRule } from "./receipt.ts";
 
@@ -11,8 +11,8 @@ export interface Held {
 /** What a runner says to one rule of a policy: it holds it, or it refuses and says what would. */
 export type Answer = Held | { readonly reason: string; readonly hint: string };
 
-/** One row per rule: a rule without an answer does not compile. */
-export type AnswerTable<Facts> = Readonly<Record<RuleName, (policy: Policy, facts: Facts) => Answer>>;
+/** One row per rule that a runner answers for: a rule without an answer does not compile. */
+export type AnswerTable<Facts> = Readonly<Record<CellRuleName, (policy: Policy, facts: Facts) => Answer>>;
 
 export const byKernel = (how: string): Held => ({ by: "kernel", how });
 export const bySupervisor = (how: string): Held => ({ by: "supervisor watchdog", how });
@@ -28,6 +28,7 @@ export function answerRules<Facts>(
   const rules: EnforcedRule[] = [];
   const refused: RefusedRule[] = [];
   for (const { rule, value } of policyRules(policy)) {
+    if (isHostRule(rule)) continue;
     const answer = table[rule](policy, facts);
     if ("by" in answer) rules.push({ rule, value, ...answer });
     else refused.push({ rule, value, ...answer });

@@ -2,7 +2,15 @@
  * Who holds a rule: the operating system's kernel, the language runtime around the code, the egress proxy, a watcher, or
  * codecell's own process, which does the thing itself and nothing in the cell can.
  */
-export type EnforcedBy = "kernel" | "runtime" | "proxy" | "supervisor watchdog" | "host watchdog" | "host";
+export type EnforcedBy =
+  | "kernel"
+  | "runtime"
+  | "proxy"
+  | "supervisor watchdog"
+  | "host watchdog"
+  | "host"
+  /** not enforced in this call; `how` says why */
+  | "nobody";
 
 /** How every runner answers for `fs.load`: the host reads, so the kind of cell makes no difference. */
 export const loadedByHost: { readonly by: EnforcedBy; readonly how: string } = {

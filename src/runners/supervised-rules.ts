@@ -1,10 +1,16 @@
 import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import { byKernel, bySupervisor, type Held } from "./answer-rules.ts";
+import { byHost, byKernel, bySupervisor, type Held } from "./answer-rules.ts";
 
 type SupervisedRule = Extract<
   RuleName,
-  "fs.deny" | "proc.files" | "proc.output" | "proc.background" | "session.recovery" | "kernel.preload"
+  | "fs.deny"
+  | "proc.files"
+  | "proc.output"
+  | "proc.background"
+  | "session.recovery"
+  | "session.checkpoints"
+  | "kernel.preload"
 >;
 
 /** Rules that are held alike wherever our supervisor is the first process of a cell on a Linux kernel. */
@@ -18,6 +24,7 @@ export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) =
     ),
   "session.recovery": ({ session }) =>
     bySupervisor(session.recovery === "off" ? "no copy is kept" : "a parked copy-on-write copy of the interpreter"),
+  "session.checkpoints": () => byHost("counted by the session; the memory counts against the cell"),
   "kernel.preload": ({ kernel: { preload } }) =>
     bySupervisor(preload.length > 0 ? "imported before the first run" : "nothing"),
 };

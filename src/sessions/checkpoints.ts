@@ -1,5 +1,6 @@
 import type { KernelClient } from "../kernel/client.ts";
 import { CodecellError } from "../lib/errors.ts";
+import type { InterpreterLosses } from "./interpreter-losses.ts";
 
 /** A frozen copy of the interpreter that can be gone back to. */
 export interface Checkpoint {
@@ -16,16 +17,16 @@ const maxGone = 100;
 export class Checkpoints {
   readonly #kernel: KernelClient;
   readonly #most: number;
-  /** what the interpreter lost since the caller last heard of it; shared with the session, which tells it */
-  readonly #lostNotes: string[];
+  /** shared with the session, which tells them */
+  readonly #losses: InterpreterLosses;
   readonly #kept = new Map<string, Checkpoint>();
   /** names of those that ended by themselves, for the next result to tell */
   readonly #gone = new Set<string>();
 
-  constructor(kernel: KernelClient, most: number, lostNotes: string[]) {
+  constructor(kernel: KernelClient, most: number, losses: InterpreterLosses) {
     this.#kernel = kernel;
     this.#most = most;
-    this.#lostNotes = lostNotes;
+    this.#losses = losses;
   }
 
   get list(): Checkpoint[] {
@@ -40,7 +41,7 @@ export class Checkpoints {
     if (this.#gone.delete(name)) {
       throw new CodecellError("cell_lost", `nothing was kept as ${name}: the copy ended as soon as it was made`);
     }
-    if (this.#lostNotes.length > 0) {
+    if (!this.#losses.isEmpty) {
       // It died while the request was on its way: what was kept is not what the caller has seen.
       this.#kept.delete(name);
       await this.#kernel.forget(name);
@@ -94,8 +95,8 @@ export class Checkpoints {
 
   /** A checkpoint of a state that its caller does not know of would be a trap: the caller hears of the loss instead. */
   #tellLossBefore(name: string): void {
-    if (this.#lostNotes.length === 0) return;
-    const notes = this.#lostNotes.splice(0).join(" ");
+    if (this.#losses.isEmpty) return;
+    const notes = this.#losses.take().join(" ");
     throw new CodecellError("cell_lost", `nothing was kept as ${name}: ${notes}`, {
       hint: "look at the variables, and ask again",
     });

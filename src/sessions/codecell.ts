@@ -4,39 +4,45 @@ import type { EgressOptions } from "../egress/process/egress-process.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
+import { removeTree } from "../lib/files/remove-tree.ts";
 import { openRuntimeDirectory } from "../lib/files/runtime-directory.ts";
 import { stateDirectory } from "../lib/files/state-directory.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
-import type { Policy } from "../policy/schema.ts";
+import type { Policy, PolicyInput } from "../policy/schema.ts";
+import type { Choice } from "../runners/registry.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import type { LiveSession } from "./live-session.ts";
-import { LiveSessions } from "./live-sessions.ts";
+import type { LiveSessions } from "./live-sessions.ts";
+import { openLive } from "./open-live.ts";
 import { Places } from "./places.ts";
 import type { PolicyReload } from "./reloaded-policy.ts";
 import { Session, type SessionInfo } from "./session.ts";
+import type { SessionAudit } from "./session-audit.ts";
 import { checkSessionId, newSessionId } from "./session-id.ts";
-import { ownerLock, removeOrphans, removeUnfinished } from "./storage/remove-orphans.ts";
+import { ownerLock, ownState, removeOrphans, removeUnfinished } from "./storage/remove-orphans.ts";
 import { lockSession } from "./storage/session-lock.ts";
 import { type SessionRecord, SessionStore } from "./storage/store.ts";
 import { Tombstones } from "./tombstones.ts";
 import { type PoolStatistics, WarmPool } from "./warm-pool.ts";
 import { watchAge } from "./watch-age.ts";
 
-/** What a `SessionManager` is made of. */
+/** What `Codecell.open` is told; everything has a default. */
 export interface CodecellOptions {
-  readonly policy: Policy;
-  readonly runners: readonly SandboxRunner[];
+  /** a policy file, what such a file holds as an object, or a policy that was parsed before; default: the strictest policy */
+  readonly policy?: string | PolicyInput | Policy;
+  /** runners to choose from; owned by the codecell. Default: every built-in one */
+  readonly runners?: readonly SandboxRunner[];
   /** default: the user's state directory */
   readonly stateDir?: string;
   /** default: the user's runtime directory */
   readonly runtimeDir?: string;
   readonly logger?: Logger;
-  /** wall-clock milliseconds; default Date.now */
-  readonly now?: () => number;
-  /** where what happens is written down; disposed with the manager. Absent: nowhere */
+  /** where events are recorded; owned by the codecell. Default: the audit that the policy asks for, in the state directory */
   readonly audit?: Audit;
-  /** how the egress proxy is set up, where the policy gives a network */
+  /** how the egress proxy is set up, where the policy opens the network */
   readonly egress?: EgressOptions;
+  /** @internal wall-clock milliseconds */
+  readonly now?: () => number;
 }
 
 interface Entry {
@@ -48,9 +54,12 @@ interface Entry {
 /** Where a session that becomes alive comes from. */
 type Origin = { readonly from: "new" | "saved" } | { readonly from: "fork"; readonly of: string };
 
-/** Sessions by id: made, found, counted, culled, saved and brought back. */
+/**
+ * The sandbox: one policy, the runner that was chosen for it, and sessions by id, which are made, found, counted, saved and
+ * brought back.
+ */
 export class Codecell implements AsyncDisposable {
-  readonly codecell: LiveSessions;
+  readonly #live: LiveSessions;
   readonly #store: SessionStore;
   readonly #runtimeDir: string;
   readonly #tag: string;
@@ -70,7 +79,7 @@ export class Codecell implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   private constructor(parts: {
-    codecell: LiveSessions;
+    live: LiveSessions;
     store: SessionStore;
     runtimeDir: string;
     tag: string;
@@ -78,7 +87,7 @@ export class Codecell implements AsyncDisposable {
     logger: Logger;
     cleanup: Cleanup;
   }) {
-    this.codecell = parts.codecell;
+    this.#live = parts.live;
     this.#store = parts.store;
     this.#runtimeDir = parts.runtimeDir;
     this.#tag = parts.tag;
@@ -89,45 +98,63 @@ export class Codecell implements AsyncDisposable {
     this.#pool = new WarmPool({
       size: this.policy.session.pool,
       make: () => this.#openPooled(),
+      warm: ({ session }) => session.rehearse(),
       isGood: ({ session }) => session.isAlive,
       logger: this.#logger,
     });
   }
 
-  /** Chooses the isolation and removes what dead managers left; what a living one owns is not touched. */
-  static async open(options: CodecellOptions): Promise<Codecell> {
-    const { policy, runners, now = Date.now, logger = silentLogger } = options;
+  /** Chooses the isolation and removes what dead processes left; what a living one owns is not touched. */
+  static async open(options: CodecellOptions = {}): Promise<Codecell> {
+    const { now = Date.now, logger = silentLogger, stateDir = stateDirectory() } = options;
     await using cleanup = new Cleanup();
-    const { audit, egress } = options;
-    // Last of all: cells that end are told of.
-    if (audit) cleanup.defer(() => audit[Symbol.asyncDispose]());
-    const ties = { ...(audit ? { audit } : {}), ...(egress ? { egress } : {}) };
-    const codecell = await LiveSessions.open({ policy, runners, logger, ...ties });
-    cleanup.defer(() => codecell.close());
-    const store = await SessionStore.open(options.stateDir ?? stateDirectory());
+    // Last of all: cells that end are recorded.
+    if (options.audit) cleanup.defer(() => options.audit?.[Symbol.asyncDispose]());
+    const { live, audit } = await openLive(options, { logger, stateDir });
+    if (!options.audit) cleanup.defer(() => audit[Symbol.asyncDispose]());
+    cleanup.defer(() => live.close());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
     const tag = `m${randomBytes(6).toString("hex")}`;
+    const store = await SessionStore.open(stateDir).catch(async (error: unknown) => {
+      if (live.policy.session.persist) throw error;
+      logger.warn("the state directory cannot be used; files of sessions are kept elsewhere", { stateDir, error });
+      const own = ownState(runtimeDir, tag);
+      cleanup.defer(() => removeTree(own));
+      return SessionStore.open(own);
+    });
     const lock = await takeLock(ownerLock(runtimeDir, tag));
     if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
     cleanup.defer(() => lock[Symbol.asyncDispose]());
     await removeUnfinished(store, runtimeDir);
     await removeOrphans(store, runtimeDir, logger);
-    const manager = new Codecell({ codecell, store, runtimeDir, tag, now, logger, cleanup: cleanup.move() });
-    manager.#pool.fill();
-    return manager;
+    const codecell = new Codecell({ live, store, runtimeDir, tag, now, logger, cleanup: cleanup.move() });
+    codecell.#pool.fill();
+    return codecell;
   }
 
+  /** The policy that sessions are opened under. */
   get policy(): Policy {
-    return this.codecell.policy;
+    return this.#live.policy;
   }
 
+  /** The name of the runner that new sessions get. */
   get runner(): string {
-    return this.codecell.runner;
+    return this.#live.runner;
   }
 
-  /** See `Codecell.reloadPolicy`: what of the new policy can hold at once does, in every session. */
+  /** The runner that new sessions get, what it enforces, and why not a stronger one. */
+  get choice(): Choice {
+    return this.#live.choice;
+  }
+
+  /** @internal What sessions record; absent where nobody reads it. */
+  get audit(): SessionAudit | undefined {
+    return this.#live.audit;
+  }
+
+  /** Puts the rules of another policy in force that can change while cells live, in every session; names the rest. */
   reloadPolicy(next: Policy): Promise<PolicyReload> {
-    return this.codecell.reloadPolicy(next);
+    return this.#live.reloadPolicy(next);
   }
 
   get poolStatistics(): PoolStatistics {
@@ -139,8 +166,8 @@ export class Codecell implements AsyncDisposable {
     return this.#pool.filled();
   }
 
-  /** The session with this id: alive here, saved on disk, or made anew. Without an id: a new one with an unguessable id. */
-  async getOrCreate(id?: string, options: { waitMs?: number } = {}): Promise<Session> {
+  /** The session with this id: live, saved or new. Without an id: a new one with an unguessable id. */
+  async session(id?: string, options: { waitMs?: number } = {}): Promise<Session> {
     this.#assertOpen();
     const ready = id === undefined ? this.#takeReady() : undefined;
     if (ready) return ready;
@@ -165,7 +192,7 @@ export class Codecell implements AsyncDisposable {
     if (!this.policy.session.persist || !(await this.#store.read(id))) {
       throw unknownSession(id);
     }
-    return this.getOrCreate(id);
+    return this.session(id);
   }
 
   /** Ids of the sessions that are alive or on their way, without a look at the disk. */
@@ -229,7 +256,7 @@ export class Codecell implements AsyncDisposable {
   }
 
   /** Ends a session. A persistent one is saved and can be opened again, unless `forget` says that it is over for good. */
-  async close(id: string, options: { forget?: boolean } = {}): Promise<void> {
+  async closeSession(id: string, options: { forget?: boolean } = {}): Promise<void> {
     checkSessionId(id);
     // Without a pause when nothing is under way: whoever asks for the id from now on gets another session.
     if (this.#opening.has(id)) await this.#opening.get(id)?.catch(() => {});
@@ -240,7 +267,11 @@ export class Codecell implements AsyncDisposable {
     this.#tombstones.remove(id);
   }
 
-  /** Saves what persists, ends every cell and returns when they are gone. */
+  /** Saves what persists, ends every cell and returns when they are gone; the same as disposing. */
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -296,10 +327,13 @@ export class Codecell implements AsyncDisposable {
 
   #managed(record: SessionRecord, live?: LiveSession): Session {
     const runner = () => this.runner;
-    const { audit } = this.codecell;
+    const { audit } = this.#live;
     const policy = () => this.policy;
     const revive = (managed: Session) => this.#revive(managed);
-    return new Session({ record, policy, runner, store: this.#store, now: this.#now, audit, revive }, live);
+    const fork = (id: string, newId?: string) => this.fork(id, newId);
+    const close = (id: string, options: { forget?: boolean }) => this.closeSession(id, options);
+    const parts = { record, policy, runner, store: this.#store, now: this.#now, audit, revive, fork, close };
+    return new Session(parts, live);
   }
 
   #enter(session: Session, lock: LivenessLock | undefined, origin: Origin): void {
@@ -308,7 +342,7 @@ export class Codecell implements AsyncDisposable {
     this.#entries.set(record.id, { session, lock, age });
     this.#users.set(record.workspace, (this.#users.get(record.workspace) ?? 0) + 1);
     const forkOf = origin.from === "fork" ? origin.of : undefined;
-    this.codecell.audit?.sessionOpened(record.id, session.runner, origin.from, forkOf);
+    this.#live.audit?.sessionOpened(record.id, session.runner, origin.from, forkOf);
   }
 
   /** Ends a session without its caller's doing. What persists is only put aside. */
@@ -347,7 +381,7 @@ export class Codecell implements AsyncDisposable {
       this.#logger.warn("a session could not be saved", { id: session.key, error });
     } finally {
       await session.end(why);
-      this.codecell.audit?.sessionClosed(session.key, save, why);
+      this.#live.audit?.sessionClosed(session.key, save, why);
       this.#users.set(workspace, (this.#users.get(workspace) ?? 1) - 1);
     }
     if (!save) await this.#remove(session.key, workspace);
@@ -365,7 +399,7 @@ export class Codecell implements AsyncDisposable {
     // A damaged record names no workspace: that one becomes an orphan, which the next start removes.
     const record = await this.#store.read(id).catch(() => undefined);
     await this.#store.forget(id);
-    this.codecell.audit?.sessionClosed(id, false);
+    this.#live.audit?.sessionClosed(id, false);
     if (record) await this.#removeWorkspace(record.workspace);
   }
 
@@ -385,21 +419,17 @@ export class Codecell implements AsyncDisposable {
   async #revive(managed: Session): Promise<LiveSession> {
     const { key: id, record } = managed;
     const workspace = { root: this.#store.workspacesDir, name: record.workspace };
-    const session = await this.codecell.openSession({ id, workspace, isManaged: true, asked: record.asked });
+    const session = await this.#live.openSession({ id, workspace, isManaged: true, asked: record.asked });
     await managed.restoreInto(session);
     return session;
   }
 
   async #openPooled(): Promise<PooledSession> {
     const workspace = `${this.#tag}-${++this.#workspaces}`;
-    const session = await this.codecell.openSession({
+    const session = await this.#live.openSession({
       workspace: { root: this.#store.workspacesDir, name: workspace },
       isManaged: true,
     });
-    await using undo = new Cleanup();
-    undo.defer(() => session.close());
-    await session.rehearse();
-    undo.move();
     const store = this.#store;
     return {
       session,
@@ -436,7 +466,7 @@ export class Codecell implements AsyncDisposable {
   }
 
   #assertOpen(): void {
-    if (this.#closing) throw new CodecellError("session_closed", "the session manager is closed");
+    if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
   }
 }
 

@@ -1,7 +1,7 @@
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { KernelClient } from "../kernel/client.ts";
-import type { RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
+import type { Language, RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { LiveChange } from "../policy/change/live-rules.ts";
@@ -11,9 +11,11 @@ import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
 import type { CellPolicy } from "./cell-policy.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
+import { InterpreterLosses } from "./interpreter-losses.ts";
 import { finishRun, type RunningSession } from "./runs/finish-run.ts";
-import { type LiveRunOptions, Run } from "./runs/run.ts";
+import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
 import { RunAudit } from "./runs/run-audit.ts";
+import { RunOutput } from "./runs/run-output.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import {
   decodeJson,
@@ -34,8 +36,8 @@ export interface LiveSessionParts {
   readonly id: string;
   readonly cell: SharedCell;
   readonly kernel: KernelClient;
-  /** notes about what the interpreter lost between two runs; handed to the next result */
-  readonly lostNotes: string[];
+  /** what the interpreter lost between two runs; told with the next result */
+  readonly losses: InterpreterLosses;
   readonly onClose: (session: LiveSession) => void;
   /** with an audit only: everything of it is over and written down */
   readonly onClosed?: ((session: LiveSession) => void) | undefined;
@@ -47,13 +49,29 @@ export interface LiveSessionParts {
   readonly audit?: SessionAudit;
 }
 
-/** Keeps a cell alive and owns its variables: what one run defines, the next one sees. */
+/** How one run in a cell goes. */
+export interface LiveRunOptions {
+  readonly language?: Language;
+  /** at most the policy's `proc.timeout` */
+  readonly timeoutMs?: number;
+  /** aborting interrupts the run; the result still comes, with status `cancelled` */
+  readonly signal?: AbortSignal;
+}
+
+/** The run that a session is busy with. */
+interface ActiveRun {
+  readonly id: number;
+  readonly ended: Promise<RunResult>;
+  interrupt(): void;
+}
+
+/** A session in its cell: owns the interpreter's variables, so that what one run defines, the next one sees. */
 export class LiveSession implements AsyncDisposable {
   /** the workspace as the host reaches it; absent: the files live and end with the cell */
   readonly files: WorkspaceFiles | undefined;
   readonly #cell: SharedCell;
   readonly #kernel: KernelClient;
-  readonly #lostNotes: string[];
+  readonly #losses: InterpreterLosses;
   readonly #onClose: (session: LiveSession) => void;
   readonly #onClosed: ((session: LiveSession) => void) | undefined;
   readonly #onFork: (fork: LiveSession) => void;
@@ -64,7 +82,7 @@ export class LiveSession implements AsyncDisposable {
   readonly #runAudit: RunAudit | undefined;
   readonly #running: RunningSession;
   #id: string;
-  #active: Run | undefined;
+  #active: ActiveRun | undefined;
   #closing: Promise<void> | undefined;
   /** until variables that were lost between two runs are back */
   #recovering: Promise<void> | undefined;
@@ -75,13 +93,13 @@ export class LiveSession implements AsyncDisposable {
     this.files = parts.files;
     this.#cell = parts.cell;
     this.#kernel = parts.kernel;
-    this.#lostNotes = parts.lostNotes;
+    this.#losses = parts.losses;
     this.#onClose = parts.onClose;
     this.#onClosed = parts.onClosed;
     this.#onFork = parts.onFork;
     this.#audit = parts.audit;
     this.#runAudit = parts.audit && new RunAudit(parts.audit, parts.cell);
-    this.#checkpoints = new Checkpoints(parts.kernel, this.policy.session.checkpoints, parts.lostNotes);
+    this.#checkpoints = new Checkpoints(parts.kernel, this.policy.session.checkpoints, parts.losses);
     const { features } = parts.kernel.info;
     const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
     const isWanted = this.policy.session.recovery !== "off";
@@ -165,19 +183,21 @@ export class LiveSession implements AsyncDisposable {
     return this.#kernel.info.python;
   }
 
-  /** Starts a run. One at a time: a second one while the first goes on is refused with `session_busy`. */
+  /** Starts a run. One at a time: a second one while the first is running is refused with `session_busy`. */
   run(code: string, options: LiveRunOptions = {}): Run {
-    return this.runNumbered(this.#kernel.nextRunId, code, options);
+    this.#assertReady(code, options.language ?? "python");
+    return new Run((progress) => this.perform(progress, this.#kernel.nextRunId, code, options));
   }
 
-  /** @internal The same; the audit calls it `number`: a session that comes back goes on counting, and its cell begins at 1. */
-  runNumbered(number: number, code: string, options: LiveRunOptions): Run {
+  /** @internal The work behind a run. The audit calls it `number`: a session that comes back goes on counting, and its cell begins at 1. */
+  perform(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
     const language = options.language ?? "python";
     this.#assertReady(code, language);
     const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
     const outputBytes = this.policy.proc.outputBytes;
     const started = performance.now();
     const id = this.#kernel.nextRunId;
+    const output = new RunOutput(progress.log, outputBytes);
     const lost: string[] = [];
     let isBegun = false;
     let isInterrupted = false;
@@ -188,13 +208,13 @@ export class LiveSession implements AsyncDisposable {
     const drop = () => {
       this.#active = undefined;
     };
-    const begin = (self: Run) => {
+    const begin = () => {
       this.#recovery?.beforeRun();
       const { done } = this.#kernel.run(
         { language, code, timeoutMs, outputBytes },
         {
-          onOutput: (stream, bytes) => self.receiveOutput(stream, bytes),
-          onDisplay: (part, bytes) => self.receiveDisplay(part, bytes),
+          onOutput: (stream, bytes) => output.receive(stream, bytes),
+          onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
           // What is lost after this moment is for the next result to tell.
           onEnd: () => lost.push(...this.#takeNews()),
         },
@@ -202,16 +222,14 @@ export class LiveSession implements AsyncDisposable {
       isBegun = true;
       if (isInterrupted) interrupt();
       const signal = options.signal ? { signal: options.signal } : {};
-      return finishRun(this.#running, self, done, { timeoutMs, started, lost, drop, ...signal });
+      return finishRun(this.#running, { id, output, interrupt, timeoutMs, started, lost, drop, ...signal }, done);
     };
     const { runner, policyHash: policy } = this.receipt;
     const facts = { session: this.id, run: number, language, runner, policy, code, timeoutMs };
-    const run = new Run(id, outputBytes, interrupt, (self) => {
-      const work = { begin: () => begin(self), drop };
-      return this.#runAudit ? this.#runAudit.run(facts, started, work) : work.begin();
-    });
-    this.#active = run;
-    return run;
+    const ended = this.#runAudit ? this.#runAudit.run(facts, started, { begin, drop }) : begin();
+    this.#active = { id, interrupt, ended };
+    progress.accepted(interrupt);
+    return ended;
   }
 
   /** Names, types, sizes and summaries of the session's variables. */
@@ -256,7 +274,7 @@ export class LiveSession implements AsyncDisposable {
     this.#recovery?.stop();
     await this.#kernel.reset();
     this.#recovery?.begunAnew();
-    this.#haveLastWord("then the interpreter was reset");
+    this.#losses.followedBy("then the interpreter was reset");
   }
 
   /** Freezes a copy of the interpreter under a name; copy-on-write, so it costs milliseconds whatever it holds. */
@@ -274,7 +292,7 @@ export class LiveSession implements AsyncDisposable {
   async rollback(name: string): Promise<Checkpoint> {
     this.#assertIdle("checkpoints");
     const checkpoint = await this.#checkpoints.goBackTo(this.id, name);
-    this.#haveLastWord(`variables are as they were at checkpoint ${name}`);
+    this.#losses.followedBy(`variables are as they were at checkpoint ${name}`);
     return checkpoint;
   }
 
@@ -290,20 +308,18 @@ export class LiveSession implements AsyncDisposable {
    */
   async fork(id: string): Promise<LiveSession> {
     this.#assertIdle("fork");
-    const lostNotes: string[] = [];
+    const losses = new InterpreterLosses();
     let fork: LiveSession | undefined;
     const kernel = await this.#kernel.fork({
-      onLost: (message) => {
-        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
-      },
+      onLost: ({ notes }) => losses.happenedBetweenRuns(notes),
       onGone: (name) => fork?.checkpointGone(name),
     });
-    lostNotes.unshift(...this.#lostNotes); // what this one lost before is not in the fork either
+    losses.inherit(this.#losses);
     const cell = this.#cell.acquire();
     const { files } = this;
     const [onClose, onClosed, onFork] = [this.#onClose, this.#onClosed, this.#onFork];
     fork = new LiveSession({
-      ...{ id, cell, kernel, lostNotes, onClose, onClosed, onFork },
+      ...{ id, cell, kernel, losses, onClose, onClosed, onFork },
       ...(files ? { files } : {}),
       ...(this.#audit ? { audit: this.#audit } : {}),
     });
@@ -333,15 +349,10 @@ export class LiveSession implements AsyncDisposable {
     return failures;
   }
 
-  /** What the next result is to tell of a loss before is not how it is now. */
-  #haveLastWord(note: string): void {
-    if (this.#lostNotes.length > 0) this.#lostNotes.push(note);
-  }
-
   /** @internal The interpreter died between two runs and nothing of it was kept in the cell. */
   interpreterLost(): void {
     this.#recovering = this.#recovery?.recover("between runs").then(({ notes }) => {
-      this.#lostNotes.push(...notes);
+      this.#losses.add(...notes);
     });
   }
 
@@ -352,7 +363,7 @@ export class LiveSession implements AsyncDisposable {
 
   /** What changed between two runs without the caller's doing; told once. */
   #takeNews(): string[] {
-    return [...this.#lostNotes.splice(0), ...this.#checkpoints.takeGone()];
+    return [...this.#losses.take(), ...this.#checkpoints.takeGone()];
   }
 
   /** @internal The host put this file into the workspace itself: as it is, no run made it. */
@@ -362,12 +373,14 @@ export class LiveSession implements AsyncDisposable {
 
   /** @internal Stops the run that goes on, if one does, and waits for its end; what ignores an interrupt is ended. */
   async settle(): Promise<void> {
-    await this.#active?.[Symbol.asyncDispose]();
+    const active = this.#active;
+    active?.interrupt();
+    await active?.ended.catch(() => {});
   }
 
   /** @internal Adds a sentence to the notes of the next result. */
   addNote(note: string): void {
-    this.#lostNotes.push(note);
+    this.#losses.add(note);
   }
 
   /** What the whole cell takes now, as far as the runner can tell. */
@@ -390,7 +403,7 @@ export class LiveSession implements AsyncDisposable {
       if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
       await this.#cell.release();
       if (!this.#runAudit) return;
-      await active?.result.catch(() => {});
+      await active?.ended.catch(() => {});
       await this.#runAudit.settled;
       this.#onClosed?.(this);
     })();

@@ -12,11 +12,13 @@ import { policyHash } from "../policy/hash.ts";
 import { denyMatcher } from "../policy/paths/deny.ts";
 import type { Policy } from "../policy/schema.ts";
 import { ChosenRunner } from "../runners/chosen-runner.ts";
-import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { EnforcedRule, EnforcementReceipt } from "../runners/receipt.ts";
 import type { Choice, PassedOver } from "../runners/registry.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./files/kernel-files.ts";
+import { inPolicyOrder } from "./host-rules.ts";
+import { InterpreterLosses } from "./interpreter-losses.ts";
 import { LiveSession } from "./live-session.ts";
 import { CellNetwork } from "./network/cell-network.ts";
 import { type PolicyReload, reloadedPolicy } from "./reloaded-policy.ts";
@@ -34,6 +36,8 @@ export interface LiveSessionsOptions {
   /** how the egress proxy is set up, where the policy gives a network */
   readonly egress?: EgressOptions;
   readonly logger?: Logger;
+  /** receipt rows of what the caller holds itself: sessions' lives and their record */
+  readonly hostRules?: (runner: SandboxRunner) => readonly EnforcedRule[];
 }
 
 /** How one session is opened. */
@@ -74,9 +78,12 @@ export class LiveSessions implements AsyncDisposable {
   /** @internal what sessions write down; absent where nobody reads it */
   readonly audit: SessionAudit | undefined;
   readonly #egress: EgressProcess;
+  readonly #hostRules: (runner: SandboxRunner) => readonly EnforcedRule[];
   #closing: Promise<void> | undefined;
 
-  private constructor({ policy, runners, audit, egress }: LiveSessionsOptions, chosen: ChosenRunner) {
+  private constructor(options: LiveSessionsOptions, chosen: ChosenRunner) {
+    const { policy, runners, audit, egress, hostRules = () => [] } = options;
+    this.#hostRules = hostRules;
     this.#started = policy;
     this.#policy = policy;
     this.#chosen = chosen;
@@ -139,12 +146,11 @@ export class LiveSessions implements AsyncDisposable {
     const id = options.id ?? newSessionId();
     const policy = this.#started;
     await using cleanup = new Cleanup();
-    const lostNotes: string[] = [];
+    const losses = new InterpreterLosses();
     let session: LiveSession | undefined;
     const events: InterpreterEvents = {
-      // the latest only: user code decides how often its interpreter dies
       onLost: (message) => {
-        lostNotes.splice(0, Number.POSITIVE_INFINITY, "between two runs:", ...message.notes);
+        losses.happenedBetweenRuns(message.notes);
         if (message.state === "lost") session?.interpreterLost();
       },
       onGone: (name) => session?.checkpointGone(name),
@@ -176,7 +182,7 @@ export class LiveSessions implements AsyncDisposable {
       this.#sessions.add(fork);
       audit?.sessionOpened(fork.id, cell.receipt.runner, "fork", id);
     };
-    const parts = { id, kernel, lostNotes, onClose, onClosed, onFork, cell: cellShare };
+    const parts = { id, kernel, losses, onClose, onClosed, onFork, cell: cellShare };
     session = new LiveSession({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
     this.#sessions.add(session);
     await this.#putInForce(session, options.asked);
@@ -216,7 +222,12 @@ export class LiveSessions implements AsyncDisposable {
       },
     );
     cleanup.move();
-    return { cell, kernel, runner, receipt: receiptOf(cell, passedOver) };
+    return {
+      cell,
+      kernel,
+      runner,
+      receipt: receiptOf(cell, passedOver, inPolicyOrder(policy, [...cell.receipt.rules, ...this.#hostRules(runner)])),
+    };
   }
 
   /** The workspace as the host reaches it, where it has one. */
@@ -260,10 +271,14 @@ async function unlessGivenUp<Started>(
 }
 
 /** What is enforced, and where a stronger runner might have been: why it was not taken. */
-function receiptOf({ receipt }: Cell, passedOver: readonly PassedOver[]): EnforcementReceipt {
-  if (passedOver.length === 0) return receipt;
+function receiptOf(
+  { receipt }: Cell,
+  passedOver: readonly PassedOver[],
+  rules: readonly EnforcedRule[],
+): EnforcementReceipt {
   return {
     ...receipt,
+    rules,
     notes: [...receipt.notes, ...passedOver.map(({ runner, reason }) => `not ${runner}: ${reason}`)],
   };
 }

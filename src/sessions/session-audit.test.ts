@@ -19,7 +19,7 @@ describe("what a session writes down", () => {
     const audit = new FakeAudit();
     const { codecell, policy } = await open(audit, {}, { program: () => ({ status: "error", exitCode: 3 }) });
     const session = await codecell.openSession({ id: "one" });
-    await session.run("1/0").result;
+    await session.run("1/0");
     await codecell.close();
     expect(audit.types()).toEqual(["session.opened", "run.started", "run.ended", "session.closed"]);
     const hash = policyHash(policy);
@@ -44,7 +44,7 @@ describe("what a session writes down", () => {
   test("has the hosts that a run reached, with their bytes, and those that it was refused", async () => {
     const audit = new FakeAudit();
     const { codecell, policy } = await open(audit);
-    const result = await (await codecell.openSession()).run("1").result;
+    const result = await (await codecell.openSession()).run("1");
     const reached = { host: "files.test", port: 443, requests: 2, sentBytes: 10, receivedBytes: 500, failures: 0 };
     const refused = { host: "else.test", port: 80, requests: 1, reason: "not on the allowlist", remedy: "name it" };
     const egress = { allowed: [reached], denied: [refused], more: 0 };
@@ -71,7 +71,7 @@ describe("what a session writes down", () => {
     };
     const { codecell } = await open(audit, {}, { usage });
     const session = await codecell.openSession();
-    for (const code of ["1", "2", "3", "4"]) await session.run(code).result;
+    for (const code of ["1", "2", "3", "4"]) await session.run(code);
     await codecell.close();
     expect(audit.of("run.ended")).toHaveLength(4);
     expect(asked).toBe(1);
@@ -80,7 +80,7 @@ describe("what a session writes down", () => {
   test("has no code where the policy says hash", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, { audit: { code: "hash" } });
-    await (await codecell.openSession()).run("secret = 1").result;
+    await (await codecell.openSession()).run("secret = 1");
     await codecell.close();
     expect(JSON.stringify(audit.events)).not.toContain("secret");
     expect(audit.of("run.started")).toMatchObject([{ codeBytes: 10 }]);
@@ -90,7 +90,7 @@ describe("what a session writes down", () => {
     const audit = new FakeAudit();
     const error = { name: "ValueError", message: "the key is hunter2", traceback: "hunter2" };
     const { codecell } = await open(audit, {}, { program: () => ({ status: "error", error }) });
-    await (await codecell.openSession()).run("x").result;
+    await (await codecell.openSession()).run("x");
     await codecell.close();
     expect(audit.of("run.ended")).toMatchObject([{ error: "ValueError" }]);
     expect(JSON.stringify(audit.events)).not.toContain("hunter2");
@@ -99,7 +99,7 @@ describe("what a session writes down", () => {
   test("tells of an interpreter that was lost", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, {}, { program: () => ({ status: "crashed", state: "lost" }) });
-    await (await codecell.openSession({ id: "s" })).run("x").result;
+    await (await codecell.openSession({ id: "s" })).run("x");
     await codecell.close();
     expect(audit.of("session.recovered")).toEqual([{ type: "session.recovered", session: "s", run: 1, state: "lost" }]);
   });
@@ -110,7 +110,7 @@ describe("what a session writes down", () => {
     const session = await codecell.openSession();
     const run = session.run("forever");
     await session.close();
-    expect(await run.result).toMatchObject({ status: "cancelled" });
+    expect(await run).toMatchObject({ status: "cancelled" });
     expect(audit.types().slice(-2)).toEqual(["session.recovered", "session.closed"]);
     expect(audit.of("run.ended")).toMatchObject([{ status: "cancelled" }]);
     await codecell.close();
@@ -119,7 +119,7 @@ describe("what a session writes down", () => {
   test("is nothing where the policy turns it off or nobody listens", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, { audit: { enabled: false } });
-    await (await codecell.openSession()).run("x").result;
+    await (await codecell.openSession()).run("x");
     await codecell.close();
     expect(audit.events).toEqual([]);
     const silent = await LiveSessions.open({
@@ -143,7 +143,7 @@ describe("a durable audit", () => {
     };
     const { codecell } = await open(audit, durable, { program });
     const session = await codecell.openSession();
-    await session.run("x").result;
+    await session.run("x");
     audit.steps.push("result");
     await codecell.close();
     const steps = ["run.started", "settled", "program", "run.ended", "settled", "result"];
@@ -160,10 +160,10 @@ describe("a durable audit", () => {
     const { codecell } = await open(audit, durable, { program });
     const session = await codecell.openSession();
     audit.isFull = true;
-    await expect(session.run("x").result).rejects.toMatchObject({ code: "audit_failed" });
+    await expect(session.run("x")).rejects.toMatchObject({ code: "audit_failed" });
     expect(programs).toBe(0);
     audit.isFull = false;
-    expect(await session.run("y").result).toMatchObject({ status: "ok" });
+    expect(await session.run("y")).toMatchObject({ status: "ok" });
     expect(audit.of("run.ended")).toMatchObject([{ status: "failed", error: "audit_failed" }, { status: "ok" }]);
     await codecell.close();
   });
@@ -175,7 +175,7 @@ describe("a durable audit", () => {
       return {};
     };
     const { codecell } = await open(audit, durable, { program });
-    await expect((await codecell.openSession()).run("x").result).rejects.toMatchObject({ code: "audit_failed" });
+    await expect((await codecell.openSession()).run("x")).rejects.toMatchObject({ code: "audit_failed" });
     await codecell.close();
   });
 
@@ -185,7 +185,7 @@ describe("a durable audit", () => {
     const { codecell } = await open(audit, durable, { program });
     const run = (await codecell.openSession()).run("forever");
     run.interrupt();
-    expect(await run.result).toMatchObject({ status: "interrupted" });
+    expect(await run).toMatchObject({ status: "interrupted" });
     await codecell.close();
   });
 

@@ -17,10 +17,13 @@ import { CodecellError } from "../lib/errors.ts";
 import { type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import type { Policy } from "../policy/schema.ts";
+import { duration } from "../policy/units.ts";
+import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { CellUsage } from "../runners/runner.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { auditedFiles, hashedSource } from "./files/audited-files.ts";
-import type { LiveSession } from "./live-session.ts";
-import type { LiveRunOptions, Run, RunResult } from "./runs/run.ts";
+import type { LiveRunOptions, LiveSession } from "./live-session.ts";
+import { type Language, Run, type RunProgress, type RunResult } from "./runs/run.ts";
 import { RunQueue } from "./runs/run-queue.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { shownId } from "./session-id.ts";
@@ -52,9 +55,15 @@ export interface SessionInfo {
   readonly sharers: number;
 }
 
-/** How one run of a session by id goes. */
-export interface RunOptions extends LiveRunOptions {
-  /** what to do while another run goes on; default: refuse with `session_busy` */
+/** How one run goes. */
+export interface RunOptions {
+  /** default: python */
+  readonly language?: Language;
+  /** `"30s"`, `"5m"`, or milliseconds; at most the policy's `proc.timeout`, which is the default */
+  readonly timeout?: string | number;
+  /** aborting interrupts the run; the result still comes, with status `cancelled` */
+  readonly signal?: AbortSignal;
+  /** what to do while another run is running; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
 }
 
@@ -71,16 +80,23 @@ export interface SessionParts {
   readonly audit?: SessionAudit | undefined;
   /** makes a cell for it, from its saved state where there is one */
   readonly revive: (session: Session) => Promise<LiveSession>;
+  readonly fork: (id: string, newId?: string) => Promise<Session>;
+  readonly close: (id: string, options: { forget?: boolean }) => Promise<void>;
 }
 
-/** A session with an id, a life on disk and a cell that comes when it is needed. */
-export class Session {
+/**
+ * A session: variables, files and history under one id, in a cell that comes when it is needed. What its runner cannot do
+ * throws `not_supported` with the reason.
+ */
+export class Session implements AsyncDisposable {
   readonly #operator: () => Policy;
   readonly #store: SessionStore;
   readonly #now: () => number;
   readonly #revive: (session: Session) => Promise<LiveSession>;
   readonly #runner: () => string;
   readonly #audit: SessionAudit | undefined;
+  readonly #fork: SessionParts["fork"];
+  readonly #close: SessionParts["close"];
   #record: SessionRecord;
   #live: LiveSession | undefined;
   #reviving: Promise<LiveSession> | undefined;
@@ -90,6 +106,8 @@ export class Session {
   /** entries of the history on their way to the disk */
   #writing: Promise<unknown> = Promise.resolve();
   #closedBy: CodecellError | undefined;
+  /** by its own caller */
+  #closing: Promise<void> | undefined;
   /** its cell may outlive it in a fork, and must not hold on to it then */
   #forgetAsked = () => {};
 
@@ -102,6 +120,8 @@ export class Session {
     this.#now = parts.now;
     this.#audit = parts.audit;
     this.#revive = parts.revive;
+    this.#fork = parts.fork;
+    this.#close = parts.close;
     this.#live = live;
     this.#saves = new SessionSaves(this, parts.store, parts.policy(), parts.now);
     if (live) this.#keepAsked(live);
@@ -182,52 +202,63 @@ export class Session {
     };
   }
 
-  /** Starts a run. It goes on when its caller goes away; only its own limits and `interrupt` end it. */
-  async run(code: string, options: RunOptions = {}): Promise<Run> {
-    const { whenBusy = "refuse", ...runOptions } = options;
-    if (whenBusy === "queue") return this.#queue.inTurn(() => this.#start(code, runOptions));
-    if (this.#queue.waiting > 0) {
-      throw new CodecellError("session_busy", `${this.#queue.waiting} runs wait for session ${this.id}`, {
-        hint: "queue this one too, or wait",
-      });
-    }
-    const started = this.#start(code, runOptions);
-    this.#queue.follow(started);
-    return started;
+  /**
+   * Starts a run and answers at once: await it for the result, iterate it for the events. It keeps running when its caller
+   * goes away; only its own limits, its signal and `interrupt` stop it. What the session refuses rejects the run.
+   */
+  run(code: string, options: RunOptions = {}): Run {
+    return new Run((progress) => this.#inOrder(progress, code, options));
   }
 
-  async #start(code: string, options: LiveRunOptions): Promise<Run> {
+  async #inOrder(progress: RunProgress, code: string, options: RunOptions): Promise<RunResult> {
+    const { whenBusy = "refuse", timeout, ...rest } = options;
+    const live = { ...rest, ...(timeout === undefined ? {} : { timeoutMs: milliseconds(timeout) }) };
+    if (whenBusy === "queue") return this.#queue.inTurn(() => this.#start(progress, code, live));
+    if (this.#queue.waiting > 0) {
+      throw new CodecellError("session_busy", `${this.#queue.waiting} runs wait for session ${this.id}`, {
+        hint: 'queue this one too (whenBusy: "queue"), or wait',
+      });
+    }
+    const ended = this.#start(progress, code, live);
+    this.#queue.follow(ended);
+    return ended;
+  }
+
+  async #start(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
     // Without a pause where nothing is to wait for: the code is on its way before this returns.
     const session = this.#ready() ?? (await this.#session());
     const marking = this.#saves.changing();
     if (marking) await marking;
     const number = this.#record.runs + 1;
-    const run = session.runNumbered(number, code, options);
+    const ended = session.perform(progress, number, code, options);
     // Counted now: a session that ends under its run has had it all the same.
     this.#record = { ...this.#record, runs: number };
-    void run.result.then(
-      (result) => this.#afterRun(number, code, options.language ?? "python", result),
-      () => {},
-    );
-    return run;
+    const result = await ended;
+    this.#afterRun(number, code, options.language ?? "python", result);
+    return result;
   }
 
+  /** Names, types, sizes and summaries of its variables. */
   async variables(): Promise<Variable[]> {
     return (await this.#session()).variables();
   }
 
+  /** The value of a variable, or of any Python expression, through JSON. What is over the limit stays in the cell. */
   async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
     return (await this.#session()).get(expression, options);
   }
 
+  /** The bytes of a bytes-like or text variable, without base64. */
   async getBytes(name: string, options: ReadOptions = {}): Promise<Buffer> {
     return (await this.#session()).getBytes(name, options);
   }
 
+  /** The beginning of a value as text, whatever its size: JSON, or the repr of what JSON cannot hold. */
   async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
     return (await this.#session()).preview(expression, options);
   }
 
+  /** Puts a value into a variable: bytes as they are, anything else through JSON. */
   async set(name: string, value: unknown): Promise<void> {
     const session = await this.#session();
     await this.#saves.changing();
@@ -235,6 +266,7 @@ export class Session {
     this.#saves.changed();
   }
 
+  /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
   async reset(): Promise<void> {
     const session = await this.#session();
     await this.#saves.changing();
@@ -291,13 +323,21 @@ export class Session {
     this.#record = { ...this.#record, usedMs: this.#now() };
   }
 
+  /** The files of its workspace, to read, write, list and remove. */
   async files(): Promise<WorkspaceFiles> {
     const files = filesOf(await this.#session());
     return this.#audit ? auditedFiles(files, this.#audit.audit, this.key) : files;
   }
 
+  /** The files of its workspace, with size and time of the last change. */
   async listFiles(options: ListOptions = {}): Promise<FileList> {
     return (await this.files()).list(options);
+  }
+
+  /** The files of its workspace as artifacts: with type and sha256. They are read for that and nothing of them leaves. */
+  async artifacts(options: ListOptions = {}): Promise<DescribedArtifacts> {
+    const { files } = await this.listFiles(options);
+    return this.describe(files);
   }
 
   /** Types and digests of files. They are read for that and nothing of them leaves: it is not written down. */
@@ -305,12 +345,14 @@ export class Session {
     return describeArtifacts(filesOf(await this.#session()), listed, { maxCount: listed.length }, options);
   }
 
+  /** Freezes a copy of the interpreter under a name; copy-on-write, so it takes milliseconds whatever it holds. */
   async checkpoint(name: string): Promise<Checkpoint> {
     const checkpoint = await (await this.#session()).checkpoint(name);
     this.#audit?.audit.record({ type: "session.checkpoint", session: this.key, name });
     return checkpoint;
   }
 
+  /** Variables as they were at the checkpoint, which stays; files are as they are now. */
   async rollback(name: string): Promise<Checkpoint> {
     const session = await this.#session();
     await this.#saves.changing();
@@ -320,6 +362,12 @@ export class Session {
     return checkpoint;
   }
 
+  /** The checkpoints that `rollback` can go back to. */
+  get checkpoints(): readonly Checkpoint[] {
+    return this.#live?.checkpoints ?? [];
+  }
+
+  /** Ends a checkpoint and gives back the memory it holds. */
   async forgetCheckpoint(name: string): Promise<void> {
     await (await this.#session()).forgetCheckpoint(name);
   }
@@ -335,6 +383,32 @@ export class Session {
     return this.#session();
   }
 
+  /** A second session that starts from this one's variables, in the same cell and workspace; its id is made up unless given. */
+  fork(id?: string): Promise<Session> {
+    return this.#fork(this.key, id);
+  }
+
+  /** What is enforced on it, rule by rule, and by what. */
+  async receipt(): Promise<EnforcementReceipt> {
+    return (await this.#session()).receipt;
+  }
+
+  /** What its cell uses now, as far as the runner can tell. */
+  async usage(): Promise<CellUsage> {
+    return (await this.#session()).usage();
+  }
+
+  /** What `run` takes as `language` here. */
+  async languages(): Promise<readonly string[]> {
+    return (await this.#session()).languages;
+  }
+
+  /** The version of its Python. */
+  async pythonVersion(): Promise<string> {
+    return (await this.#session()).pythonVersion;
+  }
+
+  /** Its last runs, oldest first; kept where the policy persists sessions. */
   async history(limit = 100): Promise<HistoryEntry[]> {
     await this.#writing;
     return this.#store.history(this.key, limit);
@@ -343,6 +417,19 @@ export class Session {
   /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
   async save(): Promise<SnapshotInfo> {
     return this.#saves.save(await this.#session());
+  }
+
+  /** Ends its cell. A persistent session is saved and can be opened again, unless `forget` removes it for good. */
+  close(options: { forget?: boolean } = {}): Promise<void> {
+    if (this.#closing === undefined || options.forget === true) {
+      this.#closing = this.state === "closed" && !options.forget ? Promise.resolve() : this.#close(this.key, options);
+    }
+    return this.#closing;
+  }
+
+  /** Closes it; twice is safe. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** @internal Saves what changed and gives the cell up; the next call brings it back. */
@@ -420,7 +507,7 @@ export class Session {
     });
   }
 
-  async #afterRun(number: number, code: string, language: string, result: RunResult): Promise<void> {
+  #afterRun(number: number, code: string, language: string, result: RunResult): void {
     this.#touch();
     if (result.state === "lost") this.#saves.lost(this.#live?.isAlive !== true);
     else this.#saves.changed();
@@ -436,6 +523,14 @@ export class Session {
     const uid = workspace ? (await lstat(workspace)).uid : await this.#store.workspaceOwner(this.#record.workspace);
     return { ownerUid: uid };
   }
+}
+
+function milliseconds(timeout: string | number): number {
+  const ms = typeof timeout === "string" ? duration.safeParse(timeout).data : timeout;
+  if (ms !== undefined && Number.isFinite(ms) && ms > 0) return ms;
+  throw new CodecellError("usage", `${JSON.stringify(timeout)} is not a timeout`, {
+    hint: 'use a duration such as "30s" or "5m", or milliseconds as a number',
+  });
 }
 
 function closed(id: string): CodecellError {

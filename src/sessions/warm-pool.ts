@@ -14,6 +14,8 @@ export interface WarmPoolOptions<Item extends AsyncDisposable> {
   readonly size: number;
   /** makes one more; called in the background */
   readonly make: () => Promise<Item>;
+  /** makes one that will wait quicker to answer; whoever takes a fresh one does not wait for that */
+  readonly warm?: (item: Item) => Promise<void>;
   /** false for one that died while it waited */
   readonly isGood: (item: Item) => boolean;
   readonly logger?: Logger;
@@ -119,9 +121,19 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
     });
   }
 
+  async #makeWarm(): Promise<Item> {
+    const { make, warm } = this.#options;
+    const item = await make();
+    await warm?.(item).catch(async (error: unknown) => {
+      await item[Symbol.asyncDispose]();
+      throw error;
+    });
+    return item;
+  }
+
   async #makeOne(): Promise<boolean> {
     try {
-      const item = await this.#options.make();
+      const item = await this.#makeWarm();
       if (this.#isClosed) await item[Symbol.asyncDispose]();
       else this.#ready.push(item);
       return true;

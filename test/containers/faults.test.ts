@@ -50,10 +50,10 @@ describe.skipIf(skips)("a container engine that fails", () => {
     return codecell;
   };
   /** A run that goes on, once its first word has come out. */
-  const going = async (session: LiveSession, limits = {}): Promise<Run> => {
+  const going = async (session: LiveSession, limits = {}): Promise<{ ongoing: Run }> => {
     const run = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)", limits);
-    for await (const { type } of run) if (type === "stdout") return run;
-    throw new Error(`it ended: ${(await run.result).notes.join()}`);
+    for await (const { type } of run) if (type === "stdout") return { ongoing: run };
+    throw new Error(`it ended: ${(await run).notes.join()}`);
   };
   const only = async (): Promise<ListedContainer> => {
     const [found, ...others] = await docker.containers();
@@ -74,7 +74,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
   };
   const works = async (codecell: LiveSessions) => {
     await using session = await within(20_000, codecell.openSession());
-    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   };
 
   describe.each(kinds)("for a session of the $name runner", ({ name, make }) => {
@@ -83,9 +83,9 @@ describe.skipIf(skips)("a container engine that fails", () => {
     test.skipIf(lacks)("that loses its container to somebody else tells so, and the next one works", async () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
-      const ongoing = await going(session);
+      const { ongoing } = await going(session);
       await docker.request("DELETE", `/containers/${(await only()).Id}?force=1`);
-      const result = await within(10_000, ongoing.result);
+      const result = await within(10_000, ongoing);
       expect(result).toMatchObject({ status: "crashed", state: "lost", stdout: "on\n" });
       expect(result.notes.join("; ")).toMatch(/the container was killed.*the session is over/);
       expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_closed" }));
@@ -98,9 +98,9 @@ describe.skipIf(skips)("a container engine that fails", () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
       const { Id } = await only();
-      const ongoing = await going(session, { timeoutMs: 3_000 }); // long enough for the engine to pause it before
+      const { ongoing } = await going(session, { timeoutMs: 3_000 }); // long enough for the engine to pause it before
       await docker.request("POST", `/containers/${Id}/pause`);
-      expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state: "lost" });
+      expect(await within(25_000, ongoing)).toMatchObject({ status: "timeout", state: "lost" });
       await within(25_000, session.close());
       expect(await isEmpty()).toBe(true);
       await works(codecell);
@@ -111,11 +111,11 @@ describe.skipIf(skips)("a container engine that fails", () => {
     test.skipIf(lacks)(`whose engine hangs ends a run at its limit, with its state ${state}`, async () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
-      const ongoing = await going(session, { timeoutMs: 300 });
+      const { ongoing } = await going(session, { timeoutMs: 300 });
       docker.signal("SIGSTOP");
       try {
-        expect(await within(25_000, ongoing.result)).toMatchObject({ status: "timeout", state });
-        if (state === "kept") expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+        expect(await within(25_000, ongoing)).toMatchObject({ status: "timeout", state });
+        if (state === "kept") expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
         await within(25_000, session.close());
       } finally {
         docker.signal("SIGCONT");
@@ -140,10 +140,10 @@ describe.skipIf(skips)("a container engine that fails", () => {
   test("by being killed ends the run with the reason, and when it is back nothing is left and sessions work", async () => {
     const codecell = await open();
     await using session = await codecell.openSession();
-    const ongoing = await going(session);
+    const { ongoing } = await going(session);
     await docker.kill();
     try {
-      const result = await within(10_000, ongoing.result);
+      const result = await within(10_000, ongoing);
       expect(result).toMatchObject({ status: "crashed", state: "lost" });
       expect(result.notes.join("; ")).toMatch(/Docker cannot be reached.*the session is over/);
       await within(10_000, session.close());
@@ -201,7 +201,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     try {
       await using second = await within(30_000, codecell.openSession());
       expect(second.receipt.runner).toBe("process");
-      expect(await run(second, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+      expect(await run(second, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
       expect(codecell.choice.passedOver).toMatchObject([{ runner: "container" }]);
     } finally {
       docker.signal("SIGCONT");
@@ -230,7 +230,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
       "import os\nfor _ in range(4):\n    if os.fork() == 0: break\nx = [bytearray(1 << 20) for _ in range(1000)]";
     const result = await within(40_000, run(session, hungry));
     expect(result.status).toBe("out_of_memory");
-    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   });
 
   test("leaves what a dead host had made, and the next runner removes that and nothing else", async () => {
@@ -282,7 +282,7 @@ describe.skipIf(skips)("an engine whose disk is full", () => {
       });
       await free();
       await using session = await codecell.openSession();
-      expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+      expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
     } finally {
       await docker[Symbol.asyncDispose]();
       await rm(runtimeDir, { recursive: true, force: true });

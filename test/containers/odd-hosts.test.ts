@@ -40,7 +40,7 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     await using codecell = await open({ proc: { cpus: 256 } });
     await using session = await codecell.openSession();
     expect(session.receipt.rules.find(({ rule }) => rule === "proc.cpus")?.how).toContain("that there are");
-    expect(await run(session, "40 + 2")).toMatchObject({ result: "42" });
+    expect(await run(session, "40 + 2")).toMatchObject({ value: "42" });
   });
 
   test.skipIf(host === undefined)("makes the kernel's files anew that something cleaned away", async () => {
@@ -50,7 +50,7 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     expect(kernels).not.toEqual([]);
     for (const name of kernels) await rm(join(runtimeDir, name), { recursive: true });
     await using second = await codecell.openSession();
-    expect(await run(second, "40 + 2")).toMatchObject({ result: "42" });
+    expect(await run(second, "40 + 2")).toMatchObject({ value: "42" });
     expect(first.isAlive).toBe(true);
   });
 
@@ -75,6 +75,6 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     });
     const own = listed.filter(({ Labels }) => Labels["codecell.lock"]?.startsWith(runtimeDir));
     for (const { Id } of own) await client.bytes({ method: "POST", path: `/containers/${Id}/kill` });
-    return await going.result;
+    return await going;
   }
 });

@@ -63,7 +63,7 @@ def can_write(place):
     except OSError:
         return False
 {place: can_write(place) for place in ${JSON.stringify(declared)}}`;
-    const { result } = await session.run(code).result;
+    const { value: result } = await session.run(code);
     expect(result).toBe("{'/data': False, '/tmp': True, '/workspace': True, '/workspace/below': False}");
     expect(await volumes()).toEqual(before);
   });
@@ -79,7 +79,7 @@ def can_write(place):
     await using session = await codecell.openSession();
     const code =
       "import os\nos.getuid() > 0, os.getcwd(), os.environ['HOME'], 'PYTHONPATH' in os.environ, 'é'.encode()";
-    const { result } = await session.run(code).result;
+    const { value: result } = await session.run(code);
     expect(result).toBe("(True, '/workspace', '/workspace', False, b'\\xc3\\xa9')");
   });
 });

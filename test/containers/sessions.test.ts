@@ -42,7 +42,7 @@ describe.skipIf(skips)("sessions in containers", () => {
     for (const id of ["one", "two"]) {
       const runners = [containerRunner({ engine: "docker", addresses: docker.addresses, image, runtimeDir })];
       await using manager = await openManager(stateDir, {}, { runners });
-      expect(await runIn(await manager.getOrCreate(id), "40 + 2")).toMatchObject({ result: "42" });
+      expect(await runIn(await manager.session(id), "40 + 2")).toMatchObject({ value: "42" });
     }
     await removeStateDir(stateDir);
     const filters = JSON.stringify({ event: ["create"], type: ["container"] });
@@ -66,7 +66,7 @@ describe.skipIf(skips)("sessions in containers", () => {
     expect(() => session.run("echo hi", { language: "bash" })).toThrowError(
       expect.objectContaining({ code: "language_unavailable", hint: "this session runs python" }),
     );
-    expect(await session.run("40 + 2").result).toMatchObject({ status: "ok", result: "42" });
+    expect(await session.run("40 + 2")).toMatchObject({ status: "ok", value: "42" });
   });
 
   describe.each(kinds.filter(({ lacks }) => !lacks))("of the $name runner", ({ name, make }) => {
@@ -88,7 +88,7 @@ describe.skipIf(skips)("sessions in containers", () => {
     };
 
     test("go back to checkpoints in any order, also after a crash and a run that had to be killed", async () => {
-      const session = await (await open()).getOrCreate("checkpoints");
+      const session = await (await open()).session("checkpoints");
       for (const one of ["a", "b"]) {
         await runIn(session, `x = ["${one}"]`);
         await session.checkpoint(one);
@@ -101,17 +101,17 @@ describe.skipIf(skips)("sessions in containers", () => {
         ["b", "x.append('changed')"],
       ] as const) {
         await session.rollback(back);
-        expect(await runIn(session, "x")).toMatchObject({ result: `['${back}']` });
-        await runIn(session, then, { timeoutMs: 500 });
+        expect(await runIn(session, "x")).toMatchObject({ value: `['${back}']` });
+        await runIn(session, then, { timeout: 500 });
       }
       await session.rollback("a");
-      expect(await runIn(session, "x")).toMatchObject({ result: "['a']" });
+      expect(await runIn(session, "x")).toMatchObject({ value: "['a']" });
     });
 
     test("fork, and neither the fork nor its parent is hurt by the other's crash", async () => {
       const manager = await open();
       const before = (await docker.containers()).length;
-      const parent = await manager.getOrCreate("parent");
+      const parent = await manager.session("parent");
       await runIn(parent, "x = ['both']\nopen('shared.txt', 'w').write('shared')");
       const fork = await manager.fork("parent", "fork");
       for (const [one, other] of [
@@ -119,44 +119,44 @@ describe.skipIf(skips)("sessions in containers", () => {
         [parent, fork],
       ] as const) {
         expect(await runIn(one, crash)).toMatchObject({ status: "crashed", state: "recovered" });
-        expect(await runIn(other, "x")).toMatchObject({ result: "['both']", notes: [] });
+        expect(await runIn(other, "x")).toMatchObject({ value: "['both']", notes: [] });
       }
       await runIn(fork, "x.append('fork')");
       await runIn(parent, "x.append('parent')");
-      expect(await runIn(parent, "x")).toMatchObject({ result: "['both', 'parent']" });
-      expect(await runIn(fork, "open('shared.txt').read()")).toMatchObject({ result: "'shared'" });
+      expect(await runIn(parent, "x")).toMatchObject({ value: "['both', 'parent']" });
+      expect(await runIn(fork, "open('shared.txt').read()")).toMatchObject({ value: "'shared'" });
       expect(await docker.containers()).toHaveLength(before + 1);
-      await manager.close("parent");
-      expect(await runIn(fork, "x")).toMatchObject({ result: "['both', 'fork']" });
+      await manager.closeSession("parent");
+      expect(await runIn(fork, "x")).toMatchObject({ value: "['both', 'fork']" });
     });
 
     test("come back in another process with variables and files, and say what did not come back", async () => {
       const first = await open({ persist: true });
       const code = "import threading\nx = [1, 2]\nlock = threading.Lock()\nopen('file.txt', 'w').write('file')";
-      await runIn(await first.getOrCreate("kept"), code);
+      await runIn(await first.session("kept"), code);
       await first[Symbol.asyncDispose]();
       const next = await open({ persist: true });
       const result = await runIn(await next.get("kept"), "x, open('file.txt').read()");
-      expect(result).toMatchObject({ status: "ok", result: "([1, 2], 'file')" });
+      expect(result).toMatchObject({ status: "ok", value: "([1, 2], 'file')" });
       expect(result.notes.join("; ")).toMatch(/did not come back: lock/);
     });
 
     test("say what became of their variables when their container is removed between two runs", async () => {
       const others = new Set((await docker.containers()).map(({ Id }) => Id));
-      const session = await (await open()).getOrCreate("victim");
+      const session = await (await open()).session("victim");
       await runIn(session, "x = 1\nopen('kept.txt', 'w').write('file')");
       for (const { Id } of await docker.containers())
         if (!others.has(Id)) await docker.request("DELETE", `/containers/${Id}?force=1`);
       expect(await eventually(() => session.state !== "live")).toBe(true);
       const next = await runIn(session, "'x' in globals(), open('kept.txt').read()");
-      expect(next).toMatchObject({ status: "ok", result: "(False, 'file')" });
+      expect(next).toMatchObject({ status: "ok", value: "(False, 'file')" });
       expect(next.notes.join()).toMatch(/variables/);
     });
 
     test("take files from the host, and give out those that a run made", async () => {
-      const session = await (await open()).getOrCreate("files");
+      const session = await (await open()).session("files");
       await session.upload("given.txt", Buffer.from("given"));
-      expect(await runIn(session, "open('given.txt').read()")).toMatchObject({ result: "'given'", artifacts: [] });
+      expect(await runIn(session, "open('given.txt').read()")).toMatchObject({ value: "'given'", artifacts: [] });
       const made = await runIn(
         session,
         "open('made.csv', 'w').write('x,y')\nimport os\nos.symlink('/etc/passwd', 'l')",
@@ -172,10 +172,10 @@ describe.skipIf(skips)("sessions in containers", () => {
     test("are handed out of a pool as if they were new, and their containers go with it", async () => {
       const manager = await open({ pool: 1 });
       await within(30_000, manager.poolFilled());
-      const session = await manager.getOrCreate();
+      const session = await manager.session();
       expect(manager.poolStatistics).toMatchObject({ hits: 1 });
       expect(await session.variables()).toEqual([]);
-      expect(await runIn(session, "import os\nos.listdir()")).toMatchObject({ result: "[]" });
+      expect(await runIn(session, "import os\nos.listdir()")).toMatchObject({ value: "[]" });
     });
 
     test("keep variables and files from one call of `codecell run --session` to the next", async () => {

@@ -30,10 +30,10 @@ describe.skipIf(skipsProcess)("the audit of a session manager", () => {
   };
 
   test("has processor time, memory and changed files of each run", async () => {
-    const session = await (await open()).getOrCreate("work");
+    const session = await (await open()).session("work");
     await runIn(session, "open('out.txt', 'w').write('hello')\nsum(i * i for i in range(2_000_000))");
     await runIn(session, "1");
-    await manager.close("work");
+    await manager.closeSession("work");
     const [first, second] = audit.of("run.ended");
     expect(first).toMatchObject({ session: "work", run: 1, status: "ok", files: [{ name: "out.txt", size: 5 }] });
     if (first?.cpuMs !== undefined) {
@@ -44,10 +44,10 @@ describe.skipIf(skipsProcess)("the audit of a session manager", () => {
   });
 
   test("has the end of a run before anything that happened after it", async () => {
-    const session = await (await open()).getOrCreate("work");
+    const session = await (await open()).session("work");
     for (let n = 0; n < 20; n++) await runIn(session, "1");
     await session.checkpoint("here");
-    await manager.close("work");
+    await manager.closeSession("work");
     const runs = Array.from({ length: 20 }, () => ["run.started", "run.ended"]).flat();
     expect(audit.types()).toEqual(["session.opened", ...runs, "session.checkpoint", "session.closed"]);
   });
@@ -57,7 +57,7 @@ describe.skipIf(skipsProcess)("the audit of a session manager", () => {
     await mkdir(data);
     await writeFile(join(data, "in.csv"), "a,b\n");
     await writeFile(join(data, ".env"), "KEY=1\n");
-    const session = await (await open({ fs: { load: [data] } })).getOrCreate("files");
+    const session = await (await open({ fs: { load: [data] } })).session("files");
     await session.load(join(data, "in.csv"), "text");
     await expect(session.load(join(data, ".env"), "env")).rejects.toMatchObject({ code: "file_refused" });
     await session.upload("up/x.bin", Buffer.from("abc"));
@@ -85,13 +85,13 @@ describe.skipIf(skipsProcess)("the audit of a session manager", () => {
   });
 
   test("has forks, checkpoints, rollbacks, resets and recoveries", async () => {
-    const session = await (await open()).getOrCreate("a");
+    const session = await (await open()).session("a");
     await session.checkpoint("before");
     await runIn(session, "import os\nos.kill(os.getpid(), 9)");
     await session.rollback("before");
     await session.reset();
     await manager.fork("a", "b");
-    await manager.close("b");
+    await manager.closeSession("b");
     const types = ["session.opened", "session.checkpoint", "run.started", "run.ended", "session.recovered"];
     expect(audit.types()).toEqual([...types, "session.rollback", "session.reset", "session.opened", "session.closed"]);
     expect(audit.of("session.opened")).toMatchObject([
@@ -103,12 +103,12 @@ describe.skipIf(skipsProcess)("the audit of a session manager", () => {
 
   test("has a cull with its reason, and a session that came back goes on counting its runs", async () => {
     await open({ session: { persist: true } });
-    await runIn(await manager.getOrCreate("kept"), "x = 1\nf = lambda: 1");
+    await runIn(await manager.session("kept"), "x = 1\nf = lambda: 1");
     await manager[Symbol.asyncDispose]();
     expect(audit.isDisposed).toBe(true);
     expect(audit.of("session.closed")).toMatchObject([{ session: "kept", isKept: true }]);
     await open({ session: { persist: true, idle: "250ms" } });
-    expect(await runIn(await manager.getOrCreate("kept"), "x")).toMatchObject({ result: "1" });
+    expect(await runIn(await manager.session("kept"), "x")).toMatchObject({ value: "1" });
     await expect.poll(() => audit.of("session.closed").length, { timeout: 30_000 }).toBe(2);
     expect(audit.of("session.opened")).toMatchObject([{ origin: "new" }, { origin: "saved" }]);
     expect(audit.of("session.restored")).toMatchObject([{ session: "kept", fromRun: 1, missing: ["f"] }]);
@@ -124,7 +124,7 @@ describe.skipIf(skipsProcess)("the audit on disk", () => {
       const policy: PolicyInput = { audit: { durable: true }, env: { API_KEY: "hunter2hunter2" } };
       const audit = openAudit(parsePolicy(policy), { stateDir });
       await using manager = await openManager(stateDir, policy, { audit });
-      const session = await manager.getOrCreate("work");
+      const session = await manager.session("work");
       expect(await runIn(session, "import os\nopen(os.environ['API_KEY'], 'w')\n'hunter2hunter2'")).toMatchObject({
         status: "ok",
       });

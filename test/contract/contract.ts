@@ -3,9 +3,9 @@ import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Guarantee, SandboxRunner } from "../../src/runners/runner.ts";
-import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveRunOptions, LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import type { LiveRunOptions, RunResult } from "../../src/sessions/runs/run.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { skipOrFail } from "./required.ts";
 
 const policy: PolicyInput = {
@@ -47,18 +47,18 @@ export async function runnerContract(
       await session.reset();
       await run(code);
     };
-    const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options).result;
+    const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options);
 
     describe("a run", () => {
       test("gives the value of its last expression and what it printed", async () => {
         const result = await run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n6 * 7");
-        expect(result).toMatchObject({ status: "ok", state: "kept", exitCode: 0, result: "42" });
+        expect(result).toMatchObject({ status: "ok", state: "kept", exitCode: 0, value: "42" });
         expect(result).toMatchObject({ stdout: "out\n", stderr: "err\n", truncated: false });
       });
 
       test("sees the variables of the runs before it", async () => {
         await run("counter = 1\ndef step(n):\n    return counter + n");
-        expect(await run("counter += 1\nstep(40)")).toMatchObject({ result: "42" });
+        expect(await run("counter += 1\nstep(40)")).toMatchObject({ value: "42" });
       });
 
       test("that fails is a result with the user's frames and source lines only", async () => {
@@ -79,13 +79,13 @@ export async function runnerContract(
         await run("kept = 'yes'");
         expect(await run("import sys\nsys.exit(3)")).toMatchObject({ status: "error", exitCode: 3 });
         expect(await run("sys.exit()")).toMatchObject({ status: "ok", exitCode: 0 });
-        expect(await run("kept")).toMatchObject({ result: "'yes'" });
+        expect(await run("kept")).toMatchObject({ value: "'yes'" });
       });
 
       test("may await at the top level", async () => {
         const code =
           "import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\n    return 'done'\nawait work()";
-        expect(await run(code)).toMatchObject({ status: "ok", result: "'done'" });
+        expect(await run(code)).toMatchObject({ status: "ok", value: "'done'" });
       });
 
       test("that asks for input fails at once with a clear message", async () => {
@@ -101,7 +101,7 @@ export async function runnerContract(
           break;
         }
         going.interrupt();
-        expect(await going.result).toMatchObject({ status: "interrupted", state: "kept" });
+        expect(await going).toMatchObject({ status: "interrupted", state: "kept" });
       });
 
       test("shows values in every form they offer", async () => {
@@ -130,7 +130,7 @@ export async function runnerContract(
         const maps = workspaceAt === "/workspace";
         const place = maps ? "'/workspace'" : "os.environ['HOME']";
         const code = `import os\nos.getcwd() == ${place}, open(${place} + '/table.csv').read()`;
-        expect(await run(code)).toMatchObject({ result: "(True, 'a,b\\n1,2\\n')" });
+        expect(await run(code)).toMatchObject({ value: "(True, 'a,b\\n1,2\\n')" });
         if (!maps) expect(session.receipt.notes.join()).toContain("/workspace does not exist");
       });
 
@@ -138,8 +138,8 @@ export async function runnerContract(
         await run("kept = 1");
         for (let round = 0; round < 20; round++) {
           const given = session.run("import time\ntime.sleep(30)", { signal: AbortSignal.abort() });
-          expect(await given.result).toMatchObject({ status: "cancelled", state: "kept" });
-          expect(await run("kept")).toMatchObject({ status: "ok", result: "1" });
+          expect(await given).toMatchObject({ status: "cancelled", state: "kept" });
+          expect(await run("kept")).toMatchObject({ status: "ok", value: "1" });
         }
       });
 
@@ -147,8 +147,8 @@ export async function runnerContract(
         for (let round = 0; round < 30; round++) {
           const quick = session.run("1");
           setTimeout(() => quick.interrupt(), round % 3);
-          expect(await quick.result).toMatchObject({ state: "kept" });
-          expect(await run("1 + 1")).toMatchObject({ status: "ok", result: "2" });
+          expect(await quick).toMatchObject({ state: "kept" });
+          expect(await run("1 + 1")).toMatchObject({ status: "ok", value: "2" });
         }
       });
 
@@ -159,7 +159,7 @@ export async function runnerContract(
           const going = session.run("sleep 30", { language: "bash" });
           setTimeout(() => going.interrupt(), round % 5);
           const status = expect.stringMatching(/^(interrupted|cancelled)$/); // the latter while it waited for a copy
-          expect(await going.result).toMatchObject({ status, state: "kept" });
+          expect(await going).toMatchObject({ status, state: "kept" });
         }
       });
 
@@ -167,7 +167,7 @@ export async function runnerContract(
         const going = session.run("import time\ntime.sleep(30)");
         expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_busy" }));
         going.interrupt();
-        await going.result;
+        await going;
       });
 
       test("over the code limit is refused and loses nothing", async () => {
@@ -183,7 +183,7 @@ export async function runnerContract(
         await run("before = 'kept'");
         const result = await run("while True: pass", { timeoutMs: 300 });
         expect(result).toMatchObject({ status: "timeout", state: "kept" });
-        expect(await run("before")).toMatchObject({ result: "'kept'" });
+        expect(await run("before")).toMatchObject({ value: "'kept'" });
       });
 
       test("of time holds against code that swallows the interrupt, and says what is left", async () => {
@@ -192,7 +192,7 @@ export async function runnerContract(
           "def spin():\n    n = 0\n    while True: n += 1\nwhile True:\n    try: spin()\n    except BaseException: pass";
         const result = await run(code, { timeoutMs: 300 });
         expect(result).toMatchObject({ status: "timeout", state: recovers ? "recovered" : "lost" });
-        expect(await run("'before' in globals()")).toMatchObject({ result: recovers ? "True" : "False" });
+        expect(await run("'before' in globals()")).toMatchObject({ value: recovers ? "True" : "False" });
       });
 
       test("of output cuts, and tells the true size", async () => {
@@ -214,7 +214,7 @@ export async function runnerContract(
         expect(["out_of_memory", "error"]).toContain(result.status);
         if (result.status === "error") expect(result.error?.name).toBe("MemoryError");
         await run("hog = None");
-        expect(await run("40 + 2")).toMatchObject({ status: "ok", result: "42" });
+        expect(await run("40 + 2")).toMatchObject({ status: "ok", value: "42" });
       });
 
       test("of disk fails the write", async () => {
@@ -245,7 +245,7 @@ export async function runnerContract(
         await run("import builtins\nprint = __import__('sys').stdout.write");
         expect(await run("__import__('sys').stdout.write('fine\\n')\n41 + 1")).toMatchObject({
           status: "ok",
-          result: "42",
+          value: "42",
           stdout: "fine\n",
         });
         await session.reset();
@@ -260,7 +260,7 @@ export async function runnerContract(
         const result = await run(code);
         expect(result).toMatchObject({ status: "crashed", state: recovers ? "recovered" : "lost" });
         expect(result.notes.length).toBeGreaterThan(0);
-        expect(await run("'before' in globals()")).toMatchObject({ result: recovers ? "True" : "False" });
+        expect(await run("'before' in globals()")).toMatchObject({ value: recovers ? "True" : "False" });
       });
     });
 
@@ -285,7 +285,7 @@ export async function runnerContract(
         const bytes = Buffer.alloc(5_000_000, "0123456789");
         await session.set("blob", bytes);
         expect(await run("type(blob).__name__, len(blob), blob[:10]")).toMatchObject({
-          result: "('bytes', 5000000, b'0123456789')",
+          value: "('bytes', 5000000, b'0123456789')",
         });
         expect((await session.getBytes("blob")).equals(bytes)).toBe(true);
       });
@@ -329,15 +329,14 @@ export async function runnerContract(
       test("sees neither the variables nor the files of another", async () => {
         await run("secret = 'mine'\nopen('secret.txt', 'w').write('mine')");
         await using other = await codecell.openSession();
-        const result = await other.run("import os\n'secret' in globals(), os.path.exists('/workspace/secret.txt')")
-          .result;
-        expect(result.result).toBe("(False, False)");
+        const result = await other.run("import os\n'secret' in globals(), os.path.exists('/workspace/secret.txt')");
+        expect(result.value).toBe("(False, False)");
       });
 
       test("draws its own random numbers", async () => {
         await using other = await codecell.openSession();
         const draw = "import random\nrandom.random()";
-        expect((await run(draw)).result).not.toBe((await other.run(draw).result).result);
+        expect((await run(draw)).value).not.toBe((await other.run(draw)).value);
       });
 
       test("has a receipt in which every rule has one answer", async () => {
@@ -371,7 +370,7 @@ export async function runnerContract(
           await opening;
         }
         await using other = await codecell.openSession();
-        expect(await other.run("40 + 2").result).toMatchObject({ result: "42" });
+        expect(await other.run("40 + 2")).toMatchObject({ value: "42" });
       });
 
       test("cancels a run whose signal is aborted", async () => {
@@ -380,7 +379,7 @@ export async function runnerContract(
           signal: controller.signal,
         });
         for await (const _ of going) controller.abort();
-        expect(await going.result).toMatchObject({ status: "cancelled", state: "kept" });
+        expect(await going).toMatchObject({ status: "cancelled", state: "kept" });
       });
 
       test("has no network", async () => {

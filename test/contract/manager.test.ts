@@ -24,7 +24,7 @@ describe.skipIf(skipsProcess)("a session manager", () => {
   describe("by id", () => {
     test("gives one session to everybody who asks for it at once", async () => {
       const manager = await open();
-      const all = await Promise.all(Array.from({ length: 12 }, () => manager.getOrCreate("one")));
+      const all = await Promise.all(Array.from({ length: 12 }, () => manager.session("one")));
       expect(new Set(all).size).toBe(1);
       expect(await manager.list()).toHaveLength(1);
       expect(await manager.get("one")).toBe(all[0]);
@@ -32,23 +32,23 @@ describe.skipIf(skipsProcess)("a session manager", () => {
 
     test("makes ids that cannot be guessed, and takes none that could be a path", async () => {
       const manager = await open();
-      const made = await Promise.all([manager.getOrCreate(), manager.getOrCreate()]);
+      const made = await Promise.all([manager.session(), manager.session()]);
       expect(made[0]?.id).not.toBe(made[1]?.id);
       for (const { id } of made) expect(id).toMatch(/^s-\w{20,}$/);
       for (const id of ["", "../x", "a/b", ".hidden", "a\0b", "a b", "x".repeat(65), "a..b", "-a"]) {
-        await expect(manager.getOrCreate(id)).rejects.toMatchObject({ code: "usage" });
+        await expect(manager.session(id)).rejects.toMatchObject({ code: "usage" });
         await expect(manager.get(id)).rejects.toMatchObject({ code: "usage" });
-        await expect(manager.close(id)).rejects.toMatchObject({ code: "usage" });
+        await expect(manager.closeSession(id)).rejects.toMatchObject({ code: "usage" });
       }
     });
 
     test("knows no session that was never there or is closed", async () => {
       const manager = await open();
       await expect(manager.get("never")).rejects.toMatchObject({ code: "session_unknown" });
-      await expect(manager.close("never")).rejects.toMatchObject({ code: "session_unknown" });
+      await expect(manager.closeSession("never")).rejects.toMatchObject({ code: "session_unknown" });
       await expect(manager.fork("never")).rejects.toMatchObject({ code: "session_unknown" });
-      const session = await manager.getOrCreate("here");
-      await manager.close("here");
+      const session = await manager.session("here");
+      await manager.closeSession("here");
       await expect(session.run("1")).rejects.toMatchObject({ code: "session_closed" });
       await expect(manager.get("here")).rejects.toMatchObject({ code: "session_unknown" });
       expect(readdirSync(`${stateDir}/workspaces`)).toEqual([]);
@@ -56,47 +56,47 @@ describe.skipIf(skipsProcess)("a session manager", () => {
 
     test("gives an id to one of two forks that are asked for at once, and loses sight of none", async () => {
       const manager = await open();
-      await runIn(await manager.getOrCreate("parent"), "x = 1");
+      await runIn(await manager.session("parent"), "x = 1");
       const forks = await Promise.allSettled([manager.fork("parent", "twin"), manager.fork("parent", "twin")]);
       expect(forks.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
       expect(forks.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "usage" } });
       const parent = await manager.info("parent");
       expect(parent.sharers).toBe(2);
-      await manager.close("twin");
+      await manager.closeSession("twin");
       expect((await manager.info("parent")).sharers).toBe(1);
     });
 
     test("gives a closed session's id to a new one, also while the old one is still closing", async () => {
       const manager = await open();
-      await runIn(await manager.getOrCreate("again"), "x = 1");
-      const closing = manager.close("again");
-      const fresh = await manager.getOrCreate("again");
+      await runIn(await manager.session("again"), "x = 1");
+      const closing = manager.closeSession("again");
+      const fresh = await manager.session("again");
       await closing;
-      expect(await runIn(fresh, "'x' in globals()")).toMatchObject({ result: "False" });
+      expect(await runIn(fresh, "'x' in globals()")).toMatchObject({ value: "False" });
     });
   });
 
   describe("at its limit", () => {
     test("refuses the next session, or lets it wait for a place", async () => {
       const manager = await open({ limit: 2 });
-      await manager.getOrCreate("a");
-      await manager.getOrCreate("b");
-      await expect(manager.getOrCreate("c")).rejects.toMatchObject({ code: "session_limit" });
+      await manager.session("a");
+      await manager.session("b");
+      await expect(manager.session("c")).rejects.toMatchObject({ code: "session_limit" });
       await expect(manager.fork("a")).rejects.toMatchObject({ code: "session_limit" });
-      await expect(manager.getOrCreate("c", { waitMs: 60 })).rejects.toMatchObject({ code: "session_limit" });
-      const waiting = manager.getOrCreate("d", { waitMs: 20_000 });
+      await expect(manager.session("c", { waitMs: 60 })).rejects.toMatchObject({ code: "session_limit" });
+      const waiting = manager.session("d", { waitMs: 20_000 });
       await idle(20);
       const began = performance.now();
-      await manager.close("a");
+      await manager.closeSession("a");
       expect((await within(5_000, waiting)).id).toBe("d");
       expect(performance.now() - began).toBeLessThan(3_000);
-      expect((await manager.getOrCreate("b")).id).toBe("b");
+      expect((await manager.session("b")).id).toBe("b");
     });
 
     test("lets nobody wait for a manager that closes", async () => {
       const manager = await open({ limit: 1 });
-      await manager.getOrCreate("a");
-      const waiting = manager.getOrCreate("b", { waitMs: 60_000 });
+      await manager.session("a");
+      const waiting = manager.session("b", { waitMs: 60_000 });
       waiting.catch(() => {});
       await idle(20);
       await within(10_000, manager[Symbol.asyncDispose]());
@@ -107,7 +107,7 @@ describe.skipIf(skipsProcess)("a session manager", () => {
   describe("over time", () => {
     test("ends an idle session and tells the next caller why, once", async () => {
       const manager = await open({ idle: "250ms" });
-      const session = await manager.getOrCreate("idler");
+      const session = await manager.session("idler");
       await runIn(session, "open('f', 'w').write('x')");
       expect(await eventually(() => session.state === "closed")).toBe(true);
       await expect(session.run("1")).rejects.toMatchObject({ code: "session_culled" });
@@ -115,25 +115,25 @@ describe.skipIf(skipsProcess)("a session manager", () => {
         code: "session_culled",
         message: expect.stringContaining("session.idle"),
       });
-      expect(await runIn(await manager.getOrCreate("idler"), "import os\nos.listdir()")).toMatchObject({
-        result: "[]",
+      expect(await runIn(await manager.session("idler"), "import os\nos.listdir()")).toMatchObject({
+        value: "[]",
       });
     });
 
     test("does not end a session that runs, or that is used again and again", async () => {
       const manager = await open({ idle: "2s" }); // much more than the pauses, however busy the machine is
-      const session = await manager.getOrCreate("busy");
+      const session = await manager.session("busy");
       expect(await runIn(session, "import time\ntime.sleep(2.5)\nx = 1")).toMatchObject({ status: "ok" });
       for (let round = 0; round < 6; round++) {
         await idle(400);
-        expect(await runIn(session, "x")).toMatchObject({ result: "1" });
+        expect(await runIn(session, "x")).toMatchObject({ value: "1" });
       }
     });
 
     test("takes each piece of an upload for a use, however long the whole of it lasts", async () => {
       let time = 0;
       const manager = await open({}, { now: () => time });
-      const session = await manager.getOrCreate("taker");
+      const session = await manager.session("taker");
       const used: number[] = [];
       async function* pieces() {
         for (time = 1; time <= 3; time++) {
@@ -143,14 +143,14 @@ describe.skipIf(skipsProcess)("a session manager", () => {
       }
       await session.upload("f", pieces());
       expect(used).toEqual([1, 2, 3]);
-      expect(await runIn(session, "open('f').read()")).toMatchObject({ result: "'piece piece piece '" });
+      expect(await runIn(session, "open('f').read()")).toMatchObject({ value: "'piece piece piece '" });
     });
 
     test("ends a session at its lifetime, whatever it does, and its run says so", async () => {
       const manager = await open({ lifetime: "300ms" });
-      const session = await manager.getOrCreate("old");
-      const run = await session.run("while True: pass");
-      expect(await within(10_000, run.result)).toMatchObject({ state: "lost" });
+      const session = await manager.session("old");
+      const run = session.run("while True: pass");
+      expect(await within(10_000, run)).toMatchObject({ state: "lost" });
       await expect(manager.get("old")).rejects.toMatchObject({
         code: "session_culled",
         message: expect.stringContaining("session.lifetime"),
@@ -161,20 +161,20 @@ describe.skipIf(skipsProcess)("a session manager", () => {
   describe("with calls at the same time", () => {
     test("refuses a second run, or queues it, each one after the other", async () => {
       const manager = await open();
-      const session = await manager.getOrCreate("queue");
-      const first = await session.run("import time\ntime.sleep(0.3)\norder = [0]");
+      const session = await manager.session("queue");
+      const first = session.run("import time\ntime.sleep(0.3)\norder = [0]");
       await expect(session.run("1")).rejects.toMatchObject({ code: "session_busy" });
       const queued = [1, 2, 3, 4, 5].map((n) => runIn(session, `order.append(${n})`, { whenBusy: "queue" }));
-      expect((await first.result).status).toBe("ok");
+      expect((await first).status).toBe("ok");
       for (const result of await Promise.all(queued)) expect(result.status).toBe("ok");
-      expect(await runIn(session, "order")).toMatchObject({ result: "[0, 1, 2, 3, 4, 5]" });
+      expect(await runIn(session, "order")).toMatchObject({ value: "[0, 1, 2, 3, 4, 5]" });
     });
   });
 
   describe("whose cell dies between two runs", () => {
     test.each([true, false])("says in the next result what became of the variables (persist: %s)", async (persist) => {
       const manager = await open({ persist });
-      const session = await manager.getOrCreate("victim");
+      const session = await manager.session("victim");
       await runIn(
         session,
         "x = 1\nopen('kept.txt', 'w').write('file')\nopen('/proc/self/comm', 'w').write('victim-cell')",
@@ -183,7 +183,7 @@ describe.skipIf(skipsProcess)("a session manager", () => {
       process.kill(Number(worker?.status.PPid), "SIGKILL");
       expect(await eventually(() => session.state !== "live")).toBe(true);
       const next = await runIn(session, "'x' in globals(), open('kept.txt').read()");
-      expect(next).toMatchObject({ status: "ok", result: "(False, 'file')" });
+      expect(next).toMatchObject({ status: "ok", value: "(False, 'file')" });
       expect(next.notes.join()).toMatch(/variables/);
       expect(await runIn(session, "1")).toMatchObject({ notes: [] });
     });
@@ -193,10 +193,10 @@ describe.skipIf(skipsProcess)("a session manager", () => {
     test("hands out a cell that shows nothing of having waited", async () => {
       const manager = await open({ pool: 1 });
       await manager.poolFilled();
-      const session = await manager.getOrCreate();
+      const session = await manager.session();
       expect(manager.poolStatistics).toMatchObject({ hits: 1 });
       expect(await session.variables()).toEqual([]);
-      expect(await runIn(session, "'_' in globals() or hasattr(__builtins__, '_')")).toMatchObject({ result: "False" });
+      expect(await runIn(session, "'_' in globals() or hasattr(__builtins__, '_')")).toMatchObject({ value: "False" });
       expect(session.info.runs).toBe(1);
       const failed = await runIn(session, "1 / 0");
       expect(failed.error?.traceback).toContain("<run 2>");
@@ -205,7 +205,7 @@ describe.skipIf(skipsProcess)("a session manager", () => {
     test("counts the sessions that had to wait for a cell, and how long", async () => {
       const manager = await open({ pool: 1 });
       await manager.poolFilled();
-      await Promise.all([manager.getOrCreate("first"), manager.getOrCreate("second")]);
+      await Promise.all([manager.session("first"), manager.session("second")]);
       expect(manager.poolStatistics).toMatchObject({ hits: 1, misses: 1 });
       expect(manager.poolStatistics.missWaitMs).toBeGreaterThan(0);
     });
@@ -213,21 +213,21 @@ describe.skipIf(skipsProcess)("a session manager", () => {
     test("hands each cell out once, and never a dead one", async () => {
       const manager = await open({ pool: 2 });
       await manager.poolFilled();
-      const one = await manager.getOrCreate();
-      const two = await manager.getOrCreate();
+      const one = await manager.session();
+      const two = await manager.session();
       await runIn(one, "x = 1; open('mine', 'w').write('x')");
-      expect(await runIn(two, "import os\n'x' in globals(), os.listdir()")).toMatchObject({ result: "(False, [])" });
+      expect(await runIn(two, "import os\n'x' in globals(), os.listdir()")).toMatchObject({ value: "(False, [])" });
       expect(manager.poolStatistics).toMatchObject({ hits: 2, target: 2 });
-      await manager.close(one.id);
-      await manager.close(two.id);
+      await manager.closeSession(one.id);
+      await manager.closeSession(two.id);
       await manager.poolFilled();
       expect(manager.poolStatistics.ready).toBe(2);
       const cells = ownCells();
       expect(cells).toHaveLength(2);
       for (const { pid } of cells) process.kill(pid, "SIGKILL");
       await idle(200);
-      const session = await within(10_000, manager.getOrCreate("after"));
-      expect(await runIn(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+      const session = await within(10_000, manager.session("after"));
+      expect(await runIn(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
     });
   });
 });

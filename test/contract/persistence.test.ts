@@ -34,7 +34,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
   };
   const begun = async (id = "kept") => {
     const manager = await open();
-    const session = await manager.getOrCreate(id);
+    const session = await manager.session(id);
     await runIn(
       session,
       "import threading\nx = [1, 2]\nlock = threading.Lock()\ndef f(): return x\nopen('file.txt', 'w').write('file')",
@@ -48,7 +48,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(await next.list()).toMatchObject([{ id: "kept", state: "saved", runs: 1 }]);
     const session = await next.get("kept");
     const result = await runIn(session, "f(), open('file.txt').read()");
-    expect(result).toMatchObject({ status: "ok", result: "([1, 2], 'file')" });
+    expect(result).toMatchObject({ status: "ok", value: "([1, 2], 'file')" });
     expect(result.notes.join("; ")).toMatch(/restored from the save after run 1; did not come back: lock/);
     expect(await runIn(session, "1")).toMatchObject({ notes: [] });
     expect((await session.history()).map(({ run, status }) => ({ run, status }))).toEqual([
@@ -63,20 +63,20 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(await session.save()).toMatchObject({ run: 1, skipped: [{ name: "lock" }] });
     await runIn(session, "x = 'later'");
     expect(await eventually(() => session.record.snapshot?.run === 2)).toBe(true);
-    const going = await session.run("y = 'in the middle'\nprint('on', flush=True)\nwhile True: pass");
+    const going = session.run("y = 'in the middle'\nprint('on', flush=True)\nwhile True: pass");
     for await (const _ of going) break;
     const next = await restart(manager);
-    expect(await going.result).toMatchObject({ status: "interrupted", state: "kept" });
-    expect(await runIn(await next.get("kept"), "x, y")).toMatchObject({ result: "('later', 'in the middle')" });
+    expect(await going).toMatchObject({ status: "interrupted", state: "kept" });
+    expect(await runIn(await next.get("kept"), "x, y")).toMatchObject({ value: "('later', 'in the middle')" });
   });
 
   test("that is idle is put aside, and the next call brings it back", async () => {
     const manager = await open({ idle: "300ms" });
-    const session = await manager.getOrCreate("kept");
+    const session = await manager.session("kept");
     await runIn(session, "x = 1");
     expect(await eventually(() => session.state === "closed")).toBe(true);
     const again = await within(10_000, manager.get("kept"));
-    expect(await runIn(again, "x")).toMatchObject({ result: "1" });
+    expect(await runIn(again, "x")).toMatchObject({ value: "1" });
   });
 
   test("tells that another Python saved it", async () => {
@@ -101,7 +101,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     const next = await open();
     const session = await next.get("kept");
     const result = await runIn(session, "open('file.txt').read(), 'x' in globals()");
-    expect(result).toMatchObject({ status: "ok", result: "('file', False)" });
+    expect(result).toMatchObject({ status: "ok", value: "('file', False)" });
     expect(result.notes.join()).toMatch(/saved variables.*damaged.*without its variables/);
   });
 
@@ -114,11 +114,11 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
       code: "snapshot_damaged",
       hint: expect.stringContaining("rm"),
     });
-    await expect(next.getOrCreate("kept")).rejects.toMatchObject({ code: "snapshot_damaged" });
+    await expect(next.session("kept")).rejects.toMatchObject({ code: "snapshot_damaged" });
     const [workspace] = readdirSync(join(stateDir, "workspaces"));
     expect(await readFile(join(stateDir, "workspaces", workspace ?? "", "file.txt"), "utf8")).toBe("file");
-    await runIn(await next.getOrCreate("other"), "1");
-    await next.close("kept", { forget: true });
+    await runIn(await next.session("other"), "1");
+    await next.closeSession("kept", { forget: true });
     await expect(next.get("kept")).rejects.toMatchObject({ code: "session_unknown" });
   });
 
@@ -126,26 +126,26 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     const { manager, session } = await begun();
     const other = await open();
     await expect(other.get("kept")).rejects.toMatchObject({ code: "session_busy" });
-    await expect(other.close("kept", { forget: true })).rejects.toMatchObject({ code: "session_busy" });
+    await expect(other.closeSession("kept", { forget: true })).rejects.toMatchObject({ code: "session_busy" });
     const fleeting = await open({ persist: false });
     await expect(fleeting.get("kept")).rejects.toMatchObject({ code: "session_unknown" });
-    await runIn(await fleeting.getOrCreate("kept"), "x = 'another'");
-    await fleeting.close("kept");
-    expect(await runIn(session, "x, open('file.txt').read()")).toMatchObject({ result: "([1, 2], 'file')" });
+    await runIn(await fleeting.session("kept"), "x = 'another'");
+    await fleeting.closeSession("kept");
+    expect(await runIn(session, "x, open('file.txt').read()")).toMatchObject({ value: "([1, 2], 'file')" });
     await manager[Symbol.asyncDispose]();
-    expect(await runIn(await other.get("kept"), "x")).toMatchObject({ result: "[1, 2]" });
+    expect(await runIn(await other.get("kept"), "x")).toMatchObject({ value: "[1, 2]" });
   });
 
   test("keeps its files when the fork or the parent that shares them is forgotten", async () => {
     const { manager } = await begun();
     await runIn(await manager.fork("kept", "fork"), "y = 'fork'");
     let next = await restart(manager);
-    await next.close("kept", { forget: true });
+    await next.closeSession("kept", { forget: true });
     expect(await runIn(await next.get("fork"), "x, y, open('file.txt').read()")).toMatchObject({
-      result: "([1, 2], 'fork', 'file')",
+      value: "([1, 2], 'fork', 'file')",
     });
     next = await restart(next);
-    await next.close("fork", { forget: true });
+    await next.closeSession("fork", { forget: true });
     expect(readdirSync(join(stateDir, "workspaces"))).toEqual([]);
     expect(readdirSync(join(stateDir, "sessions"))).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     await eventually(() => session.state !== "live");
     const next = await restart(manager);
     const result = await runIn(await next.get("kept"), "'x' in globals(), open('file.txt').read()");
-    expect(result.result).toBe("(False, 'file')");
+    expect(result.value).toBe("(False, 'file')");
     expect(result.notes.join()).toContain("without them");
   });
 
@@ -170,7 +170,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     await runIn(session, "z = 1");
     await idle(5_000); // it is saved after two seconds
     const told = await runIn(session, "x, z");
-    expect(told).toMatchObject({ status: "ok", result: "([1, 2], 1)" });
+    expect(told).toMatchObject({ status: "ok", value: "([1, 2], 1)" });
     expect(told.notes.join()).toContain("could not be saved");
   });
 
@@ -182,7 +182,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     try {
       await chmod(dir, 0o711);
       const manager = await open({}, dir);
-      const session = await manager.getOrCreate("kept");
+      const session = await manager.session("kept");
       await runIn(session, "x = 'small'\nopen('file.txt', 'w').write('file')");
       await session.save();
       await runIn(session, "import os\nbig = os.urandom((8 << 20) - 4096)");
@@ -193,13 +193,13 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
       });
       expect(await runIn(session, "x, len(big)")).toMatchObject({
         status: "ok",
-        result: `('small', ${(8 << 20) - 4096})`,
+        value: `('small', ${(8 << 20) - 4096})`,
       });
       expect(readdirSync(join(dir, "sessions", "kept")).filter((name) => name.endsWith(".draft"))).toEqual([]);
       await manager[Symbol.asyncDispose]();
       const next = await open({}, dir);
       const result = await runIn(await next.get("kept"), "x, open('file.txt').read(), 'big' in globals()");
-      expect(result.result).toBe("('small', 'file', False)");
+      expect(result.value).toBe("('small', 'file', False)");
       expect(result.notes.join()).toMatch(/restored from the save after run 1; what changed later is lost/);
     } finally {
       for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();

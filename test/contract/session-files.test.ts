@@ -18,7 +18,7 @@ describe.skipIf(skipsProcess)("the files of a session", () => {
     hostDir = await mkdtemp(join(tmpdir(), "cc-load-"));
     const fs = { load: [hostDir], deny: ["*.secret"] };
     manager = await openManager(stateDir, { fs, proc: { timeout: "20s", disk: "8MiB" } });
-    session = await manager.getOrCreate("files");
+    session = await manager.session("files");
   });
   afterAll(async () => {
     await manager?.[Symbol.asyncDispose]();
@@ -54,7 +54,7 @@ describe.skipIf(skipsProcess)("the files of a session", () => {
   });
 
   test("that take more than the disk limit end their session, and the result says which limit", async () => {
-    const full = await manager.getOrCreate("full");
+    const full = await manager.session("full");
     const code = "for n in range(32): open(str(n), 'wb').write(bytes(1 << 20))\nimport time\nwhile True: time.sleep(1)";
     const { status, state, notes } = await runIn(full, code);
     expect({ status, state }).toEqual({ status: "crashed", state: "lost" });
@@ -80,13 +80,13 @@ open('plain.txt', 'w').write('x')`;
 
   test("that the host put there are no artifacts of the next run", async () => {
     await session.upload("given.txt", Buffer.from("given"));
-    expect(await run("open('given.txt').read()")).toMatchObject({ result: "'given'", artifacts: [] });
+    expect(await run("open('given.txt').read()")).toMatchObject({ value: "'given'", artifacts: [] });
     await session.upload("given.txt", Buffer.from("given"));
     expect(await names("open('given.txt', 'a').write('!')")).toEqual(["given.txt"]);
   });
 
   test("in great number cost a run nothing as long as it does not touch them", async () => {
-    const many = await manager.getOrCreate("many");
+    const many = await manager.session("many");
     await runIn(
       many,
       "import os\nfor d in range(10):\n    os.mkdir(f'd{d}')\n    for n in range(1000): open(f'd{d}/f{n}', 'w').close()",
@@ -100,7 +100,7 @@ open('plain.txt', 'w').write('x')`;
     }
     // a look at each of them would take its time in every run; other work of the machine delays only some
     expect(Math.min(...took)).toBeLessThan(25);
-    await manager.close("many");
+    await manager.closeSession("many");
   });
 
   test("are uploaded whole or not at all", async () => {
@@ -115,13 +115,13 @@ open('plain.txt', 'w').write('x')`;
     await expect(session.upload("in/deep/half.bin", stalled())).rejects.toMatchObject({
       cause: { message: "the sender went away" },
     });
-    expect(await run("import os\nos.path.exists('in')")).toMatchObject({ result: "False" });
+    expect(await run("import os\nos.path.exists('in')")).toMatchObject({ value: "False" });
     await run("os.mkdir('folder')");
     await expect(session.upload("folder", Buffer.from("x"))).rejects.toMatchObject({ code: "file_refused" });
     await expect(session.upload("../out", Buffer.from("x"))).rejects.toMatchObject({ code: "file_refused" });
     expect(await session.upload("in/fine.bin", Buffer.from("fine"))).toEqual({ size: 4 });
     expect(await run("open('in/fine.bin', 'a').write('!'), open('in/fine.bin').read()")).toMatchObject({
-      result: "(1, 'fine!')",
+      value: "(1, 'fine!')",
     });
   });
 
@@ -137,7 +137,7 @@ open('plain.txt', 'w').write('x')`;
     await session.load(join(hostDir, "data.jsonl"), "values", "jsonl");
     expect(await session.load(join(hostDir, "data.csv"), "rows", "csv")).toEqual({ bytes: 16 });
     const seen = await run("text, lines, raw, value['big'], values, rows");
-    expect(seen.result).toBe(
+    expect(seen.value).toBe(
       "('one\\ntwo\\n', ['one', 'two'], b'one\\ntwo\\n', 12345678901234567890, [{'a': 1}, {'a': 2}], [{'name': 'a, b', 'n': '1'}])",
     );
   });
@@ -151,7 +151,7 @@ open('plain.txt', 'w').write('x')`;
     }
     await expect(session.load(join(hostDir, "none"), "stolen")).rejects.toMatchObject({ code: "file_missing" });
     await expect(session.load(join(hostDir, "data.csv"), "bad", "json")).rejects.toMatchObject({ code: "usage" });
-    expect(await run("'stolen' in globals() or 'bad' in globals()")).toMatchObject({ result: "False" });
+    expect(await run("'stolen' in globals() or 'bad' in globals()")).toMatchObject({ value: "False" });
   });
 });
 
@@ -162,10 +162,10 @@ describe.skipIf(skipsProcess || process.getuid?.() !== 0)("an upload as root", (
     execFileSync("chown", ["12345:12345", workspace]);
     const manager = await openManager(stateDir, { fs: { workspace } });
     try {
-      const session = await manager.getOrCreate("own");
+      const session = await manager.session("own");
       await session.upload("x.txt", Buffer.from("x"));
       expect(await runIn(session, "open('x.txt', 'a').write('y'), open('x.txt').read()")).toMatchObject({
-        result: "(1, 'xy')",
+        value: "(1, 'xy')",
       });
     } finally {
       await manager[Symbol.asyncDispose]();

@@ -46,30 +46,30 @@ status`;
 
   test("holds in its next cell, here and in another process", async () => {
     const first = await open();
-    const session = await first.getOrCreate("one");
+    const session = await first.session("one");
     await runIn(session, "x = 1");
     await session.updatePolicy({ net: { deny: ["good.example"] } });
     await session.live?.close();
     expect(session.policy.net.deny).toEqual(["good.example"]);
-    expect((await runIn(session, status("good.example"))).result).toBe(denied);
-    await first.close("one");
+    expect((await runIn(session, status("good.example"))).value).toBe(denied);
+    await first.closeSession("one");
     await first[Symbol.asyncDispose]();
     const second = await (await open()).get("one");
     expect(second.policy.net.deny).toEqual(["good.example"]);
-    expect((await runIn(second, status("good.example"))).result).toBe(denied);
-    expect((await runIn(second, status("other.example"))).result).toBe("200");
+    expect((await runIn(second, status("good.example"))).value).toBe(denied);
+    expect((await runIn(second, status("other.example"))).value).toBe("200");
   });
 
   test("holds after it was killed before it was saved, for its forks too", async () => {
     const first = await open();
-    await first.getOrCreate("one");
+    await first.session("one");
     const fork = await first.fork("one", "two");
     await (await first.get("one")).updatePolicy({ net: { deny: ["good.example"] } });
     expect(fork.policy.net.deny).toEqual(["good.example"]);
     const late = await first.fork("one", "three");
     const records = await Promise.all(["one", "two", "three"].map((id) => storedAsked(id)));
     expect(records).toEqual(Array(3).fill({ host: { deny: ["good.example"] } }));
-    await first.close("two", { forget: true });
+    await first.closeSession("two", { forget: true });
     await late.updatePolicy({ net: { deny: null } });
     await expect(storedAsked("two")).rejects.toMatchObject({ code: "ENOENT" }); // what is over is not written again
   });
@@ -80,12 +80,12 @@ status`;
 
   test("is no more than the policy of the process that brings it back", async () => {
     const first = await open();
-    const session = await first.getOrCreate("one");
+    const session = await first.session("one");
     await session.updatePolicy({ net: { allowlist: [`good.example:${web.port}`] } });
     await first[Symbol.asyncDispose]();
     const second = await (await open({ allowlist: [`other.example:${web.port}`] })).get("one");
     expect(second.policy.net.allowlist).toEqual([]);
-    expect((await runIn(second, status("good.example"))).result).toContain("not in net.allowlist");
+    expect((await runIn(second, status("good.example"))).value).toContain("not in net.allowlist");
   });
 
   test("is nothing of a session that waited in a pool, which follows its operator's policy all the same", async () => {
@@ -94,9 +94,9 @@ status`;
     managers.push(manager);
     await manager.poolFilled();
     await manager.reloadPolicy({ ...manager.policy, net: { ...manager.policy.net, deny: ["good.example"] } });
-    const session = await manager.getOrCreate();
+    const session = await manager.session();
     expect(manager.poolStatistics.hits).toBe(1);
-    expect((await runIn(session, status("good.example"))).result).toBe(denied);
+    expect((await runIn(session, status("good.example"))).value).toBe(denied);
     expect(session.record.asked).toBeUndefined();
   });
 

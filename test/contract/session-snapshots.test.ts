@@ -30,7 +30,7 @@ describe.skipIf(skipsProcess)("a snapshot", () => {
     const data = await session.snapshot();
     expect(await other.restore(data)).toEqual([]);
     const seen = await run(other, "x, text, math.floor(2.5), add(2), p.x, type(p) is Point, numbers['a']");
-    expect(seen.result).toBe("({'a': [1, 2.5, None, b'z']}, 'ä€😀', 2, 42, 3, True, 2)");
+    expect(seen.value).toBe("({'a': [1, 2.5, None, b'z']}, 'ä€😀', 2, 42, 3, True, 2)");
     expect(readManifest(data).saved.sort()).toEqual(
       ["Point", "add", "base", "c", "math", "numbers", "p", "points", "text", "x"].sort(),
     );
@@ -58,8 +58,8 @@ also_good = 2`;
       leaves: expect.stringContaining("SystemExit"),
     });
     await other.restore(data);
-    expect(await run(other, "good, also_good")).toMatchObject({ result: "(1, 2)" });
-    expect(await run(session, "good, raises is not None")).toMatchObject({ result: "(1, True)" });
+    expect(await run(other, "good, also_good")).toMatchObject({ value: "(1, 2)" });
+    expect(await run(session, "good, raises is not None")).toMatchObject({ value: "(1, True)" });
   });
 
   test("does not wait for a value that never finishes, and saves the others", async () => {
@@ -73,8 +73,8 @@ after = 2`;
     const data = await within(8_000, session.snapshot());
     expect(skipped(data).loops).toContain("time");
     await other.restore(data);
-    expect(await run(other, "before, after")).toMatchObject({ result: "(1, 2)" });
-    expect(await run(session, "before")).toMatchObject({ status: "ok", result: "1" });
+    expect(await run(other, "before, after")).toMatchObject({ value: "(1, 2)" });
+    expect(await run(session, "before")).toMatchObject({ status: "ok", value: "1" });
   });
 
   test("that ends the interpreter is an error that names it, and the session is as it was", async () => {
@@ -82,7 +82,7 @@ after = 2`;
     const failure = session.snapshot();
     await expect(failure).rejects.toMatchObject({ code: "cell_lost" });
     await expect(failure).rejects.toThrow(/exited with code 3.*variables are as they were after run \d+/);
-    expect(await run(session, "x")).toMatchObject({ status: "ok", result: "1" });
+    expect(await run(session, "x")).toMatchObject({ status: "ok", value: "1" });
   });
 
   test("of more than its limit leaves out what is too large and saves the rest", async () => {
@@ -91,7 +91,7 @@ after = 2`;
     expect(skipped(data).huge).toContain("bytes");
     expect(data.length).toBeLessThan(1 << 20);
     await other.restore(data);
-    expect(await run(other, "small, last")).toMatchObject({ result: "(1, 2)" });
+    expect(await run(other, "small, last")).toMatchObject({ value: "(1, 2)" });
   });
 
   test("of more than the cell's memory has room for twice does not end the interpreter", async () => {
@@ -100,7 +100,7 @@ after = 2`;
     expect(skipped(data).huge).toBeDefined();
     expect(await run(session, "small, len(huge)")).toMatchObject({
       status: "ok",
-      result: `(1, ${150 << 20})`,
+      value: `(1, ${150 << 20})`,
       notes: [],
     });
   });
@@ -123,7 +123,7 @@ after = 2`;
     ]) {
       await expect(other.restore(entry(bytes))).rejects.toMatchObject({ code: "variable_unserializable" });
     }
-    expect(await run(other, "x, 'y' in globals()")).toMatchObject({ result: "('old', False)", notes: [] });
+    expect(await run(other, "x, 'y' in globals()")).toMatchObject({ value: "('old', False)", notes: [] });
   });
 
   test("with one damaged value brings the others back and names that one", async () => {
@@ -133,7 +133,7 @@ after = 2`;
     data.fill(0xff, at, at + 3);
     const failed = await other.restore(data);
     expect(failed).toMatchObject([{ name: "a", reason: expect.any(String) }]);
-    expect(await run(other, "b, 'a' in globals()")).toMatchObject({ result: "('two', False)" });
+    expect(await run(other, "b, 'a' in globals()")).toMatchObject({ value: "('two', False)" });
   });
 
   test("whose restoring runs for ever ends at its limit, and the session goes on", async () => {
@@ -143,7 +143,7 @@ after = 2`;
     const data = await session.snapshot();
     const failed = await within(20_000, other.restore(data, { timeoutMs: 2_000 }));
     expect(failed).toMatchObject([{ name: "slow", reason: expect.stringContaining("time") }]);
-    expect(await run(other, "z")).toMatchObject({ status: "ok", result: "1" });
+    expect(await run(other, "z")).toMatchObject({ status: "ok", value: "1" });
   });
 });
 

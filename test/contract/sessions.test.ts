@@ -33,7 +33,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     session = await codecell.openSession();
     return session;
   };
-  const value = async (expression: string) => (await run(session, expression)).result;
+  const value = async (expression: string) => (await run(session, expression)).value;
 
   test("are gone back to again and again, in any order", async () => {
     await open();
@@ -137,7 +137,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     const going = session.run("import time\ntime.sleep(0.2)");
     await expect(session.checkpoint("d")).rejects.toMatchObject({ code: "session_busy" });
     await expect(session.rollback("d")).rejects.toMatchObject({ code: "session_busy" });
-    await going.result;
+    await going;
     expect(await value("x")).toBe("1");
   });
 
@@ -178,7 +178,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
     await idle();
     await session.set("given", "by the host");
     expect(await run(session, crash)).toMatchObject({ status: "crashed", state: "recovered", recoveredTo: 1 });
-    expect(await run(session, "x, given")).toMatchObject({ result: "(1, 'by the host')" });
+    expect(await run(session, "x, given")).toMatchObject({ value: "(1, 'by the host')" });
   });
 
   test("before the first run is not called fresh when the host had put variables there", async () => {
@@ -187,7 +187,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
     const crashed = await run(session, crash);
     expect(crashed).toMatchObject({ status: "crashed", state: "recovered" });
     expect(crashed.notes.join()).not.toContain("fresh");
-    expect(await run(session, "given")).toMatchObject({ result: "'by the host'" });
+    expect(await run(session, "given")).toMatchObject({ value: "'by the host'" });
   });
 
   test("is told although the host looked at variables right after the run", async () => {
@@ -198,7 +198,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
     await session.variables();
     await copied();
     expect(await run(session, crash)).toMatchObject({ state: "recovered", recoveredTo: 2 });
-    expect(await run(session, "x")).toMatchObject({ result: "2" });
+    expect(await run(session, "x")).toMatchObject({ value: "2" });
   });
 });
 
@@ -231,8 +231,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(fork.id).toBe("the-fork");
     await run(fork, "x.append('fork'); y = 1");
     await run(parent, "x.append('parent')");
-    expect(await run(fork, "x, y")).toMatchObject({ result: "(['both', 'fork'], 1)" });
-    expect(await run(parent, "x, 'y' in globals()")).toMatchObject({ result: "(['both', 'parent'], False)" });
+    expect(await run(fork, "x, y")).toMatchObject({ value: "(['both', 'fork'], 1)" });
+    expect(await run(parent, "x, 'y' in globals()")).toMatchObject({ value: "(['both', 'parent'], False)" });
     expect(parent.sharers).toBe(2);
   });
 
@@ -241,7 +241,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     await using _parent = parent;
     await using _fork = fork;
     await run(fork, "open('shared.txt', 'w').write('from the fork')");
-    expect(await run(parent, "open('shared.txt').read()")).toMatchObject({ result: "'from the fork'" });
+    expect(await run(parent, "open('shared.txt').read()")).toMatchObject({ value: "'from the fork'" });
     expect(fork.receipt).toBe(parent.receipt);
   });
 
@@ -257,8 +257,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
       const going = other.run("import time\nfor _ in range(30): time.sleep(0.01)\nx");
       await idle(30);
       expect(await run(one, crash)).toMatchObject({ status: "crashed", state: "recovered" });
-      expect(await going.result).toMatchObject({ status: "ok", state: "kept", result: "['both']", notes: [] });
-      expect(await run(one, "x")).toMatchObject({ result: "['both']" });
+      expect(await going).toMatchObject({ status: "ok", state: "kept", value: "['both']", notes: [] });
+      expect(await run(one, "x")).toMatchObject({ value: "['both']" });
     }
   });
 
@@ -282,7 +282,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
       const going = other.run("import time\nfor _ in range(20): time.sleep(0.01)\nx");
       await idle(20);
       await within(10_000, run(one, code));
-      expect(await going.result).toMatchObject({ status: "ok", state: "kept", result: "['both']", notes: [] });
+      expect(await going).toMatchObject({ status: "ok", state: "kept", value: "['both']", notes: [] });
     }
   });
 
@@ -291,13 +291,13 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     await run(fork, "x.append('fork')");
     await using third = await fork.fork("third");
     await parent.close();
-    expect(await run(third, "x")).toMatchObject({ result: "['both', 'fork']" });
-    expect(await run(fork, "x")).toMatchObject({ result: "['both', 'fork']" });
+    expect(await run(third, "x")).toMatchObject({ value: "['both', 'fork']" });
+    expect(await run(fork, "x")).toMatchObject({ value: "['both', 'fork']" });
     await fork.close();
-    expect(await run(third, "x.append('third'); x")).toMatchObject({ result: "['both', 'fork', 'third']" });
+    expect(await run(third, "x.append('third'); x")).toMatchObject({ value: "['both', 'fork', 'third']" });
     await copied();
     expect(await run(third, crash)).toMatchObject({ state: "recovered" });
-    expect(await run(third, "x")).toMatchObject({ result: "['both', 'fork', 'third']" });
+    expect(await run(third, "x")).toMatchObject({ value: "['both', 'fork', 'third']" });
     expect(third.sharers).toBe(1);
     await expect(async () => parent.run("1")).rejects.toMatchObject({ code: "session_closed" });
   });
@@ -316,7 +316,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(two.stdout).toBe("fork\n".repeat(5));
     const [slow, quick] = await Promise.all([run(parent, "while True: pass", { timeoutMs: 300 }), run(fork, "1 + 1")]);
     expect(slow).toMatchObject({ status: "timeout", state: "kept" });
-    expect(quick).toMatchObject({ status: "ok", result: "2" });
+    expect(quick).toMatchObject({ status: "ok", value: "2" });
   });
 
   test("is copied in peace while the other's runs end", async () => {
@@ -330,8 +330,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
       await copied;
       const [one, two] = await within(4_000, Promise.all([run(parent, "x"), run(fork, "x")]));
       expect([one, two]).toMatchObject([
-        { result: "['both']", notes: [] },
-        { result: "['both']", notes: [] },
+        { value: "['both']", notes: [] },
+        { value: "['both']", notes: [] },
       ]);
     }
   });
@@ -348,8 +348,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     await run(parent, "x = 'parent'");
     await fork.rollback("mine");
     await parent.rollback("mine");
-    expect(await run(fork, "x")).toMatchObject({ result: "'fork'" });
-    expect(await run(parent, "x")).toMatchObject({ result: "['both']" });
+    expect(await run(fork, "x")).toMatchObject({ value: "'fork'" });
+    expect(await run(parent, "x")).toMatchObject({ value: "['both']" });
   });
 
   test("that is closed in the middle of a run ends at once, and the run says so", async () => {
@@ -360,8 +360,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     const began = performance.now();
     await within(8_000, fork.close());
     expect(performance.now() - began).toBeLessThan(2_000);
-    expect(await within(5_000, going.result)).toMatchObject({ status: "cancelled", state: "lost" });
-    expect(await run(parent, "x")).toMatchObject({ result: "['both']" });
+    expect(await within(5_000, going)).toMatchObject({ status: "cancelled", state: "lost" });
+    expect(await run(parent, "x")).toMatchObject({ value: "['both']" });
   });
 
   test("ends what its run left behind although its parent still runs", async () => {
@@ -372,8 +372,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     await idle(30);
     const left = await run(fork, "import subprocess\nchild = subprocess.Popen(['sleep', '30'])");
     expect(left.notes.join()).toContain("left behind by the run");
-    expect(await run(fork, "child.poll() is None")).toMatchObject({ result: "False" });
-    expect(await going.result).toMatchObject({ status: "ok", notes: [] });
+    expect(await run(fork, "child.poll() is None")).toMatchObject({ value: "False" });
+    expect(await going).toMatchObject({ status: "ok", notes: [] });
   });
 });
 
@@ -385,11 +385,11 @@ describe.skipIf(skipsProcess)("a fork where processes may live on", () => {
     await run(parent, "import subprocess\nchild = subprocess.Popen(['sleep', '30'])");
     const fork = await parent.fork("fork");
     await run(fork, crash);
-    expect(await run(parent, "child.poll()")).toMatchObject({ result: undefined });
-    expect(await run(parent, "child.poll() is None")).toMatchObject({ result: "True" });
+    expect(await run(parent, "child.poll()")).toMatchObject({ value: undefined });
+    expect(await run(parent, "child.poll() is None")).toMatchObject({ value: "True" });
     await fork.close();
     await idle();
-    expect(await run(parent, "child.poll() is None")).toMatchObject({ result: "True" });
+    expect(await run(parent, "child.poll() is None")).toMatchObject({ value: "True" });
   });
 });
 
@@ -418,9 +418,9 @@ except OSError: pass`;
     expect(openFiles()).toBeLessThanOrEqual(before);
     await expect(session.checkpoint("none")).rejects.toMatchObject({ code: "too_large" });
     expect(await run(session, "for pid in children: os.kill(pid, 9); os.waitpid(pid, 0)\nx")).toMatchObject({
-      result: "1",
+      value: "1",
     });
     await using fork = await session.fork("now");
-    expect(await run(fork, "x")).toMatchObject({ result: "1" });
+    expect(await run(fork, "x")).toMatchObject({ value: "1" });
   });
 });

@@ -7,9 +7,9 @@ import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
-import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveRunOptions, LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import type { LiveRunOptions, RunResult } from "../../src/sessions/runs/run.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { readManifest } from "../../src/sessions/storage/snapshot-manifest.ts";
 import { skipOrFail } from "./required.ts";
 
@@ -26,8 +26,8 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
   });
   afterAll(() => codecell?.close());
   beforeEach(() => session.reset());
-  const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options).result;
-  const value = async (expression: string) => (await run(expression)).result;
+  const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options);
+  const value = async (expression: string) => (await run(expression)).value;
   const files = (): WorkspaceFiles => {
     if (!session.files) throw new Error("the session has no files");
     return session.files;
@@ -44,7 +44,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(readManifest(snapshot).saved).toEqual(["math", "rows", "half", "Point", "p"]);
       await using other = await codecell.openSession();
       expect(await other.restore(snapshot)).toEqual([]);
-      expect((await other.run("rows, half(3), p.x, math.floor(2.5)").result).result).toBe("([1, 2.5, 'ü'], 1.5, 7, 2)");
+      expect((await other.run("rows, half(3), p.x, math.floor(2.5)")).value).toBe("([1, 2.5, 'ü'], 1.5, 7, 2)");
     });
 
     test("of which those that do not pickle are named, with the reason", async () => {
@@ -167,7 +167,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
         "del data, expected",
         "same",
       ];
-      expect(await run(code.join("\n"))).toMatchObject({ status: "ok", result: "True" });
+      expect(await run(code.join("\n"))).toMatchObject({ status: "ok", value: "True" });
     });
 
     test("without keeping removed files alive", async () => {
@@ -299,7 +299,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(notes).toContain("Did not come back: bad (");
       expect(await run("import os\nx, 'bad' in globals(), os.listdir('.')")).toMatchObject({
         state: "kept",
-        result: "('kept', False, [])",
+        value: "('kept', False, [])",
       });
     });
 
@@ -328,7 +328,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       await run("import os");
       await expect(session.get("os._exit(3)")).rejects.toMatchObject({ code: "cell_lost" });
       const result = await run("x");
-      expect(result).toMatchObject({ status: "ok", result: "1" });
+      expect(result).toMatchObject({ status: "ok", value: "1" });
       expect(result.notes.join(" ")).toContain("came back as they were after run");
     });
 
@@ -351,8 +351,8 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       const off = parsePolicy({ ...policy, session: { recovery: "off" } });
       await using plain = await LiveSessions.open({ policy: off, runners: [wasmRunner()] });
       await using other = await plain.openSession();
-      await other.run("x = 1").result;
-      expect(await other.run(crash).result).toMatchObject({ state: "lost" });
+      await other.run("x = 1");
+      expect(await other.run(crash)).toMatchObject({ state: "lost" });
       expect(other.receipt.rules.find(({ rule }) => rule === "session.recovery")?.how).toContain("no snapshot");
     });
 
@@ -375,17 +375,16 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
     try {
       {
         await using manager = await open();
-        const managed = await manager.getOrCreate("alpha");
+        const managed = await manager.session("alpha");
         await managed.upload("in.txt", Buffer.from("hello"));
-        const result = await (await managed.run("text = open('in.txt').read()\nopen('out.txt', 'w').write('x')"))
-          .result;
+        const result = await managed.run("text = open('in.txt').read()\nopen('out.txt', 'w').write('x')");
         expect(paths(result)).toEqual(["out.txt"]);
         expect((await managed.listFiles()).files.map(({ path }) => path)).toEqual(["in.txt", "out.txt"]);
         expect((await managed.save()).saved).toEqual(["text"]);
       }
       await using manager = await open();
-      const back = await (await (await manager.get("alpha")).run("text")).result;
-      expect(back).toMatchObject({ status: "ok", result: "'hello'" });
+      const back = await (await manager.get("alpha")).run("text");
+      expect(back).toMatchObject({ status: "ok", value: "'hello'" });
       expect(back.notes.join(" ")).toContain("variables were restored");
       expect(back.notes.join(" ")).toContain("files did not come back");
     } finally {

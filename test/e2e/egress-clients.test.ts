@@ -86,8 +86,8 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     return (server.address() as AddressInfo).port;
   }
 
-  const bash = (code: string): Promise<RunResult> => session.run(code, { language: "bash" }).result;
-  const python = (code: string): Promise<RunResult> => session.run(code).result;
+  const bash = (code: string): Promise<RunResult> => session.run(code, { language: "bash" });
+  const python = (code: string): Promise<RunResult> => session.run(code);
   const refusal = (host: string, port: number) =>
     `network: ${host}:${port} was refused: ${host} is not in net.allowlist; add ${host}:${port} to net.allowlist`;
 

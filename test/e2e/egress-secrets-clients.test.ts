@@ -68,7 +68,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
     await rm(root, { recursive: true, force: true });
   });
 
-  const bash = (code: string): Promise<RunResult> => session.run(code, { language: "bash" }).result;
+  const bash = (code: string): Promise<RunResult> => session.run(code, { language: "bash" });
   const at = (path: string, host = "good.example") => `https://${host}:${origin.port}${path}`;
 
   describe.skipIf(!hasCurl)("curl", () => {
@@ -98,9 +98,9 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
 
   test("requests sends it, its own or the one that pip brings", async (context) => {
     const load = "try:\n    import requests\nexcept ImportError:\n    from pip._vendor import requests";
-    if ((await session.run(load).result).status !== "ok") return context.skip("requests is not installed");
+    if ((await session.run(load)).status !== "ok") return context.skip("requests is not installed");
     const code = `import os\nrequests.get("${at("/site/hello.txt")}", auth=("git", os.environ["TOKEN"])).text`;
-    expect(await session.run(code).result).toMatchObject({ result: "'hello\\n'" });
+    expect(await session.run(code)).toMatchObject({ result: "'hello\\n'" });
   });
 
   test.skipIf(!hasGit)("git clones with it, and writes down no more than the placeholder", async () => {

@@ -45,21 +45,24 @@ describe("the types of the package", () => {
 
 /** What belongs to the inside is no part of the types: each of these would be an error that nobody expected if it were. */
 const program = `
-import { openCodecell, type RunResult, type LiveSession, type SessionInfo, Codecell, builtInRunners, parsePolicy } from "codecell";
+import { Codecell, type RunResult, type Session, type SessionInfo, parsePolicy } from "codecell";
 
 export async function once(code: string): Promise<RunResult> {
-  await using codecell = await openCodecell({ policy: { proc: { timeout: "1m" } } });
-  const session: LiveSession = await codecell.openSession();
-  // @ts-expect-error the pool's
-  session.rehearse();
+  await using codecell = await Codecell.open({ policy: { proc: { timeout: "1m" } } });
+  const session: Session = await codecell.session();
   // @ts-expect-error the manager's
+  session.wake();
+  // @ts-expect-error a third argument is nobody's
   session.run(code, {}, 7);
-  return await session.run(code).result;
+  const events: string[] = [];
+  for await (const event of session.run(code, { timeout: "5s" })) events.push(event.type);
+  await using twin = await session.fork();
+  return await twin.run(code);
 }
 
 export async function sessions(): Promise<SessionInfo[]> {
-  await using manager = await Codecell.open({ policy: parsePolicy({}), runners: builtInRunners() });
-  const session = await manager.getOrCreate();
+  await using manager = await Codecell.open({ policy: parsePolicy({}) });
+  const session = await manager.session();
   // @ts-expect-error what is on disk is the manager's
   session.record;
   return manager.list();

@@ -24,15 +24,15 @@ describe.skipIf(skipsProcess)("a workspace with directories deeper than a path c
 
   test("is removed with its session", async () => {
     await using manager = await openManager(stateDir);
-    await runIn(await manager.getOrCreate("deep"), dig); // the watch of the disk may end it for what it does
+    await runIn(await manager.session("deep"), dig); // the watch of the disk may end it for what it does
     expect(contents()).toEqual([["d".repeat(50)]]);
-    await manager.close("deep");
+    await manager.closeSession("deep");
     expect(workspaces()).toEqual([]);
   });
 
   test("keeps no later manager from opening when its own was killed", async () => {
     await using killed = await openManager(stateDir);
-    await runIn(await killed.getOrCreate("deep"), dig);
+    await runIn(await killed.session("deep"), dig);
     expect(contents()).toEqual([["d".repeat(50)]]);
     const [name = ""] = workspaces();
     await rename(join(stateDir, "workspaces", name), join(stateDir, "workspaces", "m000000000000-1"));

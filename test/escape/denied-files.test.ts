@@ -230,6 +230,6 @@ describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
       })
       .catch((error: unknown) => error);
     if (outcome instanceof Error) expect(outcome).toBeInstanceOf(CodecellError);
-    else expect(outcome).not.toMatchObject({ result: `'${secret}'` });
+    else expect(outcome).not.toMatchObject({ value: `'${secret}'` });
   });
 });

@@ -72,7 +72,7 @@ describeAttacks(bothLayouts, "a forged message in the $name", (layout) => {
     await run(session, "before = 'kept'");
     const result = await within(10_000, run(session, `${forging}\n${code}\ntime.sleep(0.05)`));
     expect(["ok", "error"]).toContain(result.status);
-    expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", result: "'kept'" });
+    expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", value: "'kept'" });
   });
 
   test("writing to every descriptor reaches nobody but the own output", async () => {
@@ -83,7 +83,7 @@ for fd in range(256):
         try: os.set_blocking(fd, False); os.write(fd, data)
         except OSError: pass`;
     await within(10_000, run(session, code));
-    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 });
 
@@ -102,7 +102,7 @@ describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
     expect(await within(5_000, run(session, forging + early))).toMatchObject({ status: "ok" });
     const next = await within(20_000, run(session, "1"));
     expect(["ok", "timeout"]).toContain(next.status);
-    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
   test("reading the worker's own requests away does not hang the caller", async () => {
@@ -115,7 +115,7 @@ for _ in range(8): threading.Thread(target=steal, daemon=True).start()`;
     const next = await within(20_000, run(session, "1", { timeoutMs: 1_000 }));
     expect(["ok", "timeout", "crashed"]).toContain(next.status);
     await within(20_000, session.reset());
-    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
   test("about a variable's size is not believed", async () => {
@@ -160,7 +160,7 @@ while time.monotonic() < end:
     await run(session, "before = 'kept'");
     const result = await run(session, "raise ValueError('\\U0001F600' * 1000000)");
     expect(result).toMatchObject({ status: "error", state: "kept", error: { name: "ValueError" } });
-    expect(await run(session, "before")).toMatchObject({ result: "'kept'" });
+    expect(await run(session, "before")).toMatchObject({ value: "'kept'" });
   });
 
   test("with a hundred questions at once answers or refuses each", async () => {

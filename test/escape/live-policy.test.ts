@@ -64,7 +64,7 @@ except (OSError, http.client.HTTPException) as error:
 print("kept:", len(kept.read(4 << 20)))`);
       await said(running, "both run");
       await session.updatePolicy({ net: { deny: ["good.example"] } });
-      const result = await running.result;
+      const result = await running;
       expect(result).toMatchObject({ status: "ok", notes: [refused] });
       expect(result.stdout).toMatch(/lost: (?:IncompleteRead|ConnectionResetError)\nkept: 4194304/);
     });
@@ -81,7 +81,7 @@ except ConnectionResetError:
     print("read", b"")`);
       await said(running, "HTTP/1.1 200");
       await session.updatePolicy({ net: { allowlist: [other] } });
-      const result = await running.result;
+      const result = await running;
       expect(result.stdout).toContain("read b''");
       expect(result.egress?.denied).toMatchObject([{ host: "good.example", requests: 1 }]);
     });

@@ -103,7 +103,7 @@ for pid in range(2, 40000):
     except OSError: pass
 print(json.dumps(hit))`;
     expect(await look(attacker, code)).toEqual([]);
-    expect(await run(victim, "variable_left")).toMatchObject({ status: "ok", result: "'left'" });
+    expect(await run(victim, "variable_left")).toMatchObject({ status: "ok", value: "'left'" });
   });
 
   test("draws other random numbers, also after a crash brought its state back", async () => {
@@ -129,6 +129,6 @@ except OSError: pass`,
     await using modest = await codecell.openSession();
     const code =
       "import os, subprocess\nsubprocess.run(['sh', '-c', 'seq 1 100000'], capture_output=True).stdout.count(b'\\n')";
-    expect(await run(modest, code)).toMatchObject({ status: "ok", result: "100000" });
+    expect(await run(modest, code)).toMatchObject({ status: "ok", value: "100000" });
   });
 });

@@ -68,7 +68,7 @@ assert others, "there is no copy to attack"
 ${code}
 os._exit(7)`;
       expect(await within(15_000, run(session, attack))).toMatchObject({ status: "crashed", state: "recovered" });
-      expect(await run(session, "before")).toMatchObject({ result: "'kept'" });
+      expect(await run(session, "before")).toMatchObject({ value: "'kept'" });
     });
 
     test("is not taken from a message: a daemon that claims to be one does not go on", async () => {
@@ -91,13 +91,13 @@ def claim():
 threading.Thread(target=claim).start()`;
       await within(10_000, run(session, claim));
       await idle(200);
-      expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+      expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
       const count = "open('/workspace/alive').read()";
       const first = await within(10_000, run(session, count));
       await idle(200);
-      expect((await within(10_000, run(session, count))).result).toBe(first.result);
+      expect((await within(10_000, run(session, count))).value).toBe(first.value);
       expect(await within(15_000, run(session, "import os\nos._exit(1)"))).toMatchObject({ status: "crashed" });
-      expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+      expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
     });
 
     test("runs nothing of the user while it waits", async () => {
@@ -117,7 +117,7 @@ _signal.sigwaitinfo = count`;
       await run(session, read);
       await idle(200);
       // a few rounds until it is stopped; two hundred if it is not
-      expect(Number((await run(session, read)).result?.replaceAll("'", ""))).toBeLessThan(50);
+      expect(Number((await run(session, read)).value?.replaceAll("'", ""))).toBeLessThan(50);
     });
   },
   sharedKernelTiers,
@@ -148,7 +148,7 @@ describe.skipIf(skipsProcess)("making the copy", () => {
     const after = await session.usage();
     expect((after.cpuMs ?? 0) - (before.cpuMs ?? 0)).toBeLessThan(100);
     const next = await within(10_000, run(session, "40 + 2"));
-    expect(next).toMatchObject({ status: "ok", result: "42" });
+    expect(next).toMatchObject({ status: "ok", value: "42" });
     expect(next.notes.length).toBeLessThan(8);
   });
 
@@ -168,8 +168,8 @@ os.register_at_fork(after_in_parent=lambda: forks == 1 and time.sleep(${workerSe
     await run(session, shortLived(0.2));
     await session.checkpoint("gone");
     await using fork = await session.fork("fork");
-    expect((await run(fork, "x")).result).toBe("'kept'");
-    expect((await run(session, "x")).result).toBe("'kept'");
+    expect((await run(fork, "x")).value).toBe("'kept'");
+    expect((await run(session, "x")).value).toBe("'kept'");
     expect(session.checkpoints).toEqual([]);
   });
 
@@ -184,7 +184,7 @@ os.register_at_fork(after_in_parent=lambda: forks == 1 and time.sleep(${workerSe
       3_000,
       session.checkpoint("gone").catch(() => {}),
     );
-    expect(await within(3_000, run(session, "x"))).toMatchObject({ status: "ok", result: "'kept'" });
+    expect(await within(3_000, run(session, "x"))).toMatchObject({ status: "ok", value: "'kept'" });
     expect(session.checkpoints).toEqual([]);
   });
 });

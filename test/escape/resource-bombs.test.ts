@@ -97,13 +97,13 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     expect(result.durationMs).toBeLessThan(10_000);
     if (layout.hasOwnKernel && result.notes.includes("the session is over")) session = await codecell.openSession();
     const next = await answerOf("print('fine')\n40 + 2");
-    expect(next).toMatchObject({ status: "ok", result: "42", stdout: "fine\n" });
+    expect(next).toMatchObject({ status: "ok", value: "42", stdout: "fine\n" });
     // variables may still hold threads and descriptors; a reset gives all of it back
     await within(15_000, session.reset());
     const child = await answerOf(
       "import subprocess\nsubprocess.run(['echo', 'child'], capture_output=True, text=True).stdout",
     );
-    expect(child).toMatchObject({ status: "ok", result: "'child\\n'" });
+    expect(child).toMatchObject({ status: "ok", value: "'child\\n'" });
   });
 
   /**
@@ -123,7 +123,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     await within(15_000, session.reset());
     for (let round = 0; round < 4; round++) {
       const code = "import subprocess\nlen([subprocess.Popen(['sleep', '60']) for _ in range(30)])";
-      expect(await within(15_000, run(session, code))).toMatchObject({ status: "ok", result: "30" });
+      expect(await within(15_000, run(session, code))).toMatchObject({ status: "ok", value: "30" });
     }
   });
 
@@ -132,7 +132,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     await within(30_000, other.set("hog", Buffer.alloc(400 << 20))).catch((error: unknown) => {
       expect(error).toMatchObject({ name: "CodecellError" });
     });
-    expect(await within(15_000, run(other, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    expect(await within(15_000, run(other, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
   test("leaves nothing on the host when the session closes in the middle of it", async () => {
@@ -143,7 +143,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     );
     for await (const _ of going) break;
     await within(15_000, other.close());
-    expect(await within(5_000, going.result)).toMatchObject({ status: "cancelled", state: "lost" });
+    expect(await within(5_000, going)).toMatchObject({ status: "cancelled", state: "lost" });
     expect(hostProcesses().filter(({ command }) => command.startsWith("sh -c") && command.includes(mark))).toEqual([]);
   });
 });

@@ -154,7 +154,7 @@ print(json.dumps(through))`;
     expect(await run(session, "import os\nos.kill(-1, 9)")).toMatchObject({
       state: expect.stringMatching(/^(kept|recovered)$/),
     });
-    expect(await run(session, "kept")).toMatchObject({ result: "'yes'" });
+    expect(await run(session, "kept")).toMatchObject({ value: "'yes'" });
   });
 
   test("does not have its supervisor stop itself by the claim to be a copy with the number of everybody", async () => {
@@ -167,7 +167,7 @@ def claim():
 threading.Thread(target=claim, daemon=True).start()`;
     await within(10_000, run(fresh, claim));
     await fresh.checkpoint("here");
-    expect(await within(10_000, run(fresh, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    expect(await within(10_000, run(fresh, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
   test("comes back after a crash while user code has threads, and can be forked", async () => {
@@ -181,7 +181,7 @@ threading.Thread(target=claim, daemon=True).start()`;
     await run(fresh, "kept = 2");
     await using fork = await fresh.fork("fork");
     await fresh.rollback("here");
-    expect([(await run(fresh, "kept")).result, (await run(fork, "kept")).result]).toEqual(["1", "2"]);
+    expect([(await run(fresh, "kept")).value, (await run(fork, "kept")).value]).toEqual(["1", "2"]);
   });
 
   test("runs no more processes than it may", async () => {

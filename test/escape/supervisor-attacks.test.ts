@@ -49,7 +49,7 @@ for sig in range(1, 65):
     os.close(reader); os.close(writer)
 print(json.dumps("sent"))`;
     expect(await within(10_000, look(session, code))).toBe("sent");
-    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+    expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   });
 
   test.skipIf(layout.hasOwnKernel)("cannot be read, traced, slowed down or limited", async () => {
@@ -92,7 +92,7 @@ while True: os.kill(os.getpid(), 0)`;
     const result = await within(15_000, run(session, code, { timeoutMs: 1_000 }));
     expect(result.status).toBe("timeout");
     expect(result.durationMs).toBeLessThan(8_000);
-    expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", result: "42" });
+    expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
   test.skipIf(layout.hasOwnKernel)("has no privilege on the host, and neither has anything in the cell", async () => {
@@ -107,7 +107,7 @@ while True: os.kill(os.getpid(), 0)`;
       break;
     }
     going.interrupt();
-    await going.result;
+    await going;
     for (const { uid, status } of inside) {
       expect(uid).not.toBe(0);
       expect(status.Groups?.trim() ?? "").toMatch(/^(?:\d{4,})?$/);

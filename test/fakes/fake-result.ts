@@ -10,7 +10,7 @@ export function fakeResult(facts: Partial<RunResult> = {}): RunResult {
     exitCode: 0,
     stdout,
     stderr,
-    result: undefined,
+    value: undefined,
     error: undefined,
     displays: [],
     truncated: false,

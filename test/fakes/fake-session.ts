@@ -1,30 +1,31 @@
-import type { FollowedRun, RunStarter } from "../../src/service/runs/run-registry.ts";
-import type { LiveRunOptions, RunEvent, RunResult } from "../../src/sessions/runs/run.ts";
+import type { RunStarter } from "../../src/service/runs/run-registry.ts";
+import { Run, type RunEvent, type RunProgress, type RunResult } from "../../src/sessions/runs/run.ts";
+import type { RunOptions } from "../../src/sessions/session.ts";
 import { fakeResult } from "./fake-result.ts";
 
 /** A run whose events and end a test decides. */
-export class FakeRun implements FollowedRun {
+export class FakeRun extends Run {
   readonly code: string;
-  readonly options: LiveRunOptions;
-  readonly result: Promise<RunResult>;
+  readonly options: RunOptions;
   interrupts = 0;
-  readonly #events: RunEvent[] = [];
-  #settle: { resolve(result: RunResult): void; reject(error: unknown): void } = { resolve() {}, reject() {} };
-  #wake = () => {};
-  #isOver = false;
+  readonly #end: { resolve(result: RunResult): void; reject(error: unknown): void };
 
-  constructor(code: string, options: LiveRunOptions) {
+  constructor(code: string, options: RunOptions) {
+    let progress: RunProgress | undefined;
+    let end = { resolve(_: RunResult) {}, reject(_: unknown) {} };
+    super((given) => {
+      progress = given;
+      return new Promise((resolve, reject) => {
+        end = { resolve, reject };
+      });
+    });
     this.code = code;
     this.options = options;
-    this.result = new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject };
+    this.#end = end;
+    progress?.accepted(() => {
+      this.interrupts++;
     });
-    this.result.catch(() => {});
     options.signal?.addEventListener("abort", () => this.interrupt(), { once: true }); // as a session does
-  }
-
-  interrupt(): void {
-    this.interrupts++;
   }
 
   print(text: string, type: "stdout" | "stderr" = "stdout"): void {
@@ -32,40 +33,15 @@ export class FakeRun implements FollowedRun {
   }
 
   emit(event: RunEvent): void {
-    this.#events.push(event);
-    this.#wake();
+    this.log.push(event);
   }
 
   end(facts: Partial<RunResult> = {}): void {
-    const printed = (type: string) =>
-      this.#events.map((event) => ("text" in event && event.type === type ? event.text : ""));
-    this.#settle.resolve(
-      fakeResult({ stdout: printed("stdout").join(""), stderr: printed("stderr").join(""), ...facts }),
-    );
-    this.#isOver = true;
-    this.#wake();
+    this.#end.resolve(fakeResult({ stdout: this.log.text("stdout"), stderr: this.log.text("stderr"), ...facts }));
   }
 
   fail(error: unknown): void {
-    this.#settle.reject(error);
-    this.#isOver = true;
-    this.#wake();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent> {
-    for (let at = 0; ; ) {
-      const event = this.#events[at];
-      if (event) {
-        at++;
-        yield event;
-      } else if (this.#isOver) {
-        return;
-      } else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
-    }
+    this.#end.reject(error);
   }
 }
 
@@ -78,7 +54,7 @@ export class FakeSession implements RunStarter {
     this.id = id;
   }
 
-  run(code: string, options: LiveRunOptions): FakeRun {
+  run(code: string, options: RunOptions): FakeRun {
     this.last = new FakeRun(code, options);
     return this.last;
   }

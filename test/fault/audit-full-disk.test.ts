@@ -63,7 +63,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       const policy = { audit: { durable: true } };
       const audit = openAudit(parsePolicy(policy), { stateDir: disk.path });
       await using manager = await openManager(stateDir, policy, { audit });
-      const session = await manager.getOrCreate("work");
+      const session = await manager.session("work");
       expect(await runIn(session, "x = 1")).toMatchObject({ status: "ok" });
       await fill();
       // What a page still holds is written; then there is no more.
@@ -71,7 +71,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       expect(refused).toMatchObject({ code: "audit_failed", message: expect.stringContaining("no space left") });
       const ran = (await types()).filter((type) => type === "run.ended").length;
       await free();
-      expect(await runIn(session, "x")).toMatchObject({ status: "ok", result: String(ran) });
+      expect(await runIn(session, "x")).toMatchObject({ status: "ok", value: String(ran) });
       expect((await verifyAudit(dir)).problems).toEqual([]);
     });
 
@@ -79,8 +79,8 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       const policy = { audit: { durable: true } };
       const audit = openAudit(parsePolicy(policy), { stateDir: disk.path });
       await using manager = await openManager(stateDir, policy, { audit });
-      const session = await manager.getOrCreate("work");
-      const run = await session.run(
+      const session = await manager.session("work");
+      const run = session.run(
         "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\nfor n in range(60): open(f'{n:0200}', 'w')",
       );
       for await (const event of run) if (event.type === "stdout") break;
@@ -88,7 +88,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       // Not by an upload, which would have to be written down.
       const files = await session.files();
       await files.write("go", Buffer.from("x"), { maxBytes: 10 });
-      await expect(run.result).rejects.toMatchObject({ code: "audit_failed" });
+      await expect(run).rejects.toMatchObject({ code: "audit_failed" });
       await free();
       expect(await runIn(session, "1")).toMatchObject({ status: "ok" });
       expect((await verifyAudit(dir)).problems).toEqual([]);
@@ -98,7 +98,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       const logger = listening();
       const audit = openAudit(parsePolicy({}), { stateDir: disk.path, logger });
       await using manager = await openManager(stateDir, {}, { audit });
-      const session = await manager.getOrCreate("work");
+      const session = await manager.session("work");
       await runIn(session, "x = 0");
       await audit.settled();
       await fill();

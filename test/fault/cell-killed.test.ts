@@ -47,12 +47,12 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout)
       const going = session.run("print('on', flush=True)\nimport time\ntime.sleep(5)");
       await idle(Math.random() * 40);
       process.kill(worker.pid, "SIGKILL");
-      const result = await within(15_000, going.result);
+      const result = await within(15_000, going);
       if (result.status === "ok") continue; // it was killed between two runs
       expect(result).toMatchObject({ status: "crashed", notes: expect.arrayContaining([expect.any(String)]) });
       const next = await within(15_000, run(session, "'before' in globals() and before"));
       expect(next.status).toBe("ok");
-      if (result.state === "recovered" && result.recoveredTo) expect(Number(next.result)).toBeLessThanOrEqual(round);
+      if (result.state === "recovered" && result.recoveredTo) expect(Number(next.value)).toBeLessThanOrEqual(round);
     }
   });
 
@@ -62,11 +62,11 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout)
     const going = session.run("import time\ntime.sleep(5)");
     await idle(30);
     process.kill(parentOf(worker), "SIGKILL");
-    expect(await within(15_000, going.result)).toMatchObject({ status: "crashed", state: "lost" });
+    expect(await within(15_000, going)).toMatchObject({ status: "crashed", state: "lost" });
     expect(await eventually(() => !hostProcesses().some(({ pid }) => pid === worker.pid))).toBe(true);
     await within(10_000, session.close());
     await using next = await codecell.openSession();
-    expect(await run(next, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+    expect(await run(next, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   });
 
   // a stopped process is ended by its template at once, and in the direct layout only after some more seconds
@@ -77,7 +77,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout)
       const worker = await named(session, "");
       const going = session.run("1 + 1", { timeoutMs: 500 });
       process.kill(parentOf(worker), "SIGSTOP");
-      const result = await within(20_000, going.result);
+      const result = await within(20_000, going);
       expect(["ok", "timeout"]).toContain(result.status);
       await within(15_000, session.close());
       expect(await eventually(() => !hostProcesses().some(({ pid }) => pid === worker.pid))).toBe(true);
@@ -112,13 +112,12 @@ describe.skipIf(skipsProcess)("a template that is killed", () => {
     const supervisor = hostProcesses().find(({ pid }) => workers[0] && pid === parentOf(workers[0]));
     if (!supervisor) throw new Error("the supervisor is not to be found");
     process.kill(parentOf(supervisor), "SIGKILL");
-    for (const { result } of going)
-      expect(await within(15_000, result)).toMatchObject({ status: "crashed", state: "lost" });
+    for (const run of going) expect(await within(15_000, run)).toMatchObject({ status: "crashed", state: "lost" });
     expect(
       await eventually(() => !hostProcesses().some(({ pid }) => workers.some((worker) => worker.pid === pid))),
     ).toBe(true);
     for (const session of sessions) await within(10_000, session.close());
     await using next = await codecell.openSession();
-    expect(await run(next, "40 + 2")).toMatchObject({ status: "ok", result: "42" });
+    expect(await run(next, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   });
 });

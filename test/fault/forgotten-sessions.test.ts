@@ -33,8 +33,8 @@ describe.skipIf(skipsProcess)("a host that opens and closes sessions", () => {
     const stateDir = await newStateDir();
     {
       await using manager = await openManager(stateDir);
-      const parent = await manager.getOrCreate();
-      for (let count = 0; count < 5; count++) await manager.close((await manager.fork(parent.id)).id);
+      const parent = await manager.session();
+      for (let count = 0; count < 5; count++) await manager.closeSession((await manager.fork(parent.id)).id);
       await promises();
       expect(queryObjects(Session, { format: "count" })).toBeLessThan(4); // the prototype, the parent and the last
     }

@@ -12,9 +12,9 @@ subprocess.Popen(["sh", "-c", "trap '' TERM HUP INT; while :; do sleep 1; done; 
 async function churn() {
   for (;;) {
     const session = await codecell.openSession();
-    await session.run(daemon).result;
+    await session.run(daemon);
     await Promise.race([
-      session.run("while True: pass").result,
+      session.run("while True: pass"),
       new Promise((resolve) => setTimeout(resolve, Math.random() * 150)),
     ]);
     await session.close();

@@ -11,11 +11,11 @@ const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 say({ t: "up" });
 
 async function work(id, from = Number(first)) {
-  const session = await manager.getOrCreate(id);
+  const session = await manager.session(id);
   for (let n = from; ; n++) {
     say({ t: "begins", id, n });
     const write = `with open("n.tmp", "w") as file: file.write("${n}")\nimport os\nos.replace("n.tmp", "n.txt")`;
-    await (await session.run(`n = ${n}\n${write}`)).result;
+    await session.run(`n = ${n}\n${write}`);
     say({ t: "ran", id, n });
     const dice = Math.random();
     if (dice < 0.3) {
@@ -26,7 +26,7 @@ async function work(id, from = Number(first)) {
       await session.rollback("here");
     } else if (dice < 0.6) {
       const fork = await manager.fork(id);
-      await (await fork.run("n = 'fork'")).result;
+      await fork.run("n = 'fork'");
       await manager.close(fork.id, { forget: true });
     } else if (dice < 0.7) {
       await manager.close(id);

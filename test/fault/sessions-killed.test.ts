@@ -95,8 +95,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     const half = round + 0.5;
     switch (round % 7) {
       case 0: {
-        const run = await session.run(`n = ${half}\nimport time\ntime.sleep(0.03)`);
-        const result = await run.result;
+        const result = await session.run(`n = ${half}\nimport time\ntime.sleep(0.03)`);
         ledger.told(result.notes); // in a result with kept state they are about the time before the run
         if (result.state === "kept") ledger.ran(result.id, half);
         else ledger.seen(result.id);
@@ -119,9 +118,9 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
       case 5: {
         const fork = await manager.fork(session.id);
         const result = await runIn(fork, value);
-        await manager.close(fork.id);
+        await manager.closeSession(fork.id);
         if (result.state === "kept" && result.notes.length === 0)
-          expect(result.result ?? "None").toBe(String(ledger.expected ?? "None"));
+          expect(result.value ?? "None").toBe(String(ledger.expected ?? "None"));
         return [];
       }
       default:
@@ -143,7 +142,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     expect(result.status).toBe("ok");
     ledger.told([...words, ...result.notes]);
     const said = [...words, ...result.notes].join("; ");
-    expect({ n: result.result ?? "None", said }).toEqual({ n: String(ledger.expected ?? "None"), said });
+    expect({ n: result.value ?? "None", said }).toEqual({ n: String(ledger.expected ?? "None"), said });
     ledger.seen(result.id);
     return result;
   }
@@ -152,12 +151,12 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     `are intact or say what they lost, when a worker dies at ${workerRounds} moments`,
     async () => {
       const outcomes: Record<string, number> = {};
-      let session = await manager.getOrCreate("workers");
+      let session = await manager.session("workers");
       const ledger = new Ledger();
       for (let round = 0; round < workerRounds; round++) {
         if (round % 50 === 49) {
-          await manager.close(session.id);
-          session = await manager.getOrCreate("workers");
+          await manager.closeSession(session.id);
+          session = await manager.session("workers");
           ledger.newCell();
           ledger.expect(undefined);
         }
@@ -181,7 +180,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
       }
       console.info(`a worker killed ${workerRounds} times:`, outcomes);
       expect(outcomes.recovered).toBeGreaterThan(workerRounds / 4);
-      await manager.close("workers");
+      await manager.closeSession("workers");
     },
     workerRounds * roundMs.worker,
   );
@@ -189,10 +188,10 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   test(
     `lose a cell whose first process dies at ${cellRounds} moments, say so, and go on with their files`,
     async () => {
-      const others = await manager.getOrCreate("untouched");
+      const others = await manager.session("untouched");
       await runIn(others, "n = 'untouched'");
       const spared = new Set(ownCells().map(({ pid }) => pid));
-      const session = await manager.getOrCreate("cells");
+      const session = await manager.session("cells");
       const ledger = new Ledger();
       for (let round = 0; round < cellRounds; round++) {
         const set = await runIn(session, `n = ${round}\nopen('n.txt', 'w').write('${round}')`);
@@ -206,12 +205,12 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
         ledger.newCell();
         const result = await checked(session, ledger, []);
         expect(result.notes.join()).toContain("without them");
-        expect(await runIn(session, "open('n.txt').read()")).toMatchObject({ result: `'${round}'`, notes: [] });
-        expect(await runIn(others, "n")).toMatchObject({ result: "'untouched'", notes: [] });
+        expect(await runIn(session, "open('n.txt').read()")).toMatchObject({ value: `'${round}'`, notes: [] });
+        expect(await runIn(others, "n")).toMatchObject({ value: "'untouched'", notes: [] });
       }
-      await manager.close("cells");
+      await manager.closeSession("cells");
       expect(await eventually(() => ownCells().every(({ pid }) => spared.has(pid)))).toBe(true);
-      await manager.close("untouched");
+      await manager.closeSession("untouched");
     },
     cellRounds * roundMs.cell,
   );
@@ -219,25 +218,25 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   test(
     `come back after their template died ${templateRounds} times, all of them`,
     async () => {
-      const sessions = await Promise.all(["t1", "t2", "t3"].map((id) => manager.getOrCreate(id)));
+      const sessions = await Promise.all(["t1", "t2", "t3"].map((id) => manager.session(id)));
       for (let round = 0; round < templateRounds; round++) {
         await Promise.all(sessions.map((session) => runIn(session, `n = ${round}`)));
-        const going = await Promise.all(sessions.map((session) => session.run("import time\ntime.sleep(0.05)")));
+        const going = sessions.map((session) => session.run("import time\ntime.sleep(0.05)"));
         // a cell's own parent gives it to the template when it ends, and a cell of the dead template may still be going
         const parents = () => new Set(ownCells().map(({ status }) => Number(status.PPid)));
         expect(await eventually(() => parents().size === 1)).toBe(true);
         const [template] = parents();
         await idle(Math.random() * 80);
         process.kill(Number(template), "SIGKILL");
-        for (const { result } of going) expect(["ok", "crashed"]).toContain((await within(15_000, result)).status);
+        for (const run of going) expect(["ok", "crashed"]).toContain((await within(15_000, run)).status);
         await eventually(() => sessions.every(({ state }) => state !== "live"));
         for (const session of sessions) {
           const result = await within(15_000, runIn(session, value));
-          expect(result).toMatchObject({ status: "ok", result: undefined });
+          expect(result).toMatchObject({ status: "ok", value: undefined });
           expect(result.notes.join()).toContain("without them");
         }
       }
-      for (const { id } of sessions) await manager.close(id);
+      for (const { id } of sessions) await manager.closeSession(id);
       expect(await eventually(() => ownCells().length === 0)).toBe(true);
       expect(readdirSync(join(stateDir, "workspaces"))).toEqual([]);
     },
@@ -277,7 +276,7 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
     async () => {
       const outcomes: Record<string, number> = {};
       const living = await open();
-      const neighbour = await living.getOrCreate("neighbour");
+      const neighbour = await living.session("neighbour");
       await runIn(neighbour, "n = 'neighbour'\nopen('n.txt', 'w').write('neighbour')");
       const mine = new Set(readdirSync(runtimeDir));
       const workspaces = new Set(readdirSync(join(stateDir, "workspaces")));
@@ -315,21 +314,21 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
             const said = result.notes.join("; ");
             if (id.startsWith("s-")) {
               // a fork that its host had no time to close: nothing of it was saved
-              expect({ n: result.result?.startsWith("(None"), said }).toMatchObject({ n: true });
+              expect({ n: result.value?.startsWith("(None"), said }).toMatchObject({ n: true });
               if (said !== "") expect(said).toContain("without them");
               outcomes[said === "" ? "fork that never was" : "fork lost"] =
                 (outcomes[said === "" ? "fork that never was" : "fork lost"] ?? 0) + 1;
-              await next.close(id, { forget: true });
+              await next.closeSession(id, { forget: true });
               continue;
             }
             const outcome = judge(result, facts ?? nothing, said);
             // closing the manager saves what was found
-            const [, n = 0, file = 0] = /^\((\d+|None), '(\d+)'/.exec(result.result ?? "") ?? [];
+            const [, n = 0, file = 0] = /^\((\d+|None), '(\d+)'/.exec(result.value ?? "") ?? [];
             known.set(id, { began: 0, ran: 0, saved: n === "None" ? 0 : Number(n), file: Number(file) });
             outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
           }
           expect(await runIn(neighbour, "n, open('n.txt').read()")).toMatchObject({
-            result: "('neighbour', 'neighbour')",
+            value: "('neighbour', 'neighbour')",
             notes: [],
           });
         } finally {
@@ -389,7 +388,7 @@ function judge(result: RunResult, facts: Facts, said: string): string {
     expect({ ran: facts.ran, name: result.error?.name }).toEqual({ ran: 0, name: "FileNotFoundError" });
     return "never ran";
   }
-  const [, n, file] = /^\((\w+), '(\d+)'\)$/.exec(result.result ?? "") ?? [];
+  const [, n, file] = /^\((\w+), '(\d+)'\)$/.exec(result.value ?? "") ?? [];
   expect(Number(file)).toBeGreaterThanOrEqual(facts.ran);
   if (n === "None") {
     expect(facts.saved, said).toBe(0);

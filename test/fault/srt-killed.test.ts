@@ -25,9 +25,9 @@ describe.skipIf(skips)("a fault in the srt runner", () => {
     expect(services).not.toEqual([]);
     for (const { pid } of services) process.kill(pid, "SIGKILL");
     await eventually(() => children("wrapWithSandbox").length === 0);
-    expect(await run(session, "6 * 7")).toMatchObject({ result: "42" });
+    expect(await run(session, "6 * 7")).toMatchObject({ value: "42" });
     await using next = await codecell.openSession();
-    expect(await run(next, "6 * 7")).toMatchObject({ result: "42" });
+    expect(await run(next, "6 * 7")).toMatchObject({ value: "42" });
   });
 
   test("that kills the cell ends its run, and another session does not notice", async () => {
@@ -37,8 +37,8 @@ describe.skipIf(skips)("a fault in the srt runner", () => {
     const [cell] = children("--unshare-net").filter(({ pid }) => !before.has(pid));
     const going = session.run("import time\nprint('on', flush=True)\ntime.sleep(30)");
     for await (const _ of going) process.kill(cell?.pid ?? Number.NaN, "SIGKILL");
-    expect(await within(10_000, going.result)).toMatchObject({ status: "crashed", state: "lost" });
-    expect(await run(other, "6 * 7")).toMatchObject({ result: "42" });
+    expect(await within(10_000, going)).toMatchObject({ status: "crashed", state: "lost" });
+    expect(await run(other, "6 * 7")).toMatchObject({ value: "42" });
   });
 
   test("that ends the runner leaves no process", async () => {

@@ -52,10 +52,10 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
       message: expect.stringContaining("the start was given up"),
     });
     expect({ files: await files(), cells: cells() }).toEqual(before);
-    expect(await run(session, "6 * 7")).toMatchObject({ result: "42" });
+    expect(await run(session, "6 * 7")).toMatchObject({ value: "42" });
     for (const pid of stopped) process.kill(pid, "SIGCONT");
     await using next = await codecell.openSession();
-    expect(await run(next, "6 * 7")).toMatchObject({ result: "42" });
+    expect(await run(next, "6 * 7")).toMatchObject({ value: "42" });
     expect(services()).toEqual(stopped); // the same ones go on
   });
 
@@ -70,8 +70,8 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
     });
     expect({ files: await files(), cells: cells() }).toEqual(before);
     await using next = await codecell.openSession();
-    expect(await run(next, "6 * 7")).toMatchObject({ result: "42" });
-    expect(await run(session, "6 * 7")).toMatchObject({ result: "42" });
+    expect(await run(next, "6 * 7")).toMatchObject({ value: "42" });
+    expect(await run(session, "6 * 7")).toMatchObject({ value: "42" });
   });
 
   test("ends with its runner, and so does a start that waits for it", async () => {

@@ -28,13 +28,13 @@ test.skipIf(skipsProcess)(
       await mkdir(source);
       await writeFile(join(source, "which"), "second");
       await using second = await codecell.openSession();
-      expect(await run(first, "open('/data/which').read()")).toMatchObject({ result: "'first'" });
-      expect(await run(second, "open('/data/which').read()")).toMatchObject({ result: "'second'" });
+      expect(await run(first, "open('/data/which').read()")).toMatchObject({ value: "'first'" });
+      expect(await run(second, "open('/data/which').read()")).toMatchObject({ value: "'second'" });
       expect(templates()).toHaveLength(before + 2);
       await first.close();
       expect(await eventually(() => templates().length === before + 1)).toBe(true);
       await using third = await codecell.openSession();
-      expect(await run(third, "open('/data/which').read()")).toMatchObject({ result: "'second'" });
+      expect(await run(third, "open('/data/which').read()")).toMatchObject({ value: "'second'" });
       expect(templates()).toHaveLength(before + 1);
     } finally {
       await rm(root, { recursive: true, force: true });

@@ -90,7 +90,7 @@ for (const [index, tier] of tiers.entries()) {
     });
 
     test("answers after all of them", async () => {
-      expect(await session.run("40 + 2").result).toMatchObject({ status: "ok", result: "42" });
+      expect(await session.run("40 + 2")).toMatchObject({ status: "ok", value: "42" });
     });
   });
 }
@@ -112,7 +112,7 @@ async function verdictOf(session: LiveSession, { code, language = "python", name
     if (language === "python") await session.set("host", facts as never);
     const program = language === "python" ? `${prelude}\n${code}\nprint(json.dumps(verdict))` : code;
     const timeoutMs = name === "runs without end" ? 300 : 20_000;
-    const result = await session.run(program, { language, timeoutMs }).result;
+    const result = await session.run(program, { language, timeoutMs });
     if (result.status === "ok") return JSON.parse(result.stdout) as Verdict;
     // a limit ends the run, or the allocation fails: both hold it
     if (result.error?.name === "MemoryError") return "out_of_memory";

@@ -29,5 +29,5 @@ export function openManager(
 }
 
 export async function runIn(session: Session, code: string, options?: RunOptions): Promise<RunResult> {
-  return (await session.run(code, options)).result;
+  return session.run(code, options);
 }

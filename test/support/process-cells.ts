@@ -5,9 +5,9 @@ import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { HostOptions } from "../../src/runners/process/host.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
-import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveRunOptions, LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import type { LiveRunOptions, RunResult } from "../../src/sessions/runs/run.ts";
+import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { containerTiers, isMissing, testsContainersOnly } from "./tiers.ts";
 
@@ -71,14 +71,14 @@ export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<Liv
 
 /** Runs code that is expected to get through, and gives back what its last expression printed as JSON. */
 export async function look(session: LiveSession, code: string, options?: LiveRunOptions): Promise<unknown> {
-  const result = await session.run(`import json\n${code}`, options).result;
+  const result = await session.run(`import json\n${code}`, options);
   if (result.status !== "ok")
     throw new Error(`${result.status}: ${result.error?.traceback ?? result.notes.join("; ")}`);
   return JSON.parse(result.stdout);
 }
 
 export function run(session: LiveSession, code: string, options?: LiveRunOptions): Promise<RunResult> {
-  return session.run(code, options).result;
+  return session.run(code, options);
 }
 
 /** Long enough for the copy of the state that is made in idle time. */

@@ -3,7 +3,6 @@ import { formatSize } from "../../policy/units.ts";
 import { type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
-import { sessionRules } from "../session-rules.ts";
 import { supervisedRules } from "../supervised-rules.ts";
 import { scratchBytes } from "./cell/container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
@@ -83,7 +82,6 @@ const table: AnswerTable<ContainerFacts> = {
   env: () =>
     bySupervisor("the interpreter's environment holds these, PATH, HOME, LANG and settings of numerical libraries"),
   ...supervisedRules,
-  ...sessionRules,
   "kernel.python": ({ kernel: { python } }) =>
     python === undefined
       ? byKernel("python3 of the image")

@@ -3,7 +3,6 @@ import { formatSize } from "../../policy/units.ts";
 import { type Answer, type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
-import { sessionRules } from "../session-rules.ts";
 import { supervisedRules } from "../supervised-rules.ts";
 import { privateFilesBytes } from "./cell-config.ts";
 import { type CgroupController, cgroupHolds } from "./cgroup.ts";
@@ -47,7 +46,6 @@ const table: AnswerTable<PlanFacts> = {
   },
   env: () => byKernel("the environment is empty but for these, PATH, HOME, LANG and settings of libraries"),
   ...supervisedRules,
-  ...sessionRules,
   "kernel.python": () => byKernel("interpreter and libraries mounted read-only"),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined

@@ -2,7 +2,6 @@ import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 import { type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
-import { sessionRules } from "../session-rules.ts";
 import { supervisedRules } from "../supervised-rules.ts";
 import { srtVersion } from "./package.ts";
 
@@ -86,7 +85,6 @@ const answers: AnswerTable<undefined> = {
   env: () =>
     byKernel("sandbox-runtime passes on what it is given: it is started with nothing but these, PATH, HOME, LANG"),
   ...supervisedRules,
-  ...sessionRules,
   "kernel.python": () => byKernel("interpreter and libraries read-only, at their own place"),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined

@@ -2,7 +2,6 @@ import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 import { type Answer, type AnswerTable, answerRules } from "../answer-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
-import { sessionRules } from "../session-rules.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
 import { isInPythonRuntime } from "./python-modules.ts";
 
@@ -89,11 +88,6 @@ const answers: AnswerTable<WasmFacts> = {
   "proc.background": () => runtime("no processes exist inside"),
   env: () => runtime("the interpreter's environment is made from these alone; its process has none"),
   "session.recovery": recovery,
-  ...sessionRules,
-  "session.persist": (policy) => {
-    const { by, how } = sessionRules["session.persist"](policy);
-    return { by, how: policy.session.persist ? `${how}: variables and history; files end with the cell` : how };
-  },
   "session.checkpoints": () => runtime("there are none: no fork here, so asking for one is an error"),
   "kernel.preload": ({ kernel }) => {
     const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));

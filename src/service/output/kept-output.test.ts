@@ -9,7 +9,7 @@ describe("kept output", () => {
   test("gives every stream of a run by its handle", () => {
     const kept = new KeptOutput();
     const error = { name: "E", message: "m", traceback: "Traceback\nE: m" };
-    const handle = kept.keep(fakeResult({ stdout: "out\n", stderr: "err\n", result: "[1]", error }));
+    const handle = kept.keep(fakeResult({ stdout: "out\n", stderr: "err\n", value: "[1]", error }));
     expect(handle).toMatch(/^out_[\w-]{16}$/);
     const read = (stream: "stdout" | "stderr" | "result" | "traceback") => kept.page(handle, { stream }).text;
     expect([read("stdout"), read("stderr"), read("result"), read("traceback")]).toEqual([

@@ -69,9 +69,7 @@ export class KeptOutput {
   }
 
   /** Keeps the text of a run and answers the handle that leads to it. */
-  keep(
-    result: Pick<RunResult, "stdout" | "stderr" | "result" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">,
-  ) {
+  keep(result: Pick<RunResult, "stdout" | "stderr" | "value" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">) {
     const handle = `out_${randomBytes(12).toString("base64url")}`;
     const run = keptRun(result, this.#runBytes);
     this.#runs.set(handle, run);
@@ -120,7 +118,7 @@ export class KeptOutput {
 }
 
 function keptRun(result: Parameters<KeptOutput["keep"]>[0], runBytes: number): KeptRun {
-  const texts = [result.stdout, result.stderr, result.result ?? "", result.error?.traceback ?? ""].map(bothForms);
+  const texts = [result.stdout, result.stderr, result.value ?? "", result.error?.traceback ?? ""].map(bothForms);
   const claims = texts.map((text) => ({ need: charactersOf(text), floor: 0, weight: 1 }));
   const shares = shareBudget(claims, Math.floor(runBytes / bytesPerCharacter));
   const [stdout, stderr, value, traceback] = texts.map((text, index) => fitted(text, shares[index] ?? 0));

@@ -53,7 +53,7 @@ describe("a shaped result", () => {
   });
 
   test("says that the value was cut when no stream was", () => {
-    const { text } = shapeResult(fakeResult({ result: "[0, 1", truncated: true }), roomy);
+    const { text } = shapeResult(fakeResult({ value: "[0, 1", truncated: true }), roomy);
     expect(text).toBe("status: ok · 12 ms · cut by the run's own limits\n[result]\n[0, 1");
   });
 
@@ -73,7 +73,7 @@ describe("a shaped result", () => {
   });
 
   test("never cuts a small stream because another is large", () => {
-    const result = fakeResult({ stdout: numbered(50_000), stderr: "one warning\n", result: "42" });
+    const result = fakeResult({ stdout: numbered(50_000), stderr: "one warning\n", value: "42" });
     const shaped = shapeResult(result, { characters: 2_000 });
     expect(shaped.sections.map(({ name, leftOut }) => [name, leftOut > 0])).toEqual([
       ["result", false],
@@ -108,7 +108,7 @@ test("a shaped text fits its budget, and head and tail are the original's", () =
   for (let round = 0; round < 1_500; round++) {
     const error = random.below(2) ? { name: text(), message: text(), traceback: text() } : undefined;
     const displays = [{ type: "display" as const, display: 1, mime: text(), data: new Uint8Array(3) }];
-    const facts = { stdout: text(), stderr: text(), result: text(), error, notes: [text(), text()], displays };
+    const facts = { stdout: text(), stderr: text(), value: text(), error, notes: [text(), text()], displays };
     const lost = random.below(2) ? { truncated: true, stdoutBytes: 2 ** 53 - 1, stderrBytes: 2 ** 53 - 1 } : {};
     const result = fakeResult({
       ...facts,
@@ -123,7 +123,7 @@ test("a shaped text fits its budget, and head and tail are the original's", () =
     expect(shaped.text).not.toMatch(/[^\P{Cc}\n]|[\ud800-\udfff]/u);
     for (const { name, head, tail, leftOut, characters: size } of shaped.sections) {
       if (name !== "stdout" && name !== "stderr" && name !== "result") continue;
-      const readable = readableText(facts[name]);
+      const readable = readableText(facts[name === "result" ? "value" : name]);
       expect(size).toBe(readable.length);
       expect(collapseRepeats(readable).text.startsWith(head)).toBe(true);
       expect(collapseRepeats(readable).text.endsWith(tail)).toBe(true);

@@ -60,7 +60,7 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
       ...section("error", headline),
       ...section("notes", notes.map((note) => `- ${note}`).join("\n")),
       ...section("traceback", withoutHeadline(error?.traceback ?? "", headline)),
-      ...section("result", result.result ?? ""),
+      ...section("result", result.value ?? ""),
       ...section("stdout", result.stdout, lostOutput(result, "stdout")),
       ...section("stderr", result.stderr, lostOutput(result, "stderr")),
       ...section("displays", displays.map((one) => `${one.mime}, ${said(one.data.byteLength)} bytes`).join("\n")),

@@ -24,10 +24,10 @@ const gone = expect.objectContaining({ code: "run_gone" });
 describe("starting", () => {
   test("answers at once with an unguessable id", () => {
     const { session, runs } = setUp();
-    const handle = runs.start(session, "work()", { timeoutMs: 5 });
+    const handle = runs.start(session, "work()", { timeout: 5 });
     expect(handle).toMatchObject({ sessionId: "fake", status: "running", isCancelled: false, nextOffset: 0 });
     expect(handle.runId).toMatch(/^run_[\w-]{16}$/);
-    expect(session.last).toMatchObject({ code: "work()", options: { timeoutMs: 5 } });
+    expect(session.last).toMatchObject({ code: "work()", options: { timeout: 5 } });
   });
 
   test("throws what the session refuses and remembers nothing", () => {
@@ -70,8 +70,8 @@ describe("waiting", () => {
     const { runId } = runs.start(session, "");
     const waited = runs.wait(runId, { timeoutMs: 100 });
     session.last.print("done\n");
-    session.last.end({ result: "42" });
-    expect(await waited).toMatchObject({ status: "ok", result: "42", stdout: "done\n" });
+    session.last.end({ value: "42" });
+    expect(await waited).toMatchObject({ status: "ok", value: "42", stdout: "done\n" });
     expect(clock.waiting).toBe(0);
   });
 

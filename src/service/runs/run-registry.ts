@@ -2,21 +2,22 @@ import { randomUUID } from "node:crypto";
 import type { RunStatus } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Clock, systemClock } from "../../sessions/clock.ts";
-import type { LiveRunOptions, Run, RunEvent, RunResult } from "../../sessions/runs/run.ts";
-import { type NumberedEvent, RunLog } from "../../sessions/runs/run-log.ts";
+import type { Run, RunResult } from "../../sessions/runs/run.ts";
+import type { NumberedEvent } from "../../sessions/runs/run-log.ts";
+import type { RunOptions } from "../../sessions/session.ts";
 import { type ShapeBudget, type ShapedText, shapeStreams } from "../output/shape-output.ts";
 
 /** What the registry needs of a run; a `Run` is one. */
-export type FollowedRun = Pick<Run, "result" | "interrupt"> & AsyncIterable<RunEvent>;
+export type FollowedRun = PromiseLike<RunResult> & Pick<Run, "log" | "interrupt">;
 
 /** What the registry needs of a session; a `Session` is one. */
 export interface RunStarter {
   readonly id: string;
-  run(code: string, options: LiveRunOptions): FollowedRun;
+  run(code: string, options: RunOptions): FollowedRun;
 }
 
 /** A run ends by `cancel` and by its limits, not by the signal of the caller that started it. */
-export type RunStartOptions = Omit<LiveRunOptions, "signal">;
+export type RunStartOptions = Omit<RunOptions, "signal">;
 
 /** A run by its id, and how far it is. */
 export interface RunHandle {
@@ -72,10 +73,8 @@ interface Entry {
   readonly runId: string;
   readonly sessionId: string;
   readonly run: FollowedRun;
-  readonly log: RunLog;
   readonly cancelling: AbortController;
   readonly startedAt: number;
-  /** settles after the last event is in the log */
   readonly ended: Promise<RunResult>;
   end: { readonly status: RunStatus | "failed"; readonly at: number } | undefined;
 }
@@ -120,15 +119,9 @@ export class RunRegistry {
     release: ReleasePlace = () => {},
   ): RunHandle {
     this.#forgetOld();
-    const log = new RunLog();
     const entry: Entry = {
-      runId: newRunId(),
-      sessionId,
-      run,
-      log,
-      cancelling,
-      startedAt: this.#clock.now(),
-      ended: writeDown(run, log),
+      ...{ runId: newRunId(), sessionId, run, cancelling, startedAt: this.#clock.now() },
+      ended: Promise.resolve(run),
       end: undefined,
     };
     this.#running.set(entry.runId, entry);
@@ -172,7 +165,7 @@ export class RunRegistry {
     if (!Number.isSafeInteger(fromOffset) || fromOffset < 0) {
       throw new CodecellError("usage", `an offset is a whole number from 0 on, not ${fromOffset}`);
     }
-    return this.#entry(runId).log.from(fromOffset, options.signal);
+    return this.#entry(runId).run.log.from(fromOffset, options.signal);
   }
 
   /** Stops what the run does now and keeps the state; a second call ends what ignores the first. */
@@ -240,18 +233,18 @@ export class RunRegistry {
   }
 
   #handle(entry: Entry): RunHandle {
-    const { runId, sessionId, cancelling, startedAt, end, log } = entry;
+    const { runId, sessionId, cancelling, startedAt, end, run } = entry;
     return {
       runId,
       sessionId,
       status: end?.status ?? "running",
       isCancelled: cancelling.signal.aborted,
       elapsedMs: (end?.at ?? this.#clock.now()) - startedAt,
-      nextOffset: log.length,
+      nextOffset: run.log.length,
     };
   }
 
-  #stillRunning({ runId, startedAt, log }: Entry, budget: ShapeBudget): StillRunning {
+  #stillRunning({ runId, startedAt, run: { log } }: Entry, budget: ShapeBudget): StillRunning {
     const outputSoFar = shapeStreams({ stdout: log.text("stdout"), stderr: log.text("stderr") }, budget);
     const elapsedMs = this.#clock.now() - startedAt;
     return { status: "running", runId, elapsedMs, outputSoFar, nextOffset: log.length };
@@ -261,7 +254,7 @@ export class RunRegistry {
     entry.end = { status, at: this.#clock.now() };
     this.#running.delete(entry.runId);
     this.#ended.set(entry.runId, entry);
-    this.#endedBytes += entry.log.bytes;
+    this.#endedBytes += entry.run.log.bytes;
     this.#forgetOld();
   }
 
@@ -274,21 +267,8 @@ export class RunRegistry {
       const isOver = this.#ended.size > this.#keepRuns || isOverBytes;
       if (!isOver && (entry.end?.at ?? 0) > oldest) return;
       this.#ended.delete(entry.runId);
-      this.#endedBytes -= entry.log.bytes;
+      this.#endedBytes -= entry.run.log.bytes;
     }
-  }
-}
-
-/** Writes a run's events down as they come, so that none is lost when nobody reads. */
-async function writeDown(run: FollowedRun, log: RunLog): Promise<RunResult> {
-  try {
-    for await (const event of run) log.push(event);
-    const result = await run.result;
-    log.end(result.status);
-    return result;
-  } catch (error) {
-    log.fail(error);
-    throw error;
   }
 }
 

@@ -37,22 +37,22 @@ const failure = (work: Promise<unknown>) =>
 
 describe("the sessions of a tenant", () => {
   test("with the same id are others than another tenant's", async () => {
-    const [one, two] = [await alice.getOrCreate("work"), await bob.getOrCreate("work")];
+    const [one, two] = [await alice.session("work"), await bob.session("work")];
     expect(one).not.toBe(two);
     expect([one.id, two.id]).toEqual(["work", "work"]);
     expect(await alice.get("work")).toBe(one);
-    await bob.close("work");
+    await bob.closeSession("work");
     expect(await alice.get("work")).toBe(one);
     expect(await alice.list()).toMatchObject([{ id: "work" }]);
     expect(await bob.list()).toEqual([]);
   });
 
   test("are to others exactly like those that never were", async () => {
-    await alice.getOrCreate("secret");
+    await alice.session("secret");
     for (const ask of [
       (id: string) => bob.get(id),
       (id: string) => bob.info(id),
-      (id: string) => bob.close(id),
+      (id: string) => bob.closeSession(id),
       (id: string) => bob.fork(id),
     ]) {
       const text = async (id: string) => JSON.stringify(await failure(ask(id))).replaceAll(id, "ID");
@@ -63,28 +63,28 @@ describe("the sessions of a tenant", () => {
   });
 
   test("are not spoken of by their namespace", async () => {
-    const messages = [await failure(alice.get("x")), await failure(alice.close("x"))];
-    await alice.getOrCreate("one");
+    const messages = [await failure(alice.get("x")), await failure(alice.closeSession("x"))];
+    await alice.session("one");
     messages.push(await failure(alice.fork("one", "one")));
     expect(JSON.stringify(messages)).not.toContain("ns-aaaaaaaaaaaa");
     expect(JSON.stringify(messages)).toContain("there is a session one already");
   });
 
   test("are as many as the quota allows, also when they are asked for at the same time", async () => {
-    const asked = await Promise.allSettled(Array.from({ length: 12 }, (_, at) => alice.getOrCreate(`s${at}`)));
+    const asked = await Promise.allSettled(Array.from({ length: 12 }, (_, at) => alice.session(`s${at}`)));
     expect(asked.filter(({ status }) => status === "fulfilled").length).toBe(3);
-    expect(await failure(alice.getOrCreate())).toMatchObject({ code: "session_limit" });
-    expect((await bob.getOrCreate("mine")).id).toBe("mine");
+    expect(await failure(alice.session())).toMatchObject({ code: "session_limit" });
+    expect((await bob.session("mine")).id).toBe("mine");
     const [{ id } = { id: "" }] = await alice.list();
-    expect((await alice.getOrCreate(id)).id).toBe(id);
-    await alice.close(id);
-    expect((await alice.getOrCreate("next")).id).toBe("next");
+    expect((await alice.session(id)).id).toBe(id);
+    await alice.closeSession(id);
+    expect((await alice.session("next")).id).toBe("next");
   });
 
   test("have ids that fit into a directory's name with their prefix", async () => {
-    expect((await alice.getOrCreate("x".repeat(48))).id.length).toBe(48);
-    await expect(alice.getOrCreate("x".repeat(49))).rejects.toThrow(/48 characters/);
-    await expect(alice.getOrCreate("../x")).rejects.toThrow(/not a session id/);
+    expect((await alice.session("x".repeat(48))).id.length).toBe(48);
+    await expect(alice.session("x".repeat(49))).rejects.toThrow(/48 characters/);
+    await expect(alice.session("../x")).rejects.toThrow(/not a session id/);
   });
 });
 

@@ -6,8 +6,8 @@ import type { Session, SessionInfo } from "../../sessions/session.ts";
 import { newSessionId, sessionKey, shownId } from "../../sessions/session-id.ts";
 
 /** Sessions by id, as a surface uses them: all of a manager's, or one tenant's. */
-export type Sessions = Pick<Codecell, "policy" | "runner" | "getOrCreate" | "get" | "info" | "list" | "fork"> &
-  Pick<Codecell, "close"> &
+export type Sessions = Pick<Codecell, "policy" | "runner" | "session" | "get" | "info" | "list" | "fork"> &
+  Pick<Codecell, "closeSession"> &
   AsyncDisposable;
 
 /**
@@ -35,9 +35,9 @@ export class TenantSessions implements Sessions {
     return this.#manager.runner;
   }
 
-  async getOrCreate(id: string = newSessionId(), options: { waitMs?: number } = {}): Promise<Session> {
+  async session(id: string = newSessionId(), options: { waitMs?: number } = {}): Promise<Session> {
     const key = this.#key(id);
-    return this.#own(() => this.#within(key, () => this.#manager.getOrCreate(key, options)));
+    return this.#own(() => this.#within(key, () => this.#manager.session(key, options)));
   }
 
   async get(id: string): Promise<Session> {
@@ -63,9 +63,9 @@ export class TenantSessions implements Sessions {
     });
   }
 
-  async close(id: string, options: { forget?: boolean } = {}): Promise<void> {
+  async closeSession(id: string, options: { forget?: boolean } = {}): Promise<void> {
     const key = this.#key(id);
-    return this.#own(() => this.#manager.close(key, options));
+    return this.#own(() => this.#manager.closeSession(key, options));
   }
 
   /** The manager has other tenants: its owner ends it. */

@@ -5,8 +5,9 @@ import type { ChangedFile, DoneMessage, RunStatus } from "../../kernel/messages.
 import { CodecellError } from "../../lib/errors.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
-import type { Run, RunResult } from "./run.ts";
+import type { RunResult } from "./run.ts";
 import { endedWithCell, runResult } from "./run-ending.ts";
+import type { RunOutput } from "./run-output.ts";
 
 /** How long after a run's own limit the host waits for the supervisor before it ends the whole cell. */
 const supervisorGraceMs = 8_000;
@@ -31,8 +32,11 @@ export interface RunningSession {
   takeNews(): string[];
 }
 
-/** A run that goes on. */
+/** A run that is running. */
 export interface RunCourse {
+  readonly id: number;
+  readonly output: RunOutput;
+  interrupt(): void;
   readonly timeoutMs: number;
   /** by the clock of `performance` */
   readonly started: number;
@@ -46,11 +50,10 @@ export interface RunCourse {
 /** Waits for the end of a run, whatever it is, and makes its result. */
 export async function finishRun(
   session: RunningSession,
-  run: Run,
-  reply: Promise<DoneMessage>,
   course: RunCourse,
+  reply: Promise<DoneMessage>,
 ): Promise<RunResult> {
-  const abort = () => run.interrupt();
+  const abort = () => course.interrupt();
   let watchdog: NodeJS.Timeout | undefined;
   let isOverdue = false;
   try {
@@ -67,11 +70,11 @@ export async function finishRun(
     try {
       done = await reply;
     } catch (error) {
-      done = await cellEnded(session, run.id, error, isOverdue);
+      done = await cellEnded(session, course.id, error, isOverdue);
     }
     clearTimeout(watchdog);
     const { recovery } = session;
-    return await resultOf(session, run, recovery ? await recovered(session, recovery, done) : done, course);
+    return await resultOf(session, course, recovery ? await recovered(session, recovery, done) : done);
   } finally {
     course.drop();
     clearTimeout(watchdog);
@@ -102,18 +105,18 @@ async function recovered(session: RunningSession, recovery: SnapshotRecovery, do
   return { ...done, ...state, notes: [...done.notes, ...notes] };
 }
 
-async function resultOf(session: RunningSession, run: Run, done: DoneMessage, course: RunCourse): Promise<RunResult> {
+async function resultOf(session: RunningSession, course: RunCourse, done: DoneMessage): Promise<RunResult> {
   const durationMs = performance.now() - course.started;
   const { cell, files } = session;
   const { lost } = course;
   // Most runs change no file and have no network: what is not there is not waited for.
-  const found = files && done.files?.length ? await artifacts(session, run.id, files, done.files) : noFiles;
+  const found = files && done.files?.length ? await artifacts(session, course.id, files, done.files) : noFiles;
   const egress = cell.network ? await cell.network.take() : undefined;
   const recovering = session.recovering();
   if (recovering) await recovering;
   if (session.recovery || !session.isAlive()) lost.push(...session.takeNews());
   const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
-  return runResult(run, done, { status, durationMs, lost, ...found, egress, receipt: cell.receipt });
+  return runResult(course, done, { status, durationMs, lost, ...found, egress, receipt: cell.receipt });
 }
 
 /** What the run says it changed is a hint: the host opens and checks each file itself. */

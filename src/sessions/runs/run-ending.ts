@@ -3,7 +3,8 @@ import type { DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import type { CodecellError } from "../../lib/errors.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import { egressNotes, type RunEgress } from "../network/egress-record.ts";
-import type { Run, RunResult } from "./run.ts";
+import type { RunResult } from "./run.ts";
+import type { RunOutput } from "./run-output.ts";
 
 /** What the host found out about a run besides what the cell says of it. */
 export interface RunFindings {
@@ -18,17 +19,21 @@ export interface RunFindings {
 }
 
 /** The result of a run, from what the cell says and what the host found. */
-export function runResult(run: Run, done: DoneMessage, findings: RunFindings): RunResult {
+export function runResult(
+  { id, output }: { readonly id: number; readonly output: RunOutput },
+  done: DoneMessage,
+  findings: RunFindings,
+): RunResult {
   const { status, durationMs, lost, artifacts, leftOut, egress, receipt } = findings;
   return {
-    id: run.id,
+    id,
     status,
     state: done.state,
     exitCode: done.exitCode,
-    ...run.gathered(),
-    result: done.result,
+    ...output.gathered(),
+    value: done.result,
     error: done.error,
-    truncated: run.wasTruncated(done) || done.resultTruncated === true,
+    truncated: output.wasTruncated(done) || done.resultTruncated === true,
     stdoutBytes: done.stdoutBytes,
     stderrBytes: done.stderrBytes,
     notes: [...lost, ...done.notes, ...(egress ? egressNotes(egress) : [])],

@@ -1,5 +1,5 @@
 import type { RunStatus } from "../../kernel/messages.ts";
-import type { RunEvent } from "./run.ts";
+import type { DisplayEvent, RunEvent } from "./run.ts";
 
 /** An event of a run, with its number: the first one is 0. */
 export interface NumberedEvent {
@@ -14,7 +14,8 @@ const eventBytes = 100;
 /** The events of one run in order, for any number of readers, each from wherever it likes. */
 export class RunLog {
   readonly #events: NumberedEvent["event"][] = [];
-  readonly #waiting = new Set<() => void>();
+  /** made with the first reader that waits: most runs have none */
+  #waiting: Set<() => void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #isClosed = false;
   #bytes = 0;
@@ -47,11 +48,18 @@ export class RunLog {
     this.#wake();
   }
 
+  /** Everything printed so far. Added up, which shares the pieces' memory, and not joined, which copies them. */
   text(stream: "stdout" | "stderr"): string {
-    return this.#events.map((event) => (event.type === stream ? event.text : "")).join("");
+    let text = "";
+    for (const event of this.#events) if (event.type === stream) text += event.text;
+    return text;
   }
 
-  /** Events from an offset on, to the end of the run or of the reader's patience. */
+  displays(): DisplayEvent[] {
+    return this.#events.filter((event): event is DisplayEvent => event.type === "display");
+  }
+
+  /** Events from an offset on, to the end of the run or until the reader's signal aborts. */
   async *from(start: number, signal?: AbortSignal): AsyncGenerator<NumberedEvent> {
     for (let offset = start; !signal?.aborted; ) {
       const event = this.#events[offset];
@@ -67,6 +75,7 @@ export class RunLog {
     const changed = new Promise<void>((resolve) => {
       wake = resolve;
     });
+    this.#waiting ??= new Set();
     this.#waiting.add(wake);
     signal?.addEventListener("abort", wake, { once: true });
     try {
@@ -79,6 +88,6 @@ export class RunLog {
   }
 
   #wake(): void {
-    for (const wake of this.#waiting) wake();
+    if (this.#waiting) for (const wake of this.#waiting) wake();
   }
 }

@@ -1,5 +1,3 @@
-import type { Run } from "./run.ts";
-
 /** The order of a session's runs, for callers who would rather wait than be refused. */
 export class RunQueue {
   /** until everything that was started or queued so far is over; it never rejects */
@@ -12,24 +10,24 @@ export class RunQueue {
   }
 
   /** Starts a run when those before it are over, so that callers who queue go one after the other. */
-  inTurn(start: () => Promise<Run>): Promise<Run> {
+  inTurn<Result>(start: () => Promise<Result>): Promise<Result> {
     this.#waiting++;
-    const started = this.#last.then(() => {
+    const ended = this.#last.then(() => {
       this.#waiting--;
       return start();
     });
-    this.#last = over(started);
-    return started;
+    this.#last = over(ended);
+    return ended;
   }
 
   /** Whoever queues from now on waits for this one too. */
-  follow(started: Promise<Run>): void {
-    this.#last = Promise.all([this.#last, over(started)]).then(() => {});
+  follow(ended: Promise<unknown>): void {
+    this.#last = Promise.all([this.#last, over(ended)]).then(() => {});
   }
 }
 
 /** Without their values: each would hold the results of all runs before it. */
-function over(started: Promise<Run>): Promise<void> {
+function over(ended: Promise<unknown>): Promise<void> {
   const nothing = () => {};
-  return started.then((run) => run.result).then(nothing, nothing);
+  return ended.then(nothing, nothing);
 }

@@ -1,9 +1,12 @@
 import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
-import type { DoneMessage, Language, RunError, RunState, RunStatus } from "../../kernel/messages.ts";
+import type { Language, RunError, RunState, RunStatus } from "../../kernel/messages.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import type { RunEgress } from "../network/egress-record.ts";
+import { RunLog } from "./run-log.ts";
 
-/** What happens while a run goes on, in order. */
+export type { Language, RunError, RunState, RunStatus };
+
+/** What happens while a run is running, in order. */
 export type RunEvent =
   | { readonly type: "stdout" | "stderr"; readonly text: string }
   /** one form of a displayed value; forms of the same value share `display` */
@@ -23,10 +26,10 @@ export interface RunResult {
   readonly stdout: string;
   readonly stderr: string;
   /** repr of the last expression's value */
-  readonly result: string | undefined;
+  readonly value: string | undefined;
   readonly error: RunError | undefined;
   readonly displays: readonly DisplayEvent[];
-  /** whether output or result was cut; the true sizes are beside it */
+  /** whether output or value was truncated; the true sizes are beside it */
   readonly truncated: boolean;
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
@@ -34,137 +37,108 @@ export interface RunResult {
   readonly notes: readonly string[];
   /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
   readonly recoveredTo: number | undefined;
-  /** files that the run created or changed, as the host found them; needs a workspace on the host */
+  /** files that the run created or changed, as the host found them */
   readonly artifacts: readonly Artifact[];
   /** changed files that are no artifacts and why */
   readonly leftOut: readonly LeftOut[];
-  /** hosts that the run reached or was refused; only where the policy gives a network */
+  /** hosts that the run reached or was refused; only where the policy opens the network */
   readonly egress?: RunEgress;
   readonly durationMs: number;
   readonly runner: string;
   readonly receipt: EnforcementReceipt;
 }
 
-/** How one run goes. */
-export interface LiveRunOptions {
-  readonly language?: Language;
-  /** at most the policy's `proc.timeout` */
-  readonly timeoutMs?: number;
-  /** aborting interrupts the run; the result still comes, with status `cancelled` */
-  readonly signal?: AbortSignal;
+/** How the work behind a run reports back to it. @internal */
+export interface RunProgress {
+  /** where the run's events are written, once */
+  readonly log: RunLog;
+  /** The session takes the code, and `interrupt` reaches it from now on. */
+  accepted(interrupt: () => void): void;
 }
 
-const maxDisplayBytes = 64 * 1024 * 1024;
-/** What one piece of a display takes besides its bytes, so that a flood of empty ones ends as well. */
-const displayPieceBytes = 1024;
-
 /**
- * One execution: an AsyncIterable of events from the first on, for any number of readers, and a `result` that settles
- * even if nobody reads.
+ * One execution: a promise of its result and an async iterable of its events, for any number of readers. It settles even
+ * if nobody reads it.
  */
-export class Run implements AsyncIterable<RunEvent>, AsyncDisposable {
-  readonly id: number;
-  readonly result: Promise<RunResult>;
-  readonly #events: RunEvent[] = [];
-  /** made with the first output: most runs print nothing */
-  readonly #decoders: Partial<Record<"stdout" | "stderr", InstanceType<typeof TextDecoder>>> = {};
-  readonly #received = { stdout: 0, stderr: 0 };
-  readonly #outputBytes: number;
-  readonly #interrupt: () => void;
-  #displayParts: Buffer[] = [];
-  #displayBytes = 0;
-  #ended = false;
-  #wake: (() => void)[] = [];
+export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDisposable {
+  readonly [Symbol.toStringTag] = "Run";
+  /** @internal the run's events, numbered from 0 */
+  readonly log = new RunLog();
+  readonly #result: Promise<RunResult>;
+  #interrupt: (() => void) | undefined;
+  #isInterruptedEarly = false;
+  #hasEnded = false;
+  #onAccepted: (() => void) | undefined;
 
-  /** @internal */
-  constructor(id: number, outputBytes: number, interrupt: () => void, end: (run: Run) => Promise<RunResult>) {
-    this.id = id;
-    this.#outputBytes = outputBytes;
-    this.#interrupt = interrupt;
-    this.result = this.#until(end(this));
-    this.result.catch(() => {}); // whoever awaits it sees the failure; nobody is obliged to
+  /** @internal `perform` is called at once; it starts the work without a pause where nothing is to wait for. */
+  constructor(perform: (progress: RunProgress) => Promise<RunResult>) {
+    const progress: RunProgress = {
+      log: this.log,
+      accepted: (interrupt) => {
+        this.#interrupt = interrupt;
+        if (this.#isInterruptedEarly) interrupt();
+        this.#onAccepted?.();
+      },
+    };
+    this.#result = this.#settle(perform(progress));
+    this.#result.catch(() => {}); // whoever awaits it sees the failure; nobody is obliged to
   }
 
-  async #until(ending: Promise<RunResult>): Promise<RunResult> {
+  async #settle(work: Promise<RunResult>): Promise<RunResult> {
     try {
-      return await ending;
-    } finally {
-      this.#ended = true;
-      this.#notify();
+      const result = await work;
+      this.#hasEnded = true;
+      this.log.end(result.status);
+      return result;
+    } catch (error) {
+      this.#hasEnded = true;
+      this.log.fail(error);
+      throw error;
     }
   }
 
-  /** Stops the run and keeps the state; a second call ends what ignores the first. */
-  interrupt(): void {
-    if (!this.#ended) this.#interrupt();
+  // biome-ignore lint/suspicious/noThenProperty: a run is a promise of its result
+  then<Kept = RunResult, Failed = never>(
+    onKept?: ((result: RunResult) => Kept | PromiseLike<Kept>) | null,
+    onFailed?: ((error: unknown) => Failed | PromiseLike<Failed>) | null,
+  ): Promise<Kept | Failed> {
+    return this.#result.then(onKept, onFailed);
   }
 
-  /** Interrupts the run if it still goes on, and waits for its end. */
+  catch<Failed = never>(
+    onFailed?: ((error: unknown) => Failed | PromiseLike<Failed>) | null,
+  ): Promise<RunResult | Failed> {
+    return this.#result.catch(onFailed);
+  }
+
+  finally(onSettled?: (() => void) | null): Promise<RunResult> {
+    return this.#result.finally(onSettled);
+  }
+
+  /** @internal Settles when the session has taken the code; rejects when it refuses. */
+  async accepted(): Promise<void> {
+    if (this.#interrupt !== undefined) return;
+    const accepted = new Promise<void>((resolve) => {
+      this.#onAccepted = resolve;
+    });
+    await Promise.race([accepted, this.#result]);
+  }
+
+  /** Stops the run and keeps the state; a second call kills what ignores the first. */
+  interrupt(): void {
+    if (this.#hasEnded) return;
+    if (this.#interrupt) this.#interrupt();
+    else this.#isInterruptedEarly = true;
+  }
+
+  /** Interrupts the run if it is still running, and waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.interrupt();
-    await this.result.catch(() => {});
+    await this.#result.catch(() => {});
   }
 
+  /** Events from the first on, past and to come. What codecell itself failed with is thrown at the end. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent> {
-    for (let at = 0; ; ) {
-      const event = this.#events[at];
-      if (event) {
-        at++;
-        yield event;
-      } else if (this.#ended) {
-        return;
-      } else {
-        await new Promise<void>((resolve) => this.#wake.push(resolve));
-      }
-    }
-  }
-
-  /** @internal Called by the session with bytes from the cell; the cell's own limits are not believed. */
-  receiveOutput(stream: "stdout" | "stderr", bytes: Uint8Array): void {
-    const room = this.#outputBytes - this.#received.stdout - this.#received.stderr;
-    const kept = bytes.subarray(0, Math.max(0, room));
-    this.#received[stream] += kept.byteLength;
-    this.#decoders[stream] ??= new TextDecoder();
-    this.#push(stream, this.#decoders[stream].decode(kept, { stream: true }));
-  }
-
-  /** @internal */
-  receiveDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void {
-    this.#displayBytes += bytes.byteLength + displayPieceBytes;
-    if (this.#displayBytes > maxDisplayBytes) return;
-    this.#displayParts.push(Buffer.from(bytes));
-    if (part.more) return;
-    const data = Buffer.concat(this.#displayParts);
-    this.#displayParts = [];
-    this.#events.push({ type: "display", display: part.display, mime: part.mime, data });
-    this.#notify();
-  }
-
-  /** @internal Everything received so far, as the fields of a result. */
-  gathered(): { stdout: string; stderr: string; displays: DisplayEvent[] } {
-    for (const stream of ["stdout", "stderr"] as const) this.#push(stream, this.#decoders[stream]?.decode() ?? "");
-    if (this.#events.length === 0) return { stdout: "", stderr: "", displays: [] };
-    const text = (type: "stdout" | "stderr") =>
-      this.#events.map((event) => (event.type === type ? event.text : "")).join("");
-    const displays = this.#events.filter((event): event is DisplayEvent => event.type === "display");
-    return { stdout: text("stdout"), stderr: text("stderr"), displays };
-  }
-
-  /** @internal */
-  wasTruncated(done: Pick<DoneMessage, "stdoutBytes" | "stderrBytes">): boolean {
-    const lostOutput = this.#received.stdout < done.stdoutBytes || this.#received.stderr < done.stderrBytes;
-    return lostOutput || this.#displayBytes > maxDisplayBytes;
-  }
-
-  #push(type: "stdout" | "stderr", text: string): void {
-    if (text === "") return;
-    this.#events.push({ type, text });
-    this.#notify();
-  }
-
-  #notify(): void {
-    const waiting = this.#wake;
-    this.#wake = [];
-    for (const wake of waiting) wake();
+    for await (const { event } of this.log.from(0)) if (event.type !== "end") yield event;
   }
 }

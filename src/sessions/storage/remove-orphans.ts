@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { removeDeadFiles } from "../../lib/files/living-file.ts";
+import { removeTree } from "../../lib/files/remove-tree.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { sessionLockPath } from "./session-lock.ts";
 import type { SessionStore } from "./store.ts";
@@ -10,6 +11,11 @@ import type { SessionStore } from "./store.ts";
 /** The lock that a manager holds as long as it lives; its workspaces carry the same tag. */
 export function ownerLock(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `owner-${tag}`);
+}
+
+/** Where an owner keeps what nobody saves when the state directory cannot be written. It goes with its owner. */
+export function ownState(runtimeDir: string, tag: string): string {
+  return join(runtimeDir, `state-${tag}`);
 }
 
 /** Locks of managers, sessions, services and container runners; of a claimed file, only what came before and after it. */
@@ -31,7 +37,11 @@ export async function removeOrphans(
 ): Promise<void> {
   await removeWorkspaces(store, runtimeDir, logger);
   await removeDeadFiles(runtimeDir, isNoHosts);
-  for (const name of await readdir(runtimeDir)) await removeLock(join(runtimeDir, name), name);
+  for (const name of await readdir(runtimeDir)) {
+    const tag = /^state-(m[0-9a-f]{12})$/.exec(name)?.[1];
+    if (tag === undefined) await removeLock(join(runtimeDir, name), name);
+    else if (!(await isHeld(ownerLock(runtimeDir, tag)))) await removeTree(join(runtimeDir, name)).catch(() => {});
+  }
 }
 
 /** The lock of a dead process. Taking it first keeps us from removing one that somebody takes over right now. */

@@ -23,18 +23,18 @@ test("refuses a session that another manager has open, before a cell is started 
   const runner = new FakeRunner();
   await using first = await open(new FakeRunner());
   await using second = await open(runner);
-  await first.getOrCreate("work");
-  await expect(second.getOrCreate("work")).rejects.toMatchObject({ code: "session_busy" });
+  await first.session("work");
+  await expect(second.session("work")).rejects.toMatchObject({ code: "session_busy" });
   expect(runner.started).toEqual([]);
 });
 
 test("sees what another manager did to a session until it gave it up", async () => {
   await using second = await open(new FakeRunner());
   const first = await open(new FakeRunner());
-  const session = await first.getOrCreate("work");
-  await (await session.run("x")).result;
+  const session = await first.session("work");
+  await session.run("x");
   await first[Symbol.asyncDispose]();
-  const again = await second.getOrCreate("work");
+  const again = await second.session("work");
   expect(again.record).toMatchObject({ runs: 1, workspace: session.record.workspace });
 });
 
@@ -42,7 +42,7 @@ test("gives the lock and the cell back when a session cannot be admitted", async
   const runner = new FakeRunner();
   runner.start = () => Promise.reject(new Error("no cell today"));
   await using first = await open(runner);
-  await expect(first.getOrCreate("work")).rejects.toThrow("no cell today");
+  await expect(first.session("work")).rejects.toThrow("no cell today");
   await using second = await open(new FakeRunner());
-  expect((await second.getOrCreate("work")).id).toBe("work");
+  expect((await second.session("work")).id).toBe("work");
 });

@@ -70,7 +70,7 @@ export async function endedView(
   let room = maxDisplayBytes;
   return {
     ...{ run_id: runId, session_id: sessionId, status: result.status, state: result.state },
-    result: result.result ?? null,
+    result: result.value ?? null,
     ...{ stdout: result.stdout, stderr: result.stderr, error: result.error ?? null },
     ...{ exit_code: result.exitCode ?? null, truncated: result.truncated },
     stdout_bytes: result.stdoutBytes,

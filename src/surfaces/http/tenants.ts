@@ -63,7 +63,7 @@ export class Tenants implements AsyncDisposable {
   async #end(tenant: Tenant): Promise<void> {
     await tenant[Symbol.asyncDispose]();
     for (const { id, state } of await tenant.sessions.list()) {
-      if (state === "live") await this.#manager.close(sessionKey(tenant.namespace, id));
+      if (state === "live") await this.#manager.closeSession(sessionKey(tenant.namespace, id));
     }
   }
 }

@@ -27,7 +27,7 @@ export async function runCode(
   const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;
   const started = performance.now();
   const { runId } = await startRun(sandbox.runs, session, code, {
-    ...{ language, timeoutMs, turnMs: waitMs, signal: context.mcpReq.signal },
+    ...{ language, timeout: timeoutMs, turnMs: waitMs, signal: context.mcpReq.signal },
   });
   const notes = timeoutMs > mostMs ? [`the policy limits a run to ${formatDuration(mostMs)}`] : [];
   const leftMs = Math.max(0, waitMs - (performance.now() - started));

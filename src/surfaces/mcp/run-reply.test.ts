@@ -10,7 +10,7 @@ const newSandbox = () =>
   new Sandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("nothing is opened here")) });
 
 test("says the same in both forms", () => {
-  const { facts, text } = endedReply(fakeResult({ stdout: "hello\n", result: "42" }), identity, newSandbox());
+  const { facts, text } = endedReply(fakeResult({ stdout: "hello\n", value: "42" }), identity, newSandbox());
   expect(runFacts.parse(facts)).toEqual(facts);
   expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", result: "42", session_id: "s-1", run_id: "run_1" });
   for (const part of ["status: ok", "hello", "42", "s-1", "run_1"]) expect(text).toContain(part);

@@ -42,7 +42,7 @@ export function endedReply(
   const facts: RunFacts = {
     status: result.status,
     error: result.error ? errorFacts(result.error.name, shaped) : null,
-    result: result.result === undefined ? null : sectionText(shaped, "result"),
+    result: result.value === undefined ? null : sectionText(shaped, "result"),
     stdout: sectionText(shaped, "stdout"),
     stderr: sectionText(shaped, "stderr"),
     truncated: shaped.isCut || result.truncated,

@@ -79,7 +79,7 @@ export class Sandbox implements AsyncDisposable {
   /** The session with this id, or a new one when there is no id. */
   async session(id?: string): Promise<Session> {
     const manager = await this.manager();
-    return id === undefined ? manager.getOrCreate() : manager.get(id);
+    return id === undefined ? manager.session() : manager.get(id);
   }
 
   /** Links to the files of a session that is there; asking wakes nothing. */
@@ -113,20 +113,20 @@ export class Sandbox implements AsyncDisposable {
 
   async #openDefault(): Promise<Session> {
     const manager = await this.manager();
-    if (this.#defaultId !== undefined) return manager.getOrCreate(this.#defaultId);
+    if (this.#defaultId !== undefined) return manager.session(this.#defaultId);
     const session = await this.#firstDefault(manager);
     this.#defaultId = session.id;
     return session;
   }
 
   async #firstDefault(manager: Sessions): Promise<Session> {
-    if (!manager.policy.session.persist) return manager.getOrCreate();
+    if (!manager.policy.session.persist) return manager.session();
     const project = createHash("sha256").update(this.projectDir).digest("hex").slice(0, 16);
     try {
-      return await manager.getOrCreate(`rlm-${project}`);
+      return await manager.session(`rlm-${project}`);
     } catch (error) {
       // a second server on the same project: it works in a session of its own
-      if (error instanceof CodecellError && error.code === "session_busy") return manager.getOrCreate();
+      if (error instanceof CodecellError && error.code === "session_busy") return manager.session();
       throw error;
     }
   }

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { RunRegistry } from "../../service/runs/run-registry.ts";
-import type { LiveRunOptions, Run, RunResult } from "../../sessions/runs/run.ts";
-import type { Session } from "../../sessions/session.ts";
+import { Run, type RunResult } from "../../sessions/runs/run.ts";
+import type { RunOptions, Session } from "../../sessions/session.ts";
 import { startRun } from "./start-run.ts";
 
 /** One run at a time; each ends when the test says so, or when it is cancelled. */
@@ -12,18 +12,19 @@ class OneAtATime {
   readonly started: string[] = [];
   #end: ((result: RunResult) => void) | undefined;
 
-  async run(code: string, { signal }: LiveRunOptions = {}): Promise<Run> {
-    if (this.#end) throw new CodecellError("session_busy", "a run goes on");
-    this.started.push(code);
-    const result = new Promise<RunResult>((resolve) => {
-      this.#end = (ended) => {
-        this.#end = undefined;
-        resolve(ended);
-      };
+  run(code: string, { signal }: RunOptions = {}): Run {
+    return new Run(async (progress) => {
+      if (this.#end) throw new CodecellError("session_busy", "a run goes on");
+      this.started.push(code);
+      progress.accepted(() => {});
+      signal?.addEventListener("abort", () => this.end({ status: "cancelled" }));
+      return new Promise<RunResult>((resolve) => {
+        this.#end = (ended) => {
+          this.#end = undefined;
+          resolve(ended);
+        };
+      });
     });
-    signal?.addEventListener("abort", () => this.end({ status: "cancelled" }));
-    const next = async () => ({ done: true, value: await result });
-    return { result, interrupt() {}, [Symbol.asyncIterator]: () => ({ next }) } as unknown as Run;
   }
 
   end(facts: Partial<RunResult> = {}): void {

@@ -2,8 +2,8 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { RunHandle, RunRegistry } from "../../service/runs/run-registry.ts";
 import type { RunOptions, Session } from "../../sessions/session.ts";
 
-export interface StartRunOptions extends Pick<RunOptions, "language" | "timeoutMs"> {
-  /** how long to wait for a run that goes on in this session: models call tools in parallel */
+export interface StartRunOptions extends Pick<RunOptions, "language" | "timeout"> {
+  /** how long to wait for a run that is running in this session: models call tools in parallel */
   readonly turnMs: number;
   readonly signal: AbortSignal;
 }
@@ -23,7 +23,8 @@ export async function startRun(
       if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
       const release = runs.takePlace();
       try {
-        const run = await session.run(code, { ...options, signal: cancelling.signal });
+        const run = session.run(code, { ...options, signal: cancelling.signal });
+        await run.accepted();
         return runs.follow(session.id, run, cancelling, release);
       } catch (error) {
         release();

@@ -1,7 +1,7 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import type { LiveSession } from "../../../sessions/live-session.ts";
-import type { LiveSessions } from "../../../sessions/live-sessions.ts";
+import type { Codecell } from "../../../sessions/codecell.ts";
 import type { Run } from "../../../sessions/runs/run.ts";
+import type { Session } from "../../../sessions/session.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { variablesText } from "../format/format-variables.ts";
 import { printRun } from "../format/print-run.ts";
@@ -57,32 +57,29 @@ async function runRepl(argv: readonly string[], context: CommandContext): Promis
   const history = new ReplHistory(context.terminal.env);
   if (context.terminal.interactive) await history.load();
   using logger = openCommandLogger(values, context.terminal);
-  const { codecell, audit } = await openForCommand(values, context, logger);
-  await using _audit = audit;
-  await using opened = codecell;
-  const repl = new Repl(opened, context.terminal, history);
+  await using codecell = await openForCommand(values, context, logger, { persist: false });
+  const repl = new Repl(codecell, context.terminal, history);
   const code = await repl.run();
   if (context.terminal.interactive) await history.save();
   return code;
 }
 
 class Repl {
-  readonly #codecell: LiveSessions;
+  readonly #codecell: Codecell;
   readonly #terminal: Terminal;
   readonly #history: ReplHistory;
-  #session: LiveSession | undefined;
+  #session: Session | undefined;
   #running: Run | undefined;
   #exitCode = 0;
 
-  constructor(codecell: LiveSessions, terminal: Terminal, history: ReplHistory) {
+  constructor(codecell: Codecell, terminal: Terminal, history: ReplHistory) {
     this.#codecell = codecell;
     this.#terminal = terminal;
     this.#history = history;
   }
 
   async run(): Promise<number> {
-    await this.#open();
-    this.#greet();
+    await this.#greet(await this.#open());
     using lines = new ReplLines(this.#terminal, this.#history, () => this.#running?.interrupt());
     using _signals = this.#terminal.onSignal((signal) => {
       if (signal === "SIGINT" && this.#running) return this.#running.interrupt();
@@ -123,11 +120,11 @@ class Repl {
       case "bash":
         return this.#execute(entry.code, entry.kind);
       case "vars": {
-        const variables = await this.#use((session) => session.variables());
+        const variables = await (await this.#open()).variables();
         return stdout.write(variablesText(variables, styleFor(stdout, env), stdout.columns));
       }
       case "reset":
-        await this.#use((session) => session.reset());
+        await (await this.#open()).reset();
         return stderr.write("codecell: every variable is forgotten; files stay\n");
       case "help":
         return stdout.write(`${replHelp}\n`);
@@ -137,42 +134,32 @@ class Repl {
   }
 
   async #execute(code: string, language: Language): Promise<void> {
-    this.#running = await this.#use((session) => session.run(code, { language }));
+    const session = await this.#open();
+    this.#running = session.run(code, { language });
     try {
       await printRun(this.#running, this.#terminal, { showResult: true, hasNext: true });
-    } catch (error) {
-      if (isGone(error)) this.#session = undefined;
-      throw error;
     } finally {
       this.#running = undefined;
     }
   }
 
-  async #open(): Promise<LiveSession> {
-    this.#session ??= await this.#codecell.openSession();
+  /** The session, or a fresh one when its cell is gone: its variables went with it, so it says so. */
+  async #open(): Promise<Session> {
+    const before = this.#session;
+    if (before?.state === "live") return before;
+    await before?.close().catch(() => {});
+    this.#session = await this.#codecell.session();
+    if (before) this.#terminal.stderr.write("codecell: the session was over; this is a fresh one\n");
     return this.#session;
   }
 
-  /** Does something with the session, or with a fresh one when its cell is gone. */
-  async #use<T>(action: (session: LiveSession) => T | Promise<T>): Promise<T> {
-    try {
-      return await action(await this.#open());
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
-    await this.#session?.[Symbol.asyncDispose]();
-    this.#session = undefined;
-    const session = await this.#open();
-    this.#terminal.stderr.write("codecell: the session was over; this is a fresh one\n");
-    return action(session);
-  }
-
-  #greet(): void {
-    if (!this.#terminal.interactive || !this.#session) return;
-    const { receipt, pythonVersion } = this.#session;
+  async #greet(session: Session): Promise<void> {
+    if (!this.#terminal.interactive) return;
+    const receipt = await session.receipt();
     const runner = `${receipt.runner} runner (${receipt.runnerVersion})`;
     this.#terminal.stdout.write(
-      `codecell ${codecellVersion()}: Python ${pythonVersion} in the ${runner}. %help for help, Ctrl-D to leave.\n`,
+      `codecell ${codecellVersion()}: Python ${await session.pythonVersion()} in the ${runner}. ` +
+        "%help for help, Ctrl-D to leave.\n",
     );
   }
 
@@ -180,8 +167,4 @@ class Repl {
     if (!(error instanceof CodecellError)) throw error;
     this.#terminal.stderr.write(failureText(error, styleFor(this.#terminal.stderr, this.#terminal.env)));
   }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof CodecellError && (error.code === "session_closed" || error.code === "cell_lost");
 }

@@ -66,17 +66,15 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   using interruption = new Interruption(terminal);
   try {
     using logger = openCommandLogger(values, terminal);
-    const { codecell, audit } = await openForCommand(values, context, logger);
-    await using _audit = audit;
-    await using opened = codecell;
+    await using codecell = await openForCommand(values, context, logger, { persist: false });
     interruption.signal.throwIfAborted();
-    const end = () => void opened[Symbol.asyncDispose]().catch(() => {});
+    const end = () => void codecell.close().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });
-    const session = await opened.openSession({ signal: interruption.signal });
+    const session = await codecell.session();
     const run = session.run(code.text, { language: code.language });
     interruption.watch(run);
     if (values.json) {
-      const result = await run.result;
+      const result = await run;
       terminal.stdout.write(jsonText({ ...runJson(result), session: null }));
       return interruption.exitCode ?? runExitCode(result);
     }

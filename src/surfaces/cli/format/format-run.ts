@@ -12,7 +12,7 @@ export function runJson(result: RunResult, downloadUrl?: DownloadUrl): object {
     exit_code: runExitCode(result),
     stdout: result.stdout,
     stderr: result.stderr,
-    result: result.result ?? null,
+    result: result.value ?? null,
     error: result.error ?? null,
     truncated: result.truncated,
     stdout_bytes: result.stdoutBytes,

@@ -34,9 +34,9 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
       (event.type === "stdout" ? stdout : stderr).write(event.text);
     }
   }
-  const result = await run.result;
-  if (held !== result.result) release();
-  if (options.showResult && result.result !== undefined) stdout.writeLine(result.result);
+  const result = await run;
+  if (held !== result.value) release();
+  if (options.showResult && result.value !== undefined) stdout.writeLine(result.value);
   stdout.end();
   const { error } = result;
   // Python itself says nothing about sys.exit(3): the exit code does

@@ -1,36 +1,36 @@
-import type { Audit } from "../../../audit/audit.ts";
-import { Cleanup } from "../../../lib/cleanup.ts";
-import { LiveSessions } from "../../../sessions/live-sessions.ts";
+import { Codecell } from "../../../sessions/codecell.ts";
 import type { CommandContext } from "../command.ts";
 import { choiceLines, policyLines } from "../format/format-choice.ts";
-import { type EffectivePolicy, effectivePolicy } from "../policy/effective-policy.ts";
+import { effectivePolicy } from "../policy/effective-policy.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
 import { commandAudit } from "../shell/command-audit.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";
-import type { StateFlags } from "../shell/state-dir.ts";
+import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 
-/**
- * Opens a codecell under the policy that the flags give, and its audit, which is disposed after it; with `verbose`, says
- * which policy and runner it is.
- */
+/** What a command changes in its policy. */
+export interface CommandRules {
+  /** sessions are kept on disk, whatever the policy says */
+  readonly persist: boolean;
+}
+
+/** Opens a codecell under the policy that the flags give; with `verbose`, says which policy and runner it is. */
 export async function openForCommand(
   flags: PolicyFlags & StateFlags,
-  context: CommandContext,
+  { terminal, runners }: CommandContext,
   logger: CommandLogger,
-): Promise<{ codecell: LiveSessions; audit: Audit; effective: EffectivePolicy }> {
-  const { terminal } = context;
+  { persist }: CommandRules,
+): Promise<Codecell> {
   const effective = await effectivePolicy(flags, terminal);
   logger.explain(policyLines(effective));
-  await using cleanup = new Cleanup();
-  const audit = await commandAudit(effective, flags, terminal, logger);
-  cleanup.defer(() => audit[Symbol.asyncDispose]());
-  const codecell = await LiveSessions.open({
-    policy: effective.policy,
-    runners: context.runners(logger),
-    audit,
-    logger,
+  // A cell kept ready would serve nobody.
+  const policy = { ...effective.policy, session: { ...effective.policy.session, persist, pool: 0 } };
+  const codecell = await Codecell.open({
+    policy,
+    audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
+    runners: runners(logger),
+    stateDir: stateDirOf(flags, terminal),
+    logger: logger.background, // commands tell themselves what could not be saved
   });
   logger.explain(choiceLines(codecell.choice));
-  cleanup.move();
-  return { codecell, audit, effective };
+  return codecell;
 }

@@ -23,13 +23,13 @@ export async function runInSession(
   const { terminal } = context;
   const id = checkSessionId(name);
   return withSessions(flags, context, async (sessions, interruption) => {
-    const session = await sessions.getOrCreate(id);
+    const session = await sessions.session(id);
     await bringBack(session);
-    const run = await session.run(code.text, { language: code.language });
+    const run = session.run(code.text, { language: code.language });
     interruption.watch(run);
     const expectedNote = session.restored?.note;
     const options = { showResult: code.from !== "file", hasNext: true, expectedNote };
-    const result = flags.json ? await run.result : await printRun(run, terminal, options);
+    const result = flags.json ? await run : await printRun(run, terminal, options);
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);
     const exitCode = runExitCode(result) || kept.exitCode;
@@ -41,7 +41,7 @@ export async function runInSession(
       );
     } else {
       const style = styleFor(terminal.stderr, terminal.env);
-      const hasFiles = sessions.codecell.choice.runner.takesWorkspace;
+      const hasFiles = sessions.choice.runner.takesWorkspace;
       for (const remark of sessionRemarks(id, result, kept, { hasFiles })) {
         terminal.stderr.write(`${style.yellow("codecell:")} ${safeText(remark)}\n`);
       }

@@ -1,14 +1,11 @@
-import type { Policy } from "../../../policy/schema.ts";
-import { Codecell } from "../../../sessions/codecell.ts";
+import type { Codecell } from "../../../sessions/codecell.ts";
 import type { CommandContext } from "../command.ts";
-import { choiceLines, policyLines } from "../format/format-choice.ts";
-import { effectivePolicy } from "../policy/effective-policy.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
-import { commandAudit } from "../shell/command-audit.ts";
-import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
+import { openCommandLogger } from "../shell/command-logger.ts";
 import { Interruption } from "../shell/interruption.ts";
 import type { LogFlags } from "../shell/log-options.ts";
-import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
+import type { StateFlags } from "../shell/state-dir.ts";
+import { openForCommand } from "./open-for-command.ts";
 
 export type SessionFlags = PolicyFlags & StateFlags & LogFlags;
 
@@ -24,7 +21,7 @@ export async function withSessions(
   using interruption = new Interruption(context.terminal);
   try {
     using logger = openCommandLogger(flags, context.terminal);
-    await using sessions = await openSessions(flags, context, logger);
+    await using sessions = await openForCommand(flags, context, logger, { persist: true });
     interruption.signal.throwIfAborted();
     const end = () => void sessions[Symbol.asyncDispose]().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });
@@ -35,28 +32,4 @@ export async function withSessions(
     if (interruption.exitCode !== undefined) return interruption.exitCode;
     throw error;
   }
-}
-
-async function openSessions(
-  flags: SessionFlags,
-  { terminal, runners }: CommandContext,
-  logger: CommandLogger,
-): Promise<Codecell> {
-  const effective = await effectivePolicy(flags, terminal);
-  logger.explain(policyLines(effective));
-  const policy = forNamedSessions(effective.policy);
-  const sessions = await Codecell.open({
-    policy,
-    audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
-    runners: runners(logger),
-    stateDir: stateDirOf(flags, terminal),
-    logger: logger.background, // commands tell themselves what could not be saved
-  });
-  logger.explain(choiceLines(sessions.codecell.choice));
-  return sessions;
-}
-
-/** Whoever names a session at the command line asks for it to be kept; a cell kept ready would serve nobody. */
-function forNamedSessions(policy: Policy): Policy {
-  return { ...policy, session: { ...policy.session, persist: true, pool: 0 } };
 }

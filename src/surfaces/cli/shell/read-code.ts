@@ -2,10 +2,10 @@ import { open } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { CodecellError } from "../../../lib/errors.ts";
-import type { LiveRunOptions } from "../../../sessions/runs/run.ts";
+import type { RunOptions } from "../../../sessions/session.ts";
 import type { Terminal } from "./terminal.ts";
 
-export type Language = NonNullable<LiveRunOptions["language"]>;
+export type Language = NonNullable<RunOptions["language"]>;
 
 /** The code to run, and where it came from: a file's last expression is not printed. */
 export interface Code {

@@ -14,7 +14,7 @@ export const closeSessionRoute = defineRoute({
   query: z.strictObject({ forget: flagQuery.describe("true: remove its variables, history and files for good") }),
   replies: { 204: { description: "it has ended" } },
   async handle({ params, query, tenant }) {
-    await tenant.sessions.close(params.session, { forget: query.forget === "true" });
+    await tenant.sessions.closeSession(params.session, { forget: query.forget === "true" });
     return { status: 204 };
   },
 });

@@ -18,7 +18,7 @@ export const createSessionRoute = defineRoute({
   },
   async handle({ body, tenant }) {
     const isThere = body.id !== undefined && (await exists(tenant.sessions, body.id));
-    const session = await tenant.sessions.getOrCreate(body.id);
+    const session = await tenant.sessions.session(body.id);
     const json = { ...sessionView(session.info), id: session.id };
     return { status: isThere ? 200 : 201, json, headers: { location: `/v1/sessions/${session.id}` } };
   },

@@ -63,6 +63,6 @@ async function closedAfter(files: AsyncDisposable, answer: () => Promise<FileRep
 async function localFiles(service: HttpService, { id, workspace }: LocalSession): Promise<WorkspaceFiles> {
   if (service.stateDir === undefined) throw noSuchLink();
   const files = await openStoredWorkspace(service.stateDir, workspace);
-  const written = service.manager.codecell.audit;
+  const written = service.manager.audit;
   return written ? auditedFiles(files, written.audit, id) : files;
 }

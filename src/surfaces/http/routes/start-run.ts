@@ -34,7 +34,7 @@ export const startRunRoute = defineRoute({
     const startedAt = performance.now();
     const { runId, sessionId } = await startRun(sandbox.runs, session, code, {
       ...{ language, signal, turnMs: body.when_busy === "wait" ? waitMs : 0 },
-      ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
+      ...(timeout === undefined ? {} : { timeout: timeout * 1000 }),
     });
     if (request.headers.accept?.includes("text/event-stream")) {
       return streamRun(sandbox, runId, { fromOffset: 0, service });

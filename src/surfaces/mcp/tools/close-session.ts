@@ -12,7 +12,7 @@ export const closeSessionTool = defineTool({
   isIdempotent: true,
   async call({ session_id, forget }, sandbox) {
     const manager = await sandbox.manager();
-    await manager.close(session_id, { forget });
+    await manager.closeSession(session_id, { forget });
     sandbox.artifactsChanged();
     return { facts: { session_id, closed: true, kept: manager.policy.session.persist && !forget } };
   },

@@ -1,28 +1,28 @@
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { auditDirectory } from "../../../audit/chain-files.ts";
-import { CodecellError } from "../../../lib/errors.ts";
-import { isBelow } from "../../../policy/paths/host-path.ts";
-import type { Policy } from "../../../policy/schema.ts";
+import { auditDirectory } from "../audit/chain-files.ts";
+import { CodecellError } from "../lib/errors.ts";
+import { isBelow } from "../policy/paths/host-path.ts";
+import type { Policy } from "../policy/schema.ts";
 
 /** The attack: a program that may write where the audit lies tells another story of what it did. */
 export async function guardAudit(policy: Policy, stateDir: string): Promise<void> {
-  if (policy.audit.enabled) await refuseOverlap(policy, "the audit", auditDirectory(stateDir), "--state-dir");
+  if (policy.audit.enabled) await refuseOverlap(policy, "the audit", auditDirectory(stateDir), "state directory");
 }
 
 /** The same for a log: a program that may write there forges messages, or puts a link in its place. */
 export async function guardLog(policy: Policy, file: string): Promise<void> {
-  await refuseOverlap(policy, "the log", file, "--log-file");
+  await refuseOverlap(policy, "the log", file, "log file");
 }
 
-async function refuseOverlap({ fs }: Policy, what: string, path: string, flag: string): Promise<void> {
-  const place = await nearestReal(path);
+async function refuseOverlap({ fs }: Policy, what: string, path: string, place: string): Promise<void> {
+  const guarded = await nearestReal(path);
   const mounts = fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
   for (const source of fs.workspace === undefined ? mounts : [fs.workspace, ...mounts]) {
     const real = await nearestReal(source);
-    if (place !== real && !isBelow(place, real) && !isBelow(real, place)) continue;
-    throw new CodecellError("policy_refused", `the program could rewrite ${what}: ${source} and ${place} overlap`, {
-      hint: `name another directory, or another place with ${flag}`,
+    if (guarded !== real && !isBelow(guarded, real) && !isBelow(real, guarded)) continue;
+    throw new CodecellError("policy_refused", `the program could rewrite ${what}: ${source} and ${guarded} overlap`, {
+      hint: `give the program another directory, or choose another ${place}`,
       details: { rule: "fs.workspace" },
     });
   }

@@ -1,0 +1,45 @@
+import { lstat } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { CodecellError } from "../../lib/errors.ts";
+import { isBelow } from "../paths/host-path.ts";
+import type { Policy } from "../schema.ts";
+import { policyFileName } from "./load-policy.ts";
+
+/**
+ * The attack: a program that may write where codecell looks for its policy rewrites it, or leaves one there, and the next
+ * call obeys. A file that exists is hidden from the program; a place where one could be left is refused.
+ */
+export async function guardPolicyFile(
+  policy: Policy,
+  { cwd, file }: { cwd: string; file: string | undefined },
+): Promise<Policy> {
+  const watched = new Set([resolve(cwd, policyFileName), ...(file === undefined ? [] : [file])]);
+  const mounts = policy.fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
+  const writable = policy.fs.workspace === undefined ? mounts : [policy.fs.workspace, ...mounts];
+  const exposed = [...watched].filter((path) => writable.some((source) => path === source || isBelow(path, source)));
+  for (const path of exposed) {
+    if (await exists(path)) continue;
+    throw new CodecellError(
+      "policy_refused",
+      `the program could leave a ${basename(path)} in ${dirname(path)} for the next call`,
+      {
+        hint: "`codecell policy init` first (the file is then hidden from the program), or give it another directory",
+        details: { rule: "fs.workspace" },
+      },
+    );
+  }
+  const names = exposed.map((path) => basename(path));
+  if (names.some((name) => !/^[\w.-]+$/.test(name))) {
+    throw new CodecellError("policy_refused", "the program could rewrite its own policy file", {
+      hint: "move the policy out of the directory that the program may write to",
+    });
+  }
+  return { ...policy, fs: { ...policy.fs, deny: [...new Set([...policy.fs.deny, ...names])] } };
+}
+
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,83 @@
+import { type Audit, silentAudit } from "../audit/audit.ts";
+import { AuditLog } from "../audit/log.ts";
+import { type HostRuleName, isHostRule, policyRules } from "../policy/rules.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { EnforcedRule } from "../runners/receipt.ts";
+
+/** What the program around the cells really has in this call. */
+export interface HostFacts {
+  /** the audit that codecell writes itself; `given`: the program passed one of its own; `none`: nothing is written */
+  readonly audit: "own" | "given" | "none";
+  /** files of a saved session come back with it; elsewhere they end with the cell */
+  readonly keepsFiles: boolean;
+}
+
+type Holding = Pick<EnforcedRule, "by" | "how">;
+
+const byHost = (how: string): Holding => ({ by: "host", how });
+const byNobody = (how: string): Holding => ({ by: "nobody", how });
+
+/** One row per rule that `Codecell` itself holds. */
+const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) => Holding>> = {
+  "session.idle": () => byHost("a timer for each session"),
+  "session.lifetime": () => byHost("a timer for each session"),
+  "session.limit": () => byHost("sessions are counted; the next one is refused"),
+  "session.persist": ({ session }, { keepsFiles }) =>
+    byHost(
+      session.persist
+        ? `state directory of this user, files of mode 0600${keepsFiles ? "" : ": variables and history; files end with the cell"}`
+        : "nothing is kept on disk after the session",
+    ),
+  "session.pool": ({ session }) =>
+    byHost(session.pool > 0 ? "cells of this policy only, each used once" : "no cell waits"),
+  "audit.enabled": (policy, facts) =>
+    recorded(
+      policy,
+      facts,
+      "hash-chained files of mode 0600 in the state directory",
+      "the program's own audit gets every event",
+    ),
+  "audit.code": (policy, facts) => {
+    const what = policy.audit.code === "full" ? "text and sha256" : "sha256 alone";
+    return recorded(policy, facts, what, what);
+  },
+  "audit.durable": (policy, facts) => {
+    const how = policy.audit.durable
+      ? "runs start and results are given after fdatasync"
+      : "written within milliseconds";
+    return recorded(policy, facts, how, policy.audit.durable ? "the program's own audit says that it is durable" : how);
+  },
+  "audit.keep": (policy, facts) => pruned(policy, facts),
+  "audit.age": (policy, facts) => pruned(policy, facts),
+};
+
+/** Pure: who holds the rules of a session's life and of its record, in this call. */
+export function hostRules(policy: Policy, facts: HostFacts): EnforcedRule[] {
+  return policyRules(policy).flatMap(({ rule, value }) =>
+    isHostRule(rule) ? [{ rule, value, ...table[rule](policy, facts) }] : [],
+  );
+}
+
+/** Rows of a runner and of the host together, in the order of the policy file. */
+export function inPolicyOrder(policy: Policy, rows: readonly EnforcedRule[]): EnforcedRule[] {
+  const byName = new Map(rows.map((row) => [row.rule, row]));
+  return policyRules(policy).flatMap(({ rule }) => byName.get(rule) ?? []);
+}
+
+/** Whose audit this is. */
+export function auditKind(policy: Policy, given: Audit | undefined): HostFacts["audit"] {
+  if (!policy.audit.enabled || given === silentAudit) return "none";
+  return given === undefined || (given instanceof AuditLog && given.follows(policy.audit)) ? "own" : "given";
+}
+
+function recorded({ audit }: Policy, facts: HostFacts, own: string, given: string): Holding {
+  if (!audit.enabled) return byHost("nothing is recorded");
+  if (facts.audit === "none") return byNobody("not enforced: this program turned the audit off");
+  return byHost(facts.audit === "own" ? own : given);
+}
+
+function pruned(policy: Policy, facts: HostFacts): Holding {
+  if (facts.audit === "given") return byNobody("not enforced: the program's own audit decides what it keeps");
+  const how = "whole files of a chain, oldest first; the audit says which";
+  return recorded(policy, facts, how, how);
+}

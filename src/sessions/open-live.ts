@@ -1,0 +1,44 @@
+import { type Audit, silentAudit } from "../audit/audit.ts";
+import { Cleanup } from "../lib/cleanup.ts";
+import type { Logger } from "../lib/log/logger.ts";
+import { guardPolicyFile } from "../policy/file/guard-policy-file.ts";
+import { loadPolicy } from "../policy/file/load-policy.ts";
+import { parsePolicy } from "../policy/file/parse-policy.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { CodecellOptions } from "./codecell.ts";
+import { guardAudit } from "./guard-audit.ts";
+import { auditKind, hostRules } from "./host-rules.ts";
+import { LiveSessions } from "./live-sessions.ts";
+import { openAudit } from "./open-audit.ts";
+
+/** What `Codecell.open` opens before it looks at any disk: the policy with its guards, the audit and the runner. */
+export async function openLive(
+  options: CodecellOptions,
+  { logger, stateDir }: { logger: Logger; stateDir: string },
+): Promise<{ live: LiveSessions; audit: Audit }> {
+  await using cleanup = new Cleanup();
+  for (const runner of options.runners ?? []) cleanup.defer(() => runner[Symbol.asyncDispose]());
+  const policy = await policyOf(options.policy);
+  if (options.audit === undefined) await guardAudit(policy, stateDir);
+  const audit = options.audit ?? openAudit(policy, { stateDir, logger });
+  const runners = options.runners ?? (await import("./built-in-runners.ts")).builtInRunners(logger);
+  const kind = auditKind(policy, options.audit);
+  cleanup.move(); // from here on the runners are disposed by who opens them
+  const live = await LiveSessions.open({
+    ...{ policy, runners, logger, audit: kind === "none" ? silentAudit : audit },
+    ...(options.egress ? { egress: options.egress } : {}),
+    hostRules: ({ takesWorkspace }) => hostRules(policy, { audit: kind, keepsFiles: takesWorkspace }),
+  });
+  return { live, audit };
+}
+
+async function policyOf(given: CodecellOptions["policy"]): Promise<Policy> {
+  if (typeof given === "string") return guardPolicyFile(await loadPolicy(given), { cwd: process.cwd(), file: given });
+  const policy = isParsed(given) ? given : parsePolicy(given ?? {});
+  return guardPolicyFile(policy, { cwd: process.cwd(), file: undefined });
+}
+
+/** What people write has durations and sizes in words; a field in milliseconds is only in what was parsed. */
+function isParsed(given: CodecellOptions["policy"]): given is Policy {
+  return typeof given === "object" && "proc" in given && typeof given.proc === "object" && "timeoutMs" in given.proc;
+}

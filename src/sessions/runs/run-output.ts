@@ -1,0 +1,57 @@
+import type { DoneMessage } from "../../kernel/messages.ts";
+import type { DisplayEvent } from "./run.ts";
+import type { RunLog } from "./run-log.ts";
+
+const maxDisplayBytes = 64 * 1024 * 1024;
+/** What one piece of a display takes besides its bytes, so that a flood of empty ones ends as well. */
+const displayPieceBytes = 1024;
+
+/** Turns the bytes that a cell sends for one run into events. The cell's own limits are not believed. */
+export class RunOutput {
+  readonly #log: RunLog;
+  readonly #outputBytes: number;
+  /** made with the first output: most runs print nothing */
+  readonly #decoders: Partial<Record<"stdout" | "stderr", InstanceType<typeof TextDecoder>>> = {};
+  readonly #received = { stdout: 0, stderr: 0 };
+  #displayParts: Buffer[] = [];
+  #displayBytes = 0;
+
+  constructor(log: RunLog, outputBytes: number) {
+    this.#log = log;
+    this.#outputBytes = outputBytes;
+  }
+
+  receive(stream: "stdout" | "stderr", bytes: Uint8Array): void {
+    const room = this.#outputBytes - this.#received.stdout - this.#received.stderr;
+    const kept = bytes.subarray(0, Math.max(0, room));
+    this.#received[stream] += kept.byteLength;
+    this.#decoders[stream] ??= new TextDecoder();
+    this.#push(stream, this.#decoders[stream].decode(kept, { stream: true }));
+  }
+
+  receiveDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void {
+    this.#displayBytes += bytes.byteLength + displayPieceBytes;
+    if (this.#displayBytes > maxDisplayBytes) return;
+    this.#displayParts.push(Buffer.from(bytes));
+    if (part.more) return;
+    const data = Buffer.concat(this.#displayParts);
+    this.#displayParts = [];
+    this.#log.push({ type: "display", display: part.display, mime: part.mime, data });
+  }
+
+  /** Everything received, as the fields of a result. Called once, at the end. */
+  gathered(): { stdout: string; stderr: string; displays: DisplayEvent[] } {
+    for (const stream of ["stdout", "stderr"] as const) this.#push(stream, this.#decoders[stream]?.decode() ?? "");
+    if (this.#log.length === 0) return { stdout: "", stderr: "", displays: [] };
+    return { stdout: this.#log.text("stdout"), stderr: this.#log.text("stderr"), displays: this.#log.displays() };
+  }
+
+  wasTruncated(done: Pick<DoneMessage, "stdoutBytes" | "stderrBytes">): boolean {
+    const lostOutput = this.#received.stdout < done.stdoutBytes || this.#received.stderr < done.stderrBytes;
+    return lostOutput || this.#displayBytes > maxDisplayBytes;
+  }
+
+  #push(type: "stdout" | "stderr", text: string): void {
+    if (text !== "") this.#log.push({ type, text });
+  }
+}

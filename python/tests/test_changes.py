@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel.changes import Changes
+    from codecell_kernel.supervisor.changes import Changes
 
 
 @unittest.skipUnless(sys.platform == "linux", "inotify is Linux's")

@@ -1,7 +1,7 @@
 import os
 import unittest
 
-from codecell_kernel.channel import Outlet
+from codecell_kernel.supervisor.channel import Outlet
 
 
 class Outlets(unittest.TestCase):

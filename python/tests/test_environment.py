@@ -6,7 +6,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, "python")
 {before}
-from codecell_kernel.environment import set_environment
+from codecell_kernel.worker.interpreter import set_environment
 set_environment({{"NAME": "w\u00e4rt", "PATH": "/bin"}})
 assert ("os" in sys.modules) == {is_loaded}, "os"
 import os

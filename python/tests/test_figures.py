@@ -1,7 +1,7 @@
 import sys
 import unittest
 
-from codecell_kernel import displays, figures
+from codecell_kernel.worker import displays, figures
 
 
 class FakeFigure:

@@ -2,7 +2,7 @@ import json
 import os
 import unittest
 
-from codecell_kernel.frames import MAX_FRAME, BadFrame, Decoder, head
+from codecell_kernel.shared.frames import MAX_FRAME, BadFrame, Decoder, head
 
 FIXTURES = os.path.join(os.path.dirname(__file__), "..", "..", "test", "fixtures", "kernel", "frames.json")
 

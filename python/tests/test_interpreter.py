@@ -4,9 +4,9 @@ import sys
 import unittest
 from unittest import mock
 
-from codecell_kernel import interpreter
-from codecell_kernel.errors import KernelError
-from codecell_kernel.interpreter import Interpreter
+from codecell_kernel.worker import interpreter
+from codecell_kernel.worker.errors import KernelError
+from codecell_kernel.worker.interpreter import Interpreter
 
 
 def drive(coroutine):

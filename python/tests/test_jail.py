@@ -4,7 +4,7 @@ import tempfile
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel import jail
+    from codecell_kernel.entry import jail
 
 UNSHARE_USER_AND_MOUNTS = 0x10000000 | 0x00020000
 

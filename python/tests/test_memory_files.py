@@ -4,7 +4,7 @@ import tempfile
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel.memory_files import MemoryFiles, unescaped
+    from codecell_kernel.entry.memory_files import MemoryFiles, unescaped
 
 
 @unittest.skipUnless(sys.platform == "linux" and os.path.isdir("/dev/shm"), "/dev/shm is Linux's")

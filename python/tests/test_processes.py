@@ -2,8 +2,8 @@ import os
 import unittest
 from unittest import mock
 
-from codecell_kernel import processes
-from codecell_kernel.sweeper import Sweeper
+from codecell_kernel.supervisor import processes
+from codecell_kernel.supervisor.sweeper import Sweeper
 
 
 class Memory(unittest.TestCase):

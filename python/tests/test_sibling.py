@@ -5,8 +5,8 @@ import unittest
 
 import _ctypes
 
-from codecell_kernel import sibling
-from codecell_kernel.sibling import SiblingFork
+from codecell_kernel.worker import sibling
+from codecell_kernel.worker.sibling import SiblingFork
 
 
 def in_child(test):

@@ -2,8 +2,8 @@ import sys
 import threading
 import unittest
 
-from codecell_kernel import snapshot
-from codecell_kernel.tracebacks import Sources
+from codecell_kernel.worker import snapshot
+from codecell_kernel.worker.tracebacks import Sources
 
 
 class Snapshots(unittest.TestCase):

@@ -2,9 +2,9 @@ import signal
 import unittest
 from unittest import mock
 
-from codecell_kernel import stopper
-from codecell_kernel.request import Request
-from codecell_kernel.stopper import Stopper
+from codecell_kernel.supervisor import stopper
+from codecell_kernel.supervisor.request import Request
+from codecell_kernel.supervisor.stopper import Stopper
 
 
 class FakeBranch:

@@ -1,10 +1,10 @@
 import os
 import unittest
 
-from codecell_kernel.branch import Branch
-from codecell_kernel.frames import Decoder, head
-from codecell_kernel.request import Request
-from codecell_kernel.supervisor import Supervisor
+from codecell_kernel.supervisor.branch import Branch
+from codecell_kernel.shared.frames import Decoder, head
+from codecell_kernel.supervisor.request import Request
+from codecell_kernel.supervisor.supervisor import Supervisor
 
 
 class FakeBranch:

@@ -5,8 +5,8 @@ import signal
 import sys
 import unittest
 
-from codecell_kernel.frames import head
-from codecell_kernel.worker import Worker
+from codecell_kernel.shared.frames import head
+from codecell_kernel.worker.worker import Worker
 
 
 class WithWorker(unittest.TestCase):
@@ -87,8 +87,8 @@ class Rehearsals(WithWorker):
         shown = []
         figures = type(sys)("figures")
         figures.flush = lambda: shown.append("a figure")
-        sys.modules["codecell_kernel.figures"] = figures
-        self.addCleanup(sys.modules.pop, "codecell_kernel.figures")
+        sys.modules["codecell_kernel.worker.figures"] = figures
+        self.addCleanup(sys.modules.pop, "codecell_kernel.worker.figures")
         self.worker.rehearse()
         self.assertEqual(shown, [])
 

@@ -1,0 +1,54 @@
+"""Files that exist in memory alone: their pages belong to no process, so nothing but a look at them bounds them."""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
+
+INODE_BYTES = 1024  # about what the kernel keeps for a file without content
+
+
+class MemoryFiles:
+    def __init__(self, others, limit):
+        """`others` are directories of the host: their file system may be in memory too, and is not the cell's."""
+        left_out = {posix.stat(path).st_dev for path in others}
+        self.mounts = {}
+        for fields in mount_table():
+            self.consider(fields, left_out)
+        self.limit = limit + self.bytes()
+
+    def consider(self, fields, left_out):
+        path, options, rest = fields[4], fields[5], fields[fields.index("-") + 1 :]
+        if rest[0] != "tmpfs" or "rw" not in options.split(","):
+            return
+        try:
+            device = posix.stat(unescaped(path)).st_dev
+        except OSError:
+            return  # another mount covers the way to it
+        major, _, minor = fields[2].partition(":")
+        if device == posix.makedev(int(major), int(minor)) and device not in left_out:
+            self.mounts[device] = unescaped(path)
+
+    def bytes(self):
+        total = 0
+        for path in self.mounts.values():
+            try:
+                found = posix.statvfs(path)
+            except OSError:
+                continue
+            total += (found.f_blocks - found.f_bfree) * found.f_frsize
+            total += (found.f_files - found.f_ffree) * INODE_BYTES
+        return total
+
+    def are_over(self):
+        return self.bytes() > self.limit
+
+
+def mount_table():
+    """The fields of each mount. Only blanks and line feeds end one: a name may hold every other kind of white space."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+        return [line.rstrip("\n").split(" ") for line in lines]
+
+
+def unescaped(path):
+    """The kernel writes blanks and backslashes as octal numbers."""
+    for code in ("040", "011", "012"):
+        path = path.replace("\\" + code, chr(int(code, 8)))
+    return path.replace("\\134", "\\")

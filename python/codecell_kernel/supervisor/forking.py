@@ -1,0 +1,67 @@
+"""Makes a second branch out of one: its worker forks, and the fork goes on with descriptors of its own."""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+from . import claims
+from .link import WorkerLink
+from .processes import is_own_session
+
+FORK_SECONDS = 5.0
+
+
+class Forking:
+    def __init__(self, branch):
+        self.branch = branch
+        self.born = None  # the branch that this one was forked from and its request, until the fork is there
+
+    def begin(self, request, new_branch):
+        """`new_branch(number, link)` makes the branch that starts as this one is."""
+        branch = self.branch
+        link, theirs = WorkerLink.unborn(branch.link)
+        branch.begin(request)
+        request.deadline = request.began + FORK_SECONDS
+        branch.link.hand_over(theirs)
+        branch.link.send({"t": "fork", "id": request.id, "token": link.token.hex()})
+        child = new_branch(request.header["into"], link)
+        child.forking.born = (branch, request)
+        child.runs = branch.runs
+        child.holds_values = branch.holds_values
+        branch.supervisor.add(child)
+
+    def fail(self, request):
+        """The fork never came, or is gone again. The worker that it was forked from goes on."""
+        self.drop_unborn(request)
+        self.branch.finish()
+        self.branch.tell(request.reply(ok=False, code="too_large", message="the fork ended before it was there"))
+        self.branch.next()
+
+    def drop_unborn(self, request):
+        supervisor = self.branch.supervisor
+        for branch in list(supervisor.branches.values()):
+            if branch.forking.born is not None and branch.forking.born[1] is request:
+                supervisor.remove(branch)
+
+    def on_hangup(self):
+        """Nobody holds the other end any more: a fork that is not born yet never will be."""
+        if self.born is not None:
+            parent, request = self.born
+            if parent.active is request and request.is_answered:
+                parent.forking.fail(request)
+
+    def on_forked(self, header):
+        """Said by the fork itself."""
+        parent, request = self.born
+        branch, supervisor, pid = self.branch, self.branch.supervisor, header.get("pid")
+        if not claims.is_pid(pid) or pid in branch.sweeper.kept() or not is_own_session(pid):
+            return
+        if parent.active is not request:
+            supervisor.remove(branch)  # nobody waits for it any more
+            return
+        self.born = None
+        branch.link.pid = pid
+        branch.link.ready = True
+        branch.copier.dirty = True
+        branch.sweeper.new_processes.copied(pid, header.get("forks"))
+        parent.finish()
+        parent.tell(request.reply())
+        parent.next()
+        branch.copier.plan()
+        branch.next()

@@ -20,6 +20,7 @@ class Importer:
         code = loads(VIEW[place[0] : place[1]])
         spec = Spec(name, Importer, origin=code.co_filename, loader_state=code)
         spec.has_location = True
+        spec.cached = ""  # there is no cache file, and working out the name of one takes time
         if code.co_filename.endswith("/__init__.py"):
             spec.submodule_search_locations = [ROOT + "/" + name.replace(".", "/")]
         return spec

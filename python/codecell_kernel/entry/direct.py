@@ -1,4 +1,4 @@
-"""Entry of the direct layout: bubblewrap has made the cell, and this process is its pid 1."""
+"""Entry of the process runner's direct layout: bubblewrap has made the cell, and this process is its pid 1."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import sys
@@ -13,10 +13,10 @@ CHANNEL, MESSAGES = 4, 5
 
 
 def main():
-    """The channel comes as a descriptor; the last argument holds the limits."""
+    """The channel is an inherited descriptor. The last argument holds the limits."""
     cell = loads(sys.argv[-1])
     posix.closerange(3, CHANNEL)
-    # Node passes inherited descriptors on, and bubblewrap does not close them
+    # Node passes on inherited descriptors, and bubblewrap does not close them
     posix.closerange(MESSAGES + 1 if "ticket" in cell else CHANNEL + 1, 1 << 16)
     posix.set_inheritable(CHANNEL, False)
     null = posix.open("/dev/null", posix.O_RDWR)
@@ -25,14 +25,14 @@ def main():
     for one in cell["identities"]:
         found = posix.stat(one["target"])
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
-            posix._exit(5)  # a directory was replaced after the host had looked at it
+            posix._exit(5)  # stops a directory that was swapped after the host checked it
     set_limits(cell)
     set_dumpable(0)
     Supervisor(CHANNEL, run_worker, read_filter(), listener=open_listener(cell)).main()
 
 
 def open_listener(cell):
-    """Loaded only where a policy gives a network: every import counts in a cold cell's start."""
+    """Imported only if the policy allows a network: every import slows down a cold start."""
     if "ticket" not in cell:
         return None
     from ..supervisor.handover import listen_for_host

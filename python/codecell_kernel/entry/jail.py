@@ -49,13 +49,13 @@ def mount(source, target, kind=None, flags=0, data=None):
 
 
 def bind(source, target, flags):
-    """A bind takes its flags only in a second call. Recursive: one that leaves locked mounts behind is refused."""
+    """A bind mount takes its flags only in a second call. Recursive: Linux refuses a bind that drops locked mounts."""
     mount(source, target, None, BIND | RECURSIVE)
     mount(None, target, None, BIND | REMOUNT | flags)
 
 
 def join_cgroups(files):
-    """Before anything of the user runs, and before the cgroup namespace: /proc/self/cgroup then shows only '/'."""
+    """Before any user code runs, and before the cgroup namespace is made: /proc/self/cgroup then shows only '/'."""
     for path in files:
         write_file("/run/cg/" + path, "0")
 
@@ -69,7 +69,7 @@ def unshare():
 
 
 def enter(cell):
-    """In the new pid 1. The order matters: mounts need the capabilities that the end takes away."""
+    """Runs in the new pid 1. The order matters: mounts need the capabilities that are dropped at the end."""
     mount(None, "/", None, RECURSIVE | PRIVATE)
     mount("proc", "/proc", "proc", NOSUID | NODEV | NOEXEC)
     write_file("/proc/sys/user/max_user_namespaces", "0")
@@ -85,7 +85,7 @@ def enter(cell):
         mount("tmpfs", "/workspace", "tmpfs", NOSUID | NODEV, "mode=755,size=%d,nr_inodes=16384" % cell["diskBytes"])
     for one in cell["mounts"]:
         place(one)
-    # Hides the template's socket, its staging directories and the cgroup binds, and what it was shown of /sys.
+    # Hides the template's socket, staging directories and cgroup binds, and its view of /sys.
     for target in ("/run", "/sys"):
         if os.path.isdir(target):
             mount("tmpfs", target, "tmpfs", NOSUID | NODEV | READ_ONLY, "size=4k,nr_inodes=4,mode=555")
@@ -97,14 +97,14 @@ def enter(cell):
 
 
 def place(one):
-    """A host directory at its target; denied entries are covered by an empty file or directory."""
+    """Mounts a host directory at its target. Covers denied entries with an empty file or directory."""
     flags = NOSUID | NODEV | (READ_ONLY if one["readOnly"] else 0)
     source = "/run/m/" + one["stage"]
     check_identity(source, one.get("identity"))
     make_mount_point(source, one["target"])
-    # An earlier session may have left a link in its workspace, to have a mount cover what the cell's programs are made of.
+    # Stops a symlink that an earlier session left in its workspace, so that a mount would cover system files.
     if os.path.realpath(one["target"]) != one["target"]:
-        raise OSError("a link stands where %s is to be mounted" % one["target"])
+        raise OSError("a symlink is in the way of the mount at %s" % one["target"])
     bind(source, one["target"], flags)
     if one["readOnly"]:
         close_below(one["target"])
@@ -116,7 +116,7 @@ def place(one):
 
 
 def close_below(target):
-    """Stops what the host mounted below after the template began from being as writable here as it is there."""
+    """Makes nested mounts read-only too: the host may have added one after the template started."""
     for fields in mount_table():
         path, options = unescaped(fields[4]), fields[5].split(",")
         if not path.startswith(target + "/") or "ro" in options:
@@ -124,20 +124,20 @@ def close_below(target):
         try:
             mount(None, path, None, BIND | REMOUNT | READ_ONLY | NOSUID | NODEV | (NOEXEC if "noexec" in options else 0))
         except OSError as error:
-            # another mount covers the way to it, or it is closed to the cell: nobody in here gets there
+            # covered by another mount, or closed to the cell: unreachable from in here
             if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EACCES):
                 raise
 
 
 def check_identity(path, expected):
-    """Stops a directory that was replaced after the host had looked at it."""
+    """Stops a directory that was swapped after the host checked it."""
     found = os.stat(path)
     if expected is not None and "%d:%d" % (found.st_dev, found.st_ino) != expected:
         raise OSError("a mounted directory was replaced by another one")
 
 
 def make_mount_point(source, target):
-    """Below /workspace and /tmp, which are this cell's own; elsewhere the template has made it."""
+    """Needed below /workspace and /tmp, which belong to this cell. The template has made all others."""
     if os.path.lexists(target):
         return
     if os.path.isdir(source):
@@ -162,5 +162,5 @@ def drop_capabilities():
 
 
 def apply_filter(program):
-    """The last step: from here on the supervisor itself lives under the cell's filter."""
+    """The last step: from here on the cell's filter also applies to the supervisor itself."""
     check(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter_pointer(program), 0, 0), "seccomp")

@@ -1,11 +1,11 @@
-"""Limits that every process of the cell inherits from its pid 1."""
+"""Resource limits that every process of the cell inherits from its first process."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import resource
 
 
 def set_limits(cell):
-    """Soft and hard alike, lowered to the existing hard limit and never raised."""
+    """Sets soft and hard limits. Never raises an existing hard limit."""
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: cell["files"],

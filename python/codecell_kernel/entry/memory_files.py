@@ -1,13 +1,13 @@
-"""Files that exist in memory alone: their pages belong to no process, so nothing but a look at them bounds them."""
+"""Limits files that exist only in memory: their pages belong to no process, so no process limit covers them."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
-INODE_BYTES = 1024  # about what the kernel keeps for a file without content
+INODE_BYTES = 1024  # roughly what Linux needs for an empty file
 
 
 class MemoryFiles:
     def __init__(self, others, limit):
-        """`others` are directories of the host: their file system may be in memory too, and is not the cell's."""
+        """`others` are host directories: they may be on a tmpfs too, which does not count for the cell."""
         left_out = {posix.stat(path).st_dev for path in others}
         self.mounts = {}
         for fields in mount_table():
@@ -21,7 +21,7 @@ class MemoryFiles:
         try:
             device = posix.stat(unescaped(path)).st_dev
         except OSError:
-            return  # another mount covers the way to it
+            return  # covered by another mount
         major, _, minor = fields[2].partition(":")
         if device == posix.makedev(int(major), int(minor)) and device not in left_out:
             self.mounts[device] = unescaped(path)
@@ -42,13 +42,13 @@ class MemoryFiles:
 
 
 def mount_table():
-    """The fields of each mount. Only blanks and line feeds end one: a name may hold every other kind of white space."""
+    """The fields of each mount. Split at spaces and line feeds only: names may contain other white space."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
         return [line.rstrip("\n").split(" ") for line in lines]
 
 
 def unescaped(path):
-    """The kernel writes blanks and backslashes as octal numbers."""
+    """Linux writes spaces and backslashes as octal numbers."""
     for code in ("040", "011", "012"):
         path = path.replace("\\" + code, chr(int(code, 8)))
     return path.replace("\\134", "\\")

@@ -1,7 +1,7 @@
-"""Entry under sandbox-runtime: it has made the cell, and this process is the one child of the cell's pid 1.
+"""Entry under sandbox-runtime, which has made the cell: this process is the only child of the cell's pid 1.
 
-What the kernel gives to a pid 1 for free is asked for here: orphans come to this process, and a filter and the kill guard
-keep user code from stopping it.
+It sets up what the Linux kernel gives a pid 1 for free: orphans are reparented to this process, and a filter and the kill
+guard keep user code from stopping it.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
@@ -22,27 +22,27 @@ PR_SET_SECCOMP, MODE_FILTER, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 22, 2
 
 
 def main():
-    """The last argument holds the limits. Until the end, standard error tells the host what went wrong."""
+    """The last argument holds the limits. Until the supervisor starts, errors go to the host over standard error."""
     cell = loads(sys.argv[-1])
     if posix.getpid() != PID or posix.getuid() == 0:
-        fail(b"sandbox-runtime started the cell in another place than expected\n")
+        fail(b"sandbox-runtime started the cell with an unexpected pid or as root\n")
     posix.closerange(CHANNEL + 1, 1 << 16)
     posix.set_inheritable(CHANNEL, False)
     for one in cell["identities"]:
         found = posix.stat(one["path"])
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
-            fail(b"a directory was replaced after the host had looked at it\n")
+            fail(b"a directory was replaced after the host checked it\n")
     posix.chdir(cell["workspace"])
-    posix.setsid()  # out of the reach of kill(0) and of groups
+    posix.setsid()  # out of reach of kill(0) and of process groups
     supervisor.WORKSPACE = cell["workspace"]
     set_limits(cell)
     set_dumpable(0)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    # The cell's root is the host's: what is put there later is covered by nothing else.
+    # The cell's root is the host's: nothing else hides what is added there later.
     open_below(directories_in("/"))
     add_filter(bytes.fromhex(cell["filter"]))
     if prctl(PR_SET_CHILD_SUBREAPER, 1) < 0:
-        fail(b"orphans cannot be taken over\n")
+        fail(b"this process cannot become a subreaper\n")
     memory_files = MemoryFiles([one["path"] for one in cell["identities"]], cell["diskBytes"])
     null = posix.open("/dev/null", posix.O_RDWR)
     for fd in (0, 1, 2):
@@ -63,7 +63,7 @@ class SrtSupervisor(supervisor.Supervisor):
 
 
 class SrtLimits(WatchedLimits):
-    """Files that sandbox-runtime keeps in memory have no size of their own, and no process to be counted in."""
+    """Also limits files in memory: sandbox-runtime sets no size limit for them, and they belong to no process."""
 
     def __init__(self, branches, sweeper, config, memory_files):
         super().__init__(branches, sweeper, config)
@@ -74,15 +74,15 @@ class SrtLimits(WatchedLimits):
         if not self.memory_files.are_over():
             return
         if not active:
-            posix._exit(7)  # nobody is left who could remove them
+            posix._exit(7)  # no run is left that could remove them
         active[-1].stopper.stop("out_of_memory", kill=True)
 
 
 def add_filter(program):
-    """Ours on top of sandbox-runtime's: from here on the supervisor itself lives under it."""
+    """Adds our filter to sandbox-runtime's. From here on it also applies to the supervisor itself."""
     pointer = filter_pointer(program)
     if prctl(PR_SET_NO_NEW_PRIVS, 1) < 0 or prctl(PR_SET_SECCOMP, MODE_FILTER, pointer) < 0:
-        fail(b"the system call filter could not be set\n")
+        fail(b"the system call filter could not be installed\n")
 
 
 def fail(reason):

@@ -1,4 +1,7 @@
-"""One process per policy: preloads modules, then forks a cell for each connection. Never runs user code."""
+"""The process runner's template, one process per policy: preloads modules, then forks a cell for each connection.
+
+It never runs user code.
+"""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import gc
 import os
@@ -17,14 +20,14 @@ from ..worker.worker import main as run_worker
 from . import jail
 
 SOCKET = "/run/s/cells"
-MESSAGES = 4  # the host's message channel, where cells hand sockets over
+MESSAGES = 4  # the host's message channel, over which cells send their listening sockets
 BIRTH = struct.Struct("ii")  # the connection's descriptor in the template, the pid
 
 
 def main():
     config, filters = read_frame(0)
     os.closerange(3, MESSAGES)
-    # Node passes inherited descriptors on, and bubblewrap does not close them
+    # Node passes on inherited descriptors, and bubblewrap does not close them
     os.closerange(MESSAGES + 1 if config["handsOver"] else MESSAGES, 1 << 16)
     preload(config)
     gc.collect()
@@ -36,7 +39,7 @@ def main():
 
 
 class Template:
-    """Accepts connections and sees to it that a connection closes when, and only when, its cell is gone."""
+    """Accepts connections. Closes a connection when, and only when, its cell is gone."""
 
     def __init__(self, config, cell_filter, notify_filter):
         self.config = config
@@ -63,7 +66,7 @@ class Template:
                 elif fd == self.listener.fileno():
                     self.accept()
                 elif fd == MESSAGES and messages:
-                    if not os.read(fd, 1 << 16):  # nothing but receipts for sockets, which must not fill the channel
+                    if not os.read(fd, 1 << 16):  # only acknowledgements of sockets: read them, or they fill the channel
                         os._exit(0)
                 elif fd == self.births:
                     self.born(*BIRTH.unpack(os.read(fd, BIRTH.size)))
@@ -80,7 +83,7 @@ class Template:
         self.connections[connection.fileno()] = connection
 
     def born(self, fd, pid):
-        """A cell's pid 1 exists, or (pid 0) its set-up failed."""
+        """A cell's pid 1 exists. Pid 0 means that its set-up failed."""
         try:
             pidfd = os.pidfd_open(pid)
         except (OSError, ValueError):
@@ -92,7 +95,7 @@ class Template:
         self.poll.register(fd, select.POLLRDHUP)
 
     def abandoned(self, fd):
-        """The host has closed its end: the cell ends now, whatever its supervisor is doing."""
+        """The host has closed its end: kill the cell, whatever its supervisor is doing."""
         self.poll.unregister(fd)
         try:
             signal.pidfd_send_signal(self.pidfds[fd], signal.SIGKILL)
@@ -100,7 +103,7 @@ class Template:
             pass
 
     def gone(self, pidfd):
-        """Pid 1 is dead, and the kernel has ended everything else in its pid namespace before."""
+        """Pid 1 is dead. The Linux kernel has already killed everything else in its pid namespace."""
         self.poll.unregister(pidfd)
         os.close(pidfd)
         fd = self.cells.pop(pidfd)
@@ -113,7 +116,7 @@ class Template:
 
 
 def preload(config):
-    """Everything a cell touches is imported here once, so that a cell pays for none of it."""
+    """Imports everything that a cell needs once, so that no cell pays for it."""
     for entry in config["path"]:
         if entry not in sys.path:
             sys.path.append(entry)
@@ -131,11 +134,11 @@ def preload(config):
     for name in config["preload"]:
         __import__(name)
     if len(os.listdir("/proc/self/task")) > 1:
-        raise RuntimeError("a preloaded module started a thread, and a process with threads cannot be forked safely")
+        raise RuntimeError("a module in kernel.preload started a thread: a process with threads cannot be forked safely")
 
 
 def become_cell(connection, template):
-    """Child of the template, until it exits: a new pid namespace begins with the next fork."""
+    """A short-lived child of the template: the new pid namespace starts with its next fork."""
     number = connection.fileno()
     pid = 0
     try:
@@ -157,7 +160,7 @@ def become_supervisor(connection, template, request):
     try:
         os.setsid()
         jail.enter(cell_of(template.config, request))
-        # Last use of the host's message channel, which all cells of a template share: nothing of the user exists yet.
+        # All cells of a template share the host's message channel: this is its last use, before any user code exists.
         listener = listen_for_host(MESSAGES, request["ticket"]) if "ticket" in request else None
         channel = connection.detach()
         null = os.open("/dev/null", os.O_RDWR)
@@ -175,7 +178,7 @@ def become_supervisor(connection, template, request):
 
 
 def cell_of(config, request):
-    """The template's cell, with what is denied now and the session's own workspace where it has one."""
+    """The template's cell with the current denials, and with the session's own workspace if it has one."""
     mounts = request["mounts"]
     if "workspace" in request:
         stage = config["workspacesStage"] + "/" + request["workspace"]
@@ -192,7 +195,7 @@ def fail(fd, error):
 
 
 def reseed():
-    """Cells of one template share its memory: without this they would share their random numbers."""
+    """Cells of one template start from the same memory: without this they would draw the same random numbers."""
     sys.modules["random"].seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
@@ -201,7 +204,7 @@ def reseed():
 def read_frame(fd):
     length, header_length = PREFIX.unpack(read_exactly(fd, 8))
     if length > 1 << 20 or header_length + 4 > length:
-        raise ValueError("a frame out of bounds")
+        raise ValueError("a frame is out of bounds")
     data = read_exactly(fd, length - 4)
     return loads(data[:header_length].decode()), data[header_length:]
 

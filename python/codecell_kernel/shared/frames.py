@@ -9,15 +9,15 @@ MAX_HEADER = 256 << 10
 PREFIX = Struct("<II")
 PLAIN_RUN, BRANCH = b'{"t":"run",', b'"branch"'
 TOKEN_BYTES = 16  # at the start of each packet from a worker to the supervisor
-REHEARSAL = 0  # the id of a run that nobody asked for: it touches what every run touches and leaves nothing behind
+REHEARSAL = 0  # the id of a run that only warms up memory (see worker/rehearsal.py); runs of the host start at 1
 
 
 class BadFrame(Exception):
-    """A length is out of bounds: the stream cannot be trusted any more."""
+    """A length is out of bounds: the rest of the stream cannot be trusted."""
 
 
 def head(header, body_bytes=0):
-    """Prefix and header; the body follows as it is."""
+    """Prefix and header of a frame. The caller sends the body after it."""
     text = dumps(header).encode()
     if len(text) > MAX_HEADER or 4 + len(text) + body_bytes > MAX_FRAME:
         raise BadFrame
@@ -25,7 +25,7 @@ def head(header, body_bytes=0):
 
 
 def is_one_frame(data):
-    """Whether the bytes are one whole frame and nothing else, as those of a request mostly are."""
+    """Whether the bytes are exactly one frame, as they are for most requests."""
     if len(data) < 8:
         return False
     length, header_length = PREFIX.unpack_from(data)
@@ -33,15 +33,15 @@ def is_one_frame(data):
 
 
 def is_plain_run(data):
-    """Whether the bytes are one run for the first branch and nothing else, seen without taking them apart."""
+    """Whether the bytes are exactly one run for the first branch. Does not parse the header."""
     return data[8:19] == PLAIN_RUN and is_one_frame(data) and data.find(BRANCH, 8, 8 + PREFIX.unpack_from(data)[1]) < 0
 
 
 class Decoder:
-    """Bytes in, (header, body, whole frame) out; the latter two are views that hold until the next `feed`.
+    """Bytes in, (header, body, whole frame) out. Body and frame are views that are valid until the next `feed`.
 
-    Frames of the kinds in `partial` come out as soon as their header is there, with what has come of the body. What is
-    missing of it is the caller's to read: `take_missing` says how much.
+    Frames of the kinds in `partial` come out as soon as their header is complete, with the part of the body that has
+    arrived. The caller reads the rest: `take_missing` says how much that is.
     """
 
     def __init__(self, partial=()):

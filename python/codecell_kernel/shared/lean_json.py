@@ -1,4 +1,4 @@
-"""JSON for headers, on CPython's C parts alone: importing `json` would double a cold cell's start."""
+"""JSON for headers, using only CPython's C parts: importing `json` would double the time of a cold start."""
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 
 try:
@@ -20,7 +20,7 @@ try:
     def refuse(value):
         raise TypeError(type(value).__name__)
 
-    # in the order of its arguments: no memory of what it is in, and neither spaces, nor an order, nor NaN
+    # arguments in order: no check for cycles, no spaces, no sorted keys, no NaN
     encode = make_encoder(None, refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
 
     def dumps(value):

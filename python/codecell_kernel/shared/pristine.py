@@ -1,8 +1,8 @@
 """Builtins as they were before any user code ran.
 
 User code may replace `builtins.len` or `builtins.compile`. Every kernel module therefore starts with
-`from ..shared.pristine import BUILTINS as __builtins__`: functions take their builtins from there when they are made, so a
-patched builtin reaches user code only.
+`from ..shared.pristine import BUILTINS as __builtins__`. A function takes its builtins from there when it is defined, so
+a patched builtin affects user code only.
 """
 import builtins
 
@@ -10,7 +10,7 @@ BUILTINS = dict(vars(builtins))
 
 
 class restored:
-    """Puts the pristine builtins back while library code (traceback, json) works for the kernel."""
+    """Puts the original builtins back while the kernel calls library code (traceback, json)."""
 
     def __enter__(self):
         self.changed = {}

@@ -1,4 +1,4 @@
-"""System calls the standard library does not offer, through _ctypes alone: `ctypes` itself takes 5 ms to import."""
+"""System calls that the standard library lacks, using only _ctypes: importing `ctypes` takes 5 ms."""
 from .pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 from _struct import Struct
@@ -17,11 +17,11 @@ def symbol(name):
 
 
 PRCTL = symbol("prctl")
-CONTENT_OFFSET = bytes.__basicsize__ - 1  # in CPython the content stands behind the object's head, and a zero behind it
+CONTENT_OFFSET = bytes.__basicsize__ - 1  # CPython stores the content after the object's header, then a zero byte
 
 
 def address_of(data):
-    """Where the content of a bytes object lies, for structures that hold a pointer; it has to outlive them."""
+    """The address of a bytes object's content, for structs with a pointer. The object has to outlive the struct."""
     return id(data) + CONTENT_OFFSET
 
 
@@ -43,7 +43,7 @@ def prctl(option, value=0, third=0):
 
 
 def set_dumpable(value):
-    """0 closes /proc/PID/{mem,fd,environ,…}, ptrace and pidfd_getfd to everybody of the same uid."""
+    """0 closes /proc/PID/{mem,fd,environ,…}, ptrace and pidfd_getfd to other processes of the same uid."""
     prctl(PR_SET_DUMPABLE, value)
 
 
@@ -52,7 +52,7 @@ def set_name(name):
 
 
 def set_oom_score(value):
-    """Whom the memory killer takes first: 1000 offers oneself. The file is writable only while dumpable."""
+    """1000 makes this process the OOM killer's first choice. The file is writable only while dumpable."""
     set_dumpable(1)
     try:
         fd = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)

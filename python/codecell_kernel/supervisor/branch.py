@@ -1,4 +1,4 @@
-"""One interpreter of the cell: its worker, the requests that wait for it, and the copies it can go back to."""
+"""One interpreter of the cell: its worker, its queue of requests, and the copies it can go back to."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from time import monotonic
 
@@ -24,15 +24,15 @@ class Branch:
         self.number = number
         self.config = config
         self.queue = []
-        self.active = None  # the request that is being worked on
+        self.active = None  # the current request
         self.copier = Copier(self)
         self.copies = self.copier.copies
         self.stopper = Stopper(self)
         self.forking = Forking(self)
         self.recovery = Recovery(self)
         self.runs = 0
-        self.holds_values = False  # something would be lost with the interpreter
-        self.zombies = ()  # children of the worker that a sweep ended
+        self.holds_values = False  # the interpreter holds state that would be lost with it
+        self.zombies = ()  # children of the worker that a sweep killed; the worker has to reap them
         self.link = link if link is not None else self.new_link()
 
     def new_link(self):
@@ -40,8 +40,8 @@ class Branch:
         try:
             link = WorkerLink.start(supervisor.run_worker, self.config, supervisor.notify_filter)
         except OSError:
-            # Runs of other branches have taken every process of the cell: one of them would end the cell for all.
-            self.sweeper.end_strangers()
+            # Runs of other branches have used up the cell's processes. Without a worker, the whole cell would be lost.
+            self.sweeper.kill_leftovers()
             link = WorkerLink.start(supervisor.run_worker, self.config, supervisor.notify_filter)
         supervisor.add_guard(link)
         return link
@@ -56,7 +56,7 @@ class Branch:
 
     @property
     def has_processes(self):
-        """Whether there may be processes besides its worker that are its own: of a run, or on their way to be a copy."""
+        """Whether it may have processes besides its worker: those of a run, or a copy that is being made."""
         if self.copier.is_busy:
             return True
         return self.active is not None and (self.active.is_run or self.active.kind == "fork")
@@ -72,24 +72,24 @@ class Branch:
     # ---------------------------------------------------------------- requests
 
     def on_request(self, request):
-        if request.kind == "leave":  # whoever closes a session does not wait for its run
+        if request.kind == "leave":  # closing a session does not wait for its run
             self.leave(request)
             return
         if len(self.queue) >= MAX_QUEUE and not request.is_run:
-            message = "more than %d requests wait" % MAX_QUEUE
+            message = "more than %d requests are waiting" % MAX_QUEUE
             self.tell(request.reply(ok=False, code="too_large", message=message))
             return
         self.queue.append(request)
         self.next()
 
     def takes_run_at_once(self):
-        """Whether nothing has to happen before a run that comes now."""
+        """Whether a run that arrives now can start immediately."""
         if self.active is not None or self.queue or self.zombies or not self.link.is_up or self.link.outlet.size:
             return False
         return not self.copier.is_busy and not self.copier.is_due_before(is_run=True)
 
-    def on_handed_on(self, request):
-        """The worker has this run already."""
+    def on_forwarded(self, request):
+        """The supervisor has already forwarded this run to the worker."""
         self.copier.at = None
         self.begin(request)
 
@@ -104,7 +104,7 @@ class Branch:
                 return
 
     def next(self):
-        """Hands the next request to the worker; a copy's announcement comes first."""
+        """Gives the next request to the worker. Waits until a copy that is being made is complete."""
         if self.active is not None or not self.queue or self.copier.is_busy or not self.link.is_up:
             return
         handle = OWN_REQUESTS.get(self.queue[0].kind)
@@ -133,16 +133,16 @@ class Branch:
 
     def finish(self):
         if self.active is not None and self.active.ending:
-            self.link.calm()  # the signal may have come after the answer
+            self.link.calm()  # the interrupt may have arrived after the answer
         self.active = None
         self.supervisor.drop_bulk(self)
 
     def takes_data(self, request_id):
-        """Bytes of a transfer that ended early must not reach the worker: it would take them for its next request."""
+        """Whether bulk bytes are still wanted. After an early end, the worker would take them for its next request."""
         return self.active is not None and self.active.is_bulk and self.active.id == request_id
 
     def grant(self):
-        """Credit for a bulk transfer: what waits for the worker stays below the window."""
+        """Grants credit for a bulk transfer, so that less than a window of bytes waits for the worker."""
         request = self.active
         if request is None or not request.is_bulk:
             return
@@ -153,14 +153,14 @@ class Branch:
             self.tell({"t": "credit", "id": request.id, "bytes": room})
 
     def reset(self, request):
-        """A fresh worker: variables, modules, threads and children of the old one are gone. Named copies stay."""
+        """Starts a new worker. Variables, modules, threads and children of the old one are gone; named copies stay."""
         self.copies.set_automatic(None)
         self.replace_worker()
         self.copier.dirty = self.holds_values = False
         self.tell(request.reply())
 
     def replace_worker(self, link=None):
-        """Ends the worker. Another link takes over, or a fresh interpreter; a link that no copy uses is closed."""
+        """Kills the worker. The given link replaces it, or a new interpreter. Closes the old link unless a copy uses it."""
         old = self.link
         old.dead = old.dead or 0
         signal_quietly(old.pid, 9)
@@ -170,7 +170,7 @@ class Branch:
             old.close()
 
     def leave(self, request):
-        """The session of this branch is over, and whatever was asked of it."""
+        """The session of this branch was closed: cancels all its requests."""
         waiting = [one for one in (self.active, *self.queue) if one is not None]
         for one in waiting:
             if one.is_run:
@@ -184,7 +184,7 @@ class Branch:
         self.supervisor.remove(self)
 
     def close(self):
-        """Ends the worker and the copies. They may answer on older links, which end with them."""
+        """Kills the worker and the copies, and closes all their links. Copies may use older links."""
         links = [self.link]
         for copy in self.copies.all():
             if copy.link not in links:
@@ -235,19 +235,19 @@ class Branch:
         if active.kind == "fork":
             active.is_answered = True
             if reply["ok"]:
-                return  # the fork itself says when it is there
+                return  # the fork itself says when it is ready
             self.forking.drop_unborn(active)
         if active.ending:
-            reply.update(ok=False, code="timeout", message="no answer within the time limit")
+            reply.update(ok=False, code="timeout", message="the request timed out")
         if active.is_bulk and reply["ok"]:
-            self.holds_values = self.copier.dirty = self.copier.has_gift = True
+            self.holds_values = self.copier.dirty = self.copier.has_new_values = True
         self.finish()
         self.tell(reply)
         self.copier.plan()
         self.next()
 
     def on_started(self, kind, header):
-        """Said before any user code runs, and never again by the same worker."""
+        """The worker sends this once, before any user code runs."""
         if kind == "failed":
             self.tell({"t": "failed", "reason": str(header.get("reason"))[:2000]})
             return
@@ -256,7 +256,7 @@ class Branch:
         self.next()
 
     def on_output(self, fd):
-        """Forwards up to the run's limit and counts the rest; a runaway is stopped."""
+        """Forwards output up to the run's limit and counts the rest. Stops a run that prints far too much."""
         active = self.active
         for _ in range(8):
             try:
@@ -279,7 +279,7 @@ class Branch:
         return True
 
     def drain_output(self):
-        """What was printed before the end comes before the end; bounded, for a child may go on printing."""
+        """Forwards what was printed before the run ended. Bounded: a child process may still be printing."""
         for fd, _ in self.link.stream_poll.poll(0):
             for _ in range(64):
                 if not self.on_output(fd):
@@ -288,10 +288,10 @@ class Branch:
     def finish_run(self, header):
         self.drain_output()
         active = self.active
-        ended = self.sweeper.sweep_after(self, active)
+        killed = self.sweeper.sweep_after(self, active)
         notes = []
-        if ended:
-            notes.append("%d process%s left behind by the run ended with it" % (ended, "" if ended == 1 else "es"))
+        if killed:
+            notes.append("killed %d process%s left behind by the run" % (killed, "" if killed == 1 else "es"))
         done = active.done(active.ending or header["status"], "kept", notes)
         for field in ("exitCode", "result", "resultTruncated", "error"):
             if field in header and not (active.ending and field in ("exitCode", "result")):
@@ -318,10 +318,10 @@ class Branch:
         self.copier.make(request)
 
     def rollback(self, request):
-        """The named copy goes on as the worker, and leaves a new one under its name."""
+        """The named copy becomes the worker, and a new copy takes its name."""
         copy = self.copies.named.pop(request.header["name"], None)
         if copy is None:
-            self.tell(request.reply(ok=False, code="checkpoint_unknown", message="there is no such checkpoint any more"))
+            self.tell(request.reply(ok=False, code="checkpoint_unknown", message="this checkpoint no longer exists"))
             self.next()
             return
         self.copies.set_automatic(None)
@@ -332,7 +332,8 @@ class Branch:
             self.replace_worker()
             self.runs = 0
             self.copier.dirty = self.holds_values = False
-            self.tell(request.reply(ok=False, code="cell_lost", message="the checkpoint did not wake up: the interpreter is fresh"))
+            message = "the checkpoint could not be restored: the interpreter is fresh"
+            self.tell(request.reply(ok=False, code="cell_lost", message=message))
             return
         self.runs = copy.run
         self.copier.dirty = self.holds_values = True

@@ -1,4 +1,4 @@
-"""Large bodies that are passed on as they come, and never whole in this process."""
+"""Large bodies, forwarded as they arrive: this process never holds a whole one."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
@@ -8,9 +8,9 @@ MOVE_NONBLOCK = 3  # SPLICE_F_MOVE | SPLICE_F_NONBLOCK
 
 
 class NetBody:
-    """`left` bytes that belong to a connection of the cell's programs."""
+    """`left` bytes for a network connection of the cell."""
 
-    branch, is_full = None, False  # its credit is its limit
+    branch, is_full = None, False  # credit limits it, so it is never full
 
     def __init__(self, supervisor, number, left):
         self.supervisor = supervisor
@@ -18,7 +18,7 @@ class NetBody:
         self.left = left
 
     def move(self):
-        """Moves what goes now; True when all of it has gone."""
+        """Moves as much as possible without blocking. True once everything has been moved."""
         try:
             data = posix.read(self.supervisor.channel, min(self.left, PIECE))
         except BlockingIOError:
@@ -32,7 +32,7 @@ class NetBody:
 
 
 class BulkRelay:
-    """Moved inside the operating system's kernel: `left` bytes that belong to the worker. Once nobody wants them they are read and dropped."""
+    """`left` bytes for the worker, moved inside the Linux kernel. Unwanted bytes are read and dropped."""
 
     def __init__(self, channel, branch, left, wanted):
         self.channel = channel
@@ -40,10 +40,10 @@ class BulkRelay:
         self.outlet = branch.link.outlet if wanted else None
         self.left = left
         self.wanted = wanted
-        self.is_full = False  # the worker has to read before more can go
+        self.is_full = False  # the worker has to read before more can be moved
 
     def move(self):
-        """Moves what goes now; True when all of it has gone."""
+        """Moves as much as possible without blocking. True once everything has been moved."""
         while self.left:
             if self.wanted and self.outlet.size:
                 self.is_full = True
@@ -51,7 +51,7 @@ class BulkRelay:
             try:
                 count = self.move_some()
             except BlockingIOError:
-                self.is_full = not self.is_full  # either side may be the one to wait for
+                self.is_full = not self.is_full  # either side may be the one that blocks
                 return False
             if count == 0:
                 posix._exit(0)  # the host is gone

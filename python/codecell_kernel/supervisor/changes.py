@@ -1,7 +1,6 @@
-"""What changed below a directory since the last look, from the kernel's notifications instead of a walk.
+"""Which files changed below a directory since the last check, from inotify instead of a walk.
 
-The supervisor holds the watch. The cost of a look follows what changed; only a directory that is new, or a queue that
-overflowed, is walked.
+The supervisor holds the watch. The cost of a check depends on how much changed: only new directories are walked.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
@@ -16,7 +15,7 @@ EVENT = Struct("<iIII")
 CLOSED_AFTER_WRITE, MOVED_TO, CREATED = 0x8, 0x80, 0x100
 OVERFLOW, IGNORED, IS_DIRECTORY = 0x4000, 0x8000, 0x40000000
 ONLY_DIRECTORY, NO_FOLLOW = 0x1000000, 0x2000000
-# Not MODIFIED: a program that writes in small pieces would wake us for each, and its file is closed in the end.
+# Not MODIFIED: a program that writes in small pieces would wake us for each one. Closing the file is enough.
 MASK = CLOSED_AFTER_WRITE | MOVED_TO | CREATED | ONLY_DIRECTORY | NO_FOLLOW
 NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 MAX_DIRECTORIES = 4096
@@ -26,7 +25,7 @@ REGULAR, DIRECTORY, FORMAT = 0o100000, 0o040000, 0o170000
 
 
 def changes_below(root):
-    """Notifications where the kernel gives them; a comparison of walks where its limits are used up."""
+    """Uses inotify, or compares two walks if inotify's limits are used up."""
     try:
         return Changes(root)
     except Unwatchable:
@@ -34,11 +33,11 @@ def changes_below(root):
 
 
 class Unwatchable(Exception):
-    """The directory has more in it than the kernel lets us watch."""
+    """There are more directories than inotify lets us watch."""
 
 
 class Changes:
-    """Paths below `root` that were created or changed, relative to it."""
+    """Paths below `root` that were created or changed, relative to `root`."""
 
     def __init__(self, root):
         self.root = root
@@ -47,19 +46,19 @@ class Changes:
             raise Unwatchable("inotify_init1")
         self.poll = select.poll()
         self.poll.register(self.fd, select.POLLIN)
-        self.directories = {}  # watch to path relative to the root, with a slash at its end
+        self.directories = {}  # watch number to path below the root, with a slash at its end
         self.touched = set()
-        self.is_lossy = False  # the kernel dropped notifications, or there were too many to keep
+        self.is_lossy = False  # Linux dropped notifications, or there were too many to keep
         self.watch("", walk=True, report=False)
 
     def watch(self, prefix, walk, report):
-        """Watches a directory and those below. A list and no recursion: how deep they go is for user code to say."""
+        """Watches a directory and all below it. Not recursive: user code decides how deep directories go."""
         waiting = [prefix]
         while waiting:
             waiting += self.watch_one(waiting.pop(), walk, report)
 
     def watch_one(self, prefix, walk, report):
-        """The directories in it; what is in a new one may have been written before the watch was in place."""
+        """Watches one directory and returns those in it. Files in a new one may be older than its watch, so list them."""
         if len(self.directories) >= MAX_DIRECTORIES:
             raise Unwatchable("directories")
         path = (self.root + "/" + prefix).encode("utf-8", "surrogateescape")
@@ -90,12 +89,12 @@ class Changes:
             self.is_lossy = True
 
     def drain(self):
-        """Takes in what the kernel has to say; called often enough that its queue stays short.
+        """Reads pending notifications. Called often, so that inotify's queue stays short. True if it read all of them.
 
-        A few reads at a time: programs that write without end must not keep us from the clock. Whether it got to the end.
+        Bounded: programs that write without pause must not keep us from checking deadlines.
         """
         for _ in range(MAX_READS):
-            if not self.poll.poll(0):  # after most runs: cheaper than a read that fails
+            if not self.poll.poll(0):  # true after most runs, and cheaper than a failing read
                 return True
             data = posix.read(self.fd, 65536)
             at = 0
@@ -126,7 +125,7 @@ class Changes:
             self.note(prefix + name)
 
     def take(self, limit):
-        """(rows, is_complete): path, size and modification time of changed regular files; starts anew."""
+        """(rows, is_complete): path, size and modification time of changed regular files. Then starts over."""
         if not self.drain():
             self.is_lossy = True
         if not self.touched and not self.is_lossy:
@@ -146,7 +145,7 @@ class Changes:
 
 
 class WalkedChanges:
-    """The same answers from two walks, up to a number of files."""
+    """The same answers by comparing two walks, up to a maximum number of files."""
 
     fd = -1
 

@@ -1,13 +1,13 @@
-"""Non-blocking descriptors with a queue in front: the supervisor never waits for a reader."""
+"""Non-blocking writes with a queue: the supervisor never waits for a reader."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
 
 class Outlet:
-    """Bytes on their way to one descriptor."""
+    """A queue of bytes for one descriptor."""
 
     def __init__(self, fd, reader_may_die=False):
-        """With `reader_may_die`, bytes for a dead reader are dropped: its end is reported another way."""
+        """With `reader_may_die`, bytes for a dead reader are dropped: its death is reported elsewhere."""
         self.fd = fd
         self.reader_may_die = reader_may_die
         self.waiting = []
@@ -23,7 +23,7 @@ class Outlet:
         self.flush()
 
     def write_through(self, data):
-        """One piece, which mostly goes at once: nothing is kept of it then."""
+        """The fast path for one piece: usually it is written at once and nothing is queued."""
         try:
             written = posix.write(self.fd, data)
         except BlockingIOError:
@@ -41,7 +41,7 @@ class Outlet:
             self.size += len(data)
 
     def flush(self):
-        """Writes what goes now; the rest waits for POLLOUT. Raises OSError when the reader is gone."""
+        """Writes as much as possible; the rest waits for POLLOUT. Raises OSError if the reader is gone."""
         while self.waiting:
             try:
                 written = posix.writev(self.fd, self.waiting[:16])

@@ -1,11 +1,11 @@
-"""What a worker says, taken apart and put together again.
+"""Validates what a worker says and rebuilds it.
 
-User code shares the worker's memory and can forge every message of it. Only fields of the protocol, of the right type
-and within bounds, go on to the host; so a forgery can lie about its own session, and break nothing.
+User code shares the worker's memory and can forge all its messages. Only fields of the protocol, with the right type and
+within bounds, reach the host. A forged message can lie about its own session, but it cannot break anything.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 
-ENDINGS = ("ok", "error", "interrupted")  # every other ending is the supervisor's to say
+ENDINGS = ("ok", "error", "interrupted")  # only the supervisor may report any other status
 CODES = ("variable_missing", "variable_unserializable", "expression_failed", "too_large")
 LARGEST = (1 << 53) - 1
 MAX_PID = 1 << 22
@@ -17,12 +17,12 @@ def is_whole(value, most=LARGEST):
 
 
 def is_pid(value):
-    """Not 0, which is everybody in the supervisor's own group: where it is no pid 1, it would stop itself."""
+    """Not 0: a signal to 0 goes to the supervisor's own process group, and could stop the supervisor itself."""
     return is_whole(value, MAX_PID) and value > 0
 
 
 def ending(header):
-    """The fields of `done` that are the worker's to say."""
+    """The fields of `done` that the worker may set."""
     status = header.get("status")
     said = {"status": status if status in ENDINGS else "error"}
     if is_whole(header.get("exitCode"), 255):

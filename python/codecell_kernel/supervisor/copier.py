@@ -1,4 +1,4 @@
-"""Makes the frozen copies of one interpreter: after its runs, in idle time, and when a checkpoint is asked for."""
+"""Makes the frozen copies of one interpreter: in idle time after a run, and for each checkpoint."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from time import monotonic
 
@@ -8,31 +8,31 @@ from .processes import freeze_copy, is_there
 
 PARK_SECONDS = 5.0
 IDLE_BEFORE_PARK = 0.025
-IDLE_COST_FACTOR, LONGEST_IDLE = 20, 0.25  # a costly copy waits for a longer pause
-BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # and runs without a pause pay for one now and then
+IDLE_COST_FACTOR, LONGEST_IDLE = 20, 0.25  # an expensive copy waits for a longer pause
+BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # runs without a pause pay for one now and then
 AUTOMATIC = "automatic"
-ROLLED_BACK_ONCE = "variables are as they were at the checkpoint, and there was no room to keep it for another time"
-NO_ROOM = "there is no room for a copy: the cell's processes or memory are used up"
+ROLLED_BACK_ONCE = "the variables were rolled back, but there was no room to keep the checkpoint for another rollback"
+NO_ROOM = "no room for a copy: the cell has reached its process or memory limit"
 
 
 class Copier:
     def __init__(self, branch):
         self.branch = branch
         self.copies = Copies(branch.sweeper.end_child)
-        self.purpose = None  # what the copy that is being made is for: AUTOMATIC, or a request
-        self.unborn = 0  # the copy that is there, and has not announced itself yet
-        self.is_stillborn = False  # it ended before it did
+        self.purpose = None  # why a copy is being made: AUTOMATIC, or a request
+        self.unborn = 0  # pid of a copy that exists but has not reported yet
+        self.died_early = False  # it died before it reported
         self.at = None  # when the next automatic one is made
         self.began = self.due = self.cost = 0.0
-        self.dirty = False  # a run ended since the automatic copy was made
-        self.has_gift = False  # the host put values in since then, and no code can make them again
+        self.dirty = False  # a run has ended since the last automatic copy
+        self.has_new_values = False  # the host has set values since then, which no code can recreate
 
     @property
     def is_busy(self):
         return self.purpose is not None
 
     def deadlines(self):
-        if self.is_stillborn:
+        if self.died_early:
             yield 0.0
         if self.at is not None:
             yield self.at
@@ -40,32 +40,32 @@ class Copier:
             yield self.began + PARK_SECONDS
 
     def on_time(self, now):
-        if self.is_stillborn:
+        if self.died_early:
             self.on_unparked()
         if self.at is not None and now >= self.at:
             self.park(idle=True)
         if self.is_busy and now >= self.began + PARK_SECONDS:
-            # Fork hooks or threads of user code hold the worker: nobody may wait for it for ever.
-            self.branch.recovery.end_idle("a copy of its state could not be made within %d seconds" % PARK_SECONDS)
+            # Fork hooks or threads of user code block the worker: do not wait forever.
+            self.branch.recovery.end_idle("a copy of its state could not be made within %d s" % PARK_SECONDS)
 
     def plan(self):
-        """A copy is made in idle time, hidden from the next run."""
+        """Schedules a copy in idle time, so that the next run does not wait for it."""
         if self.branch.config["recovery"] and self.dirty:
             self.at = monotonic() + max(IDLE_BEFORE_PARK, min(LONGEST_IDLE, self.cost * IDLE_COST_FACTOR))
 
     def is_due_before(self, is_run):
-        """Runs that come back to back are never without any copy, and get a new one when it is due."""
+        """Whether a copy has to be made before the next request, even without a pause."""
         if not self.branch.config["recovery"] or not self.dirty:
             return False
         if self.copies.automatic is None or monotonic() > self.due:
             return True
-        return self.has_gift and is_run
+        return self.has_new_values and is_run
 
     def park(self, idle=False):
         self.at = None
         if self.branch.active is None and self.branch.link.ready and not self.is_busy and self.dirty:
             self.make(AUTOMATIC)
-            if idle and not self.branch.recovery.idle_deaths:  # one that died of it must not die of it again
+            if idle and not self.branch.recovery.idle_deaths:  # a rehearsal may have killed the last worker
                 self.branch.link.send({"t": "rehearse"})
 
     def make(self, purpose):
@@ -74,17 +74,17 @@ class Copier:
         self.branch.link.send({"t": "park", "run": self.branch.runs})
 
     def take_purpose(self):
-        """What the copy was for that is made, or will never be."""
-        purpose, self.purpose, self.unborn, self.is_stillborn = self.purpose, None, 0, False
+        """Ends the making of a copy, and returns what it was for."""
+        purpose, self.purpose, self.unborn, self.died_early = self.purpose, None, 0, False
         return purpose
 
     def on_copied(self, header):
-        """The copy is there, and has yet to go out of everybody's reach: the next request waits for that, not this one."""
+        """The copy exists but is not frozen yet. This request is answered now; the next one waits until it is frozen."""
         pid = header.get("pid")
         if not self.is_busy or self.unborn or not claims.is_pid(pid):
             return
         self.unborn = pid
-        self.is_stillborn = not is_there(pid)  # or nobody would tell of its end any more
+        self.died_early = not is_there(pid)  # it may already have been reaped: then nothing else reports its death
         if self.purpose != AUTOMATIC:
             self.purpose.is_answered = True
             self.branch.tell(self.purpose.reply())
@@ -101,7 +101,7 @@ class Copier:
         if purpose == AUTOMATIC:
             now = monotonic()
             self.copies.set_automatic(copy)
-            self.dirty = self.has_gift = False
+            self.dirty = self.has_new_values = False
             self.cost = now - self.began
             self.due = now + min(LONGEST_WITHOUT_COPY, self.cost * BUSY_COST_FACTOR)
         else:
@@ -114,7 +114,7 @@ class Copier:
     def on_unparked(self):
         purpose = self.take_purpose()
         if purpose == AUTOMATIC:
-            self.dirty = self.has_gift = False  # no room for a copy: do not ask again before the next run
+            self.dirty = self.has_new_values = False  # no room for a copy: do not try again before the next run
         elif purpose is not None and purpose.is_answered:
             self.gone(purpose.header["name"])
         elif purpose is not None:
@@ -123,7 +123,7 @@ class Copier:
         self.branch.next()
 
     def on_worker_ended(self):
-        """The worker died; whoever waits for a copy of it is told."""
+        """The worker died: answers the request that waits for a copy of it."""
         self.at = None
         purpose = self.take_purpose()
         if purpose in (None, AUTOMATIC):
@@ -131,14 +131,14 @@ class Copier:
         if purpose.is_answered:
             self.gone(purpose.header["name"])
         else:
-            message = "the interpreter ended while it was copied"
+            message = "the interpreter died while it was being copied"
             self.branch.tell(purpose.reply(ok=False, code="cell_lost", message=message))
 
     def on_child_ended(self, pid):
-        """A copy that ended without our doing: its own fork hooks, the memory killer or user code took it."""
+        """A copy died, and not because we killed it: its fork hooks, the OOM killer or user code did."""
         if pid == self.unborn:
-            # Told at the end of this step: a sweep may be under way, which whatever waits for the copy must not begin in.
-            self.is_stillborn = True
+            # Reported at the end of this step: requests that wait for the copy must not start in the middle of a sweep.
+            self.died_early = True
             return
         name = self.copies.died(pid)
         if name is None:
@@ -148,6 +148,6 @@ class Copier:
             self.gone(name)
 
     def gone(self, name):
-        """A checkpoint that its session counts on is not there any more; nor is an older one under its name."""
+        """Tells the session that a checkpoint is lost. An older one with the same name is dropped too."""
         self.copies.forget(name)
         self.branch.tell({"t": "gone", "name": name})

@@ -1,8 +1,9 @@
-"""Frozen copies of an interpreter: the automatic one that a crash falls back on, and those that have names."""
+"""Frozen copies of an interpreter: the automatic one for crashes, and the named ones for checkpoints."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 
+
 class Copy:
-    """A parked process. It answers on the link that its interpreter had when it was made."""
+    """A parked process. It uses the link that its interpreter had when the copy was made."""
 
     def __init__(self, pid, run, link):
         self.pid = pid
@@ -12,7 +13,7 @@ class Copy:
 
 class Copies:
     def __init__(self, end):
-        """end(pid) ends a copy that is not wanted any more."""
+        """end(pid) kills a copy that is no longer needed."""
         self.end = end
         self.automatic = None
         self.named = {}
@@ -48,7 +49,7 @@ class Copies:
         self.named.clear()
 
     def died(self, pid):
-        """Takes out a copy that has ended: its name, "" for the automatic one, or None when it is none of ours."""
+        """Removes a dead copy. Returns its name, "" for the automatic one, or None if it is not one of ours."""
         if self.automatic is not None and self.automatic.pid == pid:
             self.automatic = None
             return ""

@@ -1,7 +1,7 @@
-"""Connections that programs of the cell make to their proxy. Their bytes go to the host as frames; nothing is decided here.
+"""Forwards the cell's connections to the proxy on the host, as frames on the channel. It makes no policy decisions.
 
-Each connection has credit in both directions, and control frames need none: a client that never reads costs one window
-of memory and holds nobody else up.
+Each connection has credit in both directions; control frames need none. A client that never reads costs one window of
+memory and blocks nobody else.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import select
@@ -21,21 +21,21 @@ MAX_SHARE = 4  # of the descriptors that a process may have
 
 
 class Egress:
-    """Takes connections over from a listener that exists before any user code does."""
+    """Accepts connections on a listener that exists before any user code runs."""
 
     def __init__(self, outlet, most_files, listener=None):
         self.outlet = outlet
         self.most = min(MAX_STREAMS, max(4, most_files // MAX_SHARE))
         self.listener = listen() if listener is None else listener
         self.accepting = self.listener.fileno()
-        self.streams = {}  # by the number that both sides know
+        self.streams = {}  # by the id that both sides use
         self.by_fd = {}
-        self.watched = {}  # what the poll object waits for
+        self.watched = {}  # descriptor to events, as registered with the poll object
         self.latest = 0
-        self.is_short = False  # of descriptors: until a stream ends
+        self.is_short = False  # out of descriptors, until a stream ends
 
     def watch(self, poll):
-        """Registers what may happen next. A descriptor of no interest is not registered: its hangup would come for ever."""
+        """Registers the descriptors to wait for. Others are left out: a hangup would be reported again and again."""
         wanted = {}
         if len(self.streams) < self.most and not self.is_short:
             wanted[self.accepting] = select.POLLIN
@@ -77,7 +77,7 @@ class Egress:
             stream = Stream(self, self.latest, _socket.socket(fileno=fd))
             self.streams[self.latest] = self.by_fd[fd] = stream
             self.tell({"t": "net.open", "id": self.latest})
-            stream.read()  # most clients speak at once
+            stream.read()  # most clients send right away
 
     def on_message(self, kind, header, body, poll):
         if kind == "net.data":
@@ -85,7 +85,7 @@ class Egress:
             return
         stream = self.streams.get(header["id"])
         if stream is None:
-            return  # it ended while the message was on its way
+            return  # it ended while the message was in transit
         if kind == "net.credit":
             stream.credit += header["bytes"]
         elif kind == "net.end":
@@ -96,7 +96,7 @@ class Egress:
         self.unwatch_closed(stream, poll)
 
     def give(self, number, data, poll):
-        """A view of bytes for the client."""
+        """Sends a view of bytes to the client."""
         stream = self.streams.get(number)
         if stream is not None:
             stream.give(data)
@@ -104,7 +104,7 @@ class Egress:
 
     def unwatch_closed(self, stream, poll):
         if stream.is_closed and self.watched.pop(stream.fd, None) is not None:
-            poll.unregister(stream.fd)  # before anybody else gets the number
+            poll.unregister(stream.fd)  # before the descriptor's number is reused
 
     def tell(self, header, body=b""):
         self.outlet.write(head(header, len(body)), body)
@@ -123,9 +123,9 @@ class Stream:
         self.fd = connection.fileno()
         connection.setblocking(False)
         connection.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
-        self.credit = WINDOW  # what the host is ready to take
-        self.window = WINDOW  # what the host may have under way
-        self.waiting = []  # what the client has not taken yet
+        self.credit = WINDOW  # bytes that the host will accept
+        self.window = WINDOW  # bytes that the host may have in transit
+        self.waiting = []  # bytes that the client has not read yet
         self.taken = 0
         self.is_ending = False  # the host sends no more
         self.has_shut = False
@@ -167,7 +167,7 @@ class Stream:
                 self.fail()
                 return
         if sent < len(data):
-            # A copy: a few bytes that nobody reads must not hold on to all that was read with them.
+            # A copy: a few unread bytes must not keep the whole buffer alive.
             self.waiting.append(memoryview(bytes(data[sent:])))
         if sent:
             self.acknowledge(sent)
@@ -191,11 +191,11 @@ class Stream:
             try:
                 self.connection.shutdown(_socket.SHUT_WR)
             except OSError:
-                pass  # it is gone already
+                pass  # already gone
             self.finish()
 
     def acknowledge(self, count):
-        """Credit goes back only for what the client took."""
+        """Returns credit only for bytes that the client has read."""
         self.taken += count
         if self.taken < self.window // 4:
             return

@@ -1,4 +1,4 @@
-"""Makes a second branch out of one: its worker forks, and the fork goes on with descriptors of its own."""
+"""Forks a branch: its worker forks, and the new process gets its own descriptors and becomes another branch."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from . import claims
 from .link import WorkerLink
@@ -10,10 +10,10 @@ FORK_SECONDS = 5.0
 class Forking:
     def __init__(self, branch):
         self.branch = branch
-        self.born = None  # the branch that this one was forked from and its request, until the fork is there
+        self.born = None  # the parent branch and its request, until the fork is ready
 
     def begin(self, request, new_branch):
-        """`new_branch(number, link)` makes the branch that starts as this one is."""
+        """`new_branch(number, link)` makes the branch that starts with this one's state."""
         branch = self.branch
         link, theirs = WorkerLink.unborn(branch.link)
         branch.begin(request)
@@ -27,10 +27,10 @@ class Forking:
         branch.supervisor.add(child)
 
     def fail(self, request):
-        """The fork never came, or is gone again. The worker that it was forked from goes on."""
+        """The fork failed or died. The worker it was forked from continues."""
         self.drop_unborn(request)
         self.branch.finish()
-        self.branch.tell(request.reply(ok=False, code="too_large", message="the fork ended before it was there"))
+        self.branch.tell(request.reply(ok=False, code="too_large", message="the fork died before it was ready"))
         self.branch.next()
 
     def drop_unborn(self, request):
@@ -40,20 +40,20 @@ class Forking:
                 supervisor.remove(branch)
 
     def on_hangup(self):
-        """Nobody holds the other end any more: a fork that is not born yet never will be."""
+        """The other end is closed everywhere: a fork that is not ready by now never will be."""
         if self.born is not None:
             parent, request = self.born
             if parent.active is request and request.is_answered:
                 parent.forking.fail(request)
 
     def on_forked(self, header):
-        """Said by the fork itself."""
+        """The fork itself sends this."""
         parent, request = self.born
         branch, supervisor, pid = self.branch, self.branch.supervisor, header.get("pid")
         if not claims.is_pid(pid) or pid in branch.sweeper.kept() or not is_own_session(pid):
             return
         if parent.active is not request:
-            supervisor.remove(branch)  # nobody waits for it any more
+            supervisor.remove(branch)  # no longer wanted
             return
         self.born = None
         branch.link.pid = pid

@@ -1,7 +1,7 @@
-"""The socket on which programs of the cell find their proxy, and its way to the host before any user code exists.
+"""Opens the socket at which programs of the cell reach their proxy, and sends it to the host before any user code exists.
 
-A socket keeps the network namespace that it was made in: the host accepts the cell's connections itself, and none of
-their bytes passes through this process.
+A socket stays in the network namespace that it was made in. So the host accepts the cell's connections itself, and none
+of their bytes pass through this process.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import _socket
@@ -12,7 +12,7 @@ MESSAGE = '{"cmd":"NODE_HANDLE","type":"net.Native","msg":{"t":"listener","ticke
 
 
 def listen():
-    """Nobody in the cell can take its place: it is there before they are, and goes when all of them are gone."""
+    """No program of the cell can take its address: it exists before they do, and closes after all of them exited."""
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     listener.setblocking(False)
     listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
@@ -22,9 +22,9 @@ def listen():
 
 
 def listen_for_host(messages, ticket):
-    """Listens, and sends the socket along: one message, one descriptor, and `messages`, the way to the host, is closed.
+    """Listens and sends the socket to the host: one message with one descriptor. Then closes `messages`, the way there.
 
-    Whether it arrived is the host's to say. The caller keeps the listener until then.
+    The host says whether it arrived. The caller keeps the listener until then.
     """
     listener = listen()
     descriptor = listener.fileno().to_bytes(4, "little")
@@ -33,7 +33,7 @@ def listen_for_host(messages, ticket):
         ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptor)]
         channel.sendmsg([(MESSAGE % ticket).encode()], ancillary, _socket.MSG_DONTWAIT)
     except OSError:
-        pass  # the host finds that nothing came
+        pass  # the host notices that nothing arrived
     finally:
         channel.close()
     return listener

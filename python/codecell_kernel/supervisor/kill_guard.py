@@ -1,7 +1,8 @@
-"""Keeps user code from killing parked copies: the worker's signals are seen by the supervisor first.
+"""Keeps user code from killing parked copies: the supervisor checks the worker's signals first.
 
 The worker installs a seccomp filter that reports every system call of the kill family to a listener, which the
-supervisor holds. Arguments are scalars, so nothing can be swapped between the look and the call except a reused pid.
+supervisor holds. The arguments are scalars, so user code cannot change them between the check
+and the call. Only a pid can be reused meanwhile.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
@@ -24,7 +25,7 @@ PIDFD_SEND_SIGNAL = 424
 
 
 class KillGuard:
-    """In the supervisor: answers what the worker's filter reports."""
+    """Answers the calls that the worker's filter reports."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -36,8 +37,8 @@ class KillGuard:
         self.by_pid, self.by_thread = NUMBERS[posix.uname().machine]
 
     def answer(self, protects):
-        """`protects(caller, target)` says whether a process is out of the caller's reach."""
-        # Asked anew: without a waiting call RECEIVE would block, and with it everything the supervisor does.
+        """`protects(caller, target)` says whether the caller may not signal the target."""
+        # Poll again: without a pending call, RECEIVE would block the whole supervisor.
         if not any(events & select.POLLIN for _, events in self.poll.poll(0)):
             return
         buffer = bytearray(80)
@@ -55,14 +56,14 @@ class KillGuard:
         elif call in self.by_pid + self.by_thread and protects(caller, abs(target)):
             error, flags = -ESRCH, 0
         elif call == PIDFD_SEND_SIGNAL:
-            error, flags = -ENOSYS, 0  # a directory of /proc is a pidfd too: whom it means cannot be seen from here
+            error, flags = -ENOSYS, 0  # the target is unknown here: a /proc directory works as a pidfd too
         try:
             self.ioctl(self.fd, SEND, RESPONSE.pack(number, 0, error, flags))
         except OSError:
             pass
 
     def kill_everybody(self, caller, signal, protects):
-        """kill(-1) as the caller meant it, sparing the supervisor and the parked copies."""
+        """Does kill(-1) for the caller, but spares the supervisor and the parked copies."""
         for pid in pids():
             if pid not in (1, caller) and not protects(caller, pid):
                 try:

@@ -14,7 +14,7 @@ from .channel import Outlet
 from .kill_guard import KillGuard
 
 HEADER_BYTES = 200 << 10
-LAST_FOR_NOW = ("done", "reply")  # nothing follows before the next request: one look less
+LAST_FOR_NOW = ("done", "reply")  # nothing follows before the next request: saves a read
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1 << 20
 
 
@@ -23,7 +23,7 @@ class WorkerLink:
 
     def __init__(self):
         self.ready = False
-        self.dead = None  # the wait status, once the worker has ended
+        self.dead = None  # the wait status, once the worker is dead
         self.is_calming = False
         self.pid = 0
         self.guard = None
@@ -44,7 +44,7 @@ class WorkerLink:
 
     @property
     def is_up(self):
-        """A run that is given to a dead worker would be told to have died with it, although it never began."""
+        """Whether it can take a request. A run sent to a dead worker would be reported as crashed, although it never began."""
         return self.ready and self.dead is None
 
     @classmethod
@@ -60,14 +60,14 @@ class WorkerLink:
 
     @classmethod
     def unborn(cls, parent):
-        """(link, descriptors): the fork lives under its parent's filter, whose guard answers for it too."""
+        """(link, descriptors) for a fork. It inherits its parent's filter, so the parent's guard covers it too."""
         link = cls()
         link.unblock()
         descriptors, link.worker_side = link.worker_side, []
         return link, descriptors
 
     def hand_over(self, descriptors):
-        """Sends descriptors to the worker, which takes them when it reads its request."""
+        """Sends descriptors to the worker, which receives them when it handles the request."""
         ancillary = b"".join(fd.to_bytes(4, "little") for fd in descriptors)
         self.socket.sendmsg([b"f"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, ancillary)])
         for fd in descriptors:
@@ -83,7 +83,7 @@ class WorkerLink:
             posix.set_blocking(fd, False)
 
     def receive_guard(self):
-        """Waits for the filter's listener: nothing of the user runs before it is in place."""
+        """Waits for the filter's listener: no user code runs before the filter is installed."""
         _, ancillary, _, _ = self.socket.recvmsg(1, 64)
         if ancillary:
             fd = int.from_bytes(ancillary[0][2][:4], "little")
@@ -94,12 +94,12 @@ class WorkerLink:
         self.outlet.write(head(header, len(body)), body)
 
     def calm(self):
-        """Has the worker forget an interrupt; until it says that it has, it is not given another one."""
+        """Tells the worker to discard a late interrupt. It gets no new one until it confirms."""
         self.is_calming = True
         self.send({"t": "calm"})
 
     def receive(self):
-        """Messages that carry the token. What user code wrote to this socket is dropped."""
+        """Messages that carry the token. Drops anything else that user code wrote to this socket."""
         messages = []
         while len(messages) < 64:
             try:
@@ -112,12 +112,12 @@ class WorkerLink:
                 continue
             length = int.from_bytes(packet[16:20], "little")
             text = packet[20 : 20 + length]
-            # as our own worker writes it: other text, and DEL as it is, would grow when it is written out again
+            # our worker writes ASCII without DEL: other text would grow when it is encoded again
             if length > HEADER_BYTES or b"\x7f" in text:
                 continue
             try:
                 header = loads(text.decode("ascii"))
-            except Exception:  # whatever the parser makes of it; some of its errors need modules that are not loaded
+            except Exception:  # forged text; some parser errors need modules that are not loaded
                 continue
             if isinstance(header, dict):
                 messages.append((header, packet[20 + length :]))
@@ -126,7 +126,7 @@ class WorkerLink:
         return messages
 
     def resume(self, pid, seconds):
-        """Wakes a parked copy in the dead worker's place. SIGCONT too: user code may have stopped it."""
+        """Wakes a parked copy to replace the dead worker. Also sends SIGCONT: user code may have stopped it."""
         while self.receive():
             pass
         self.outlet.clear()
@@ -152,7 +152,7 @@ class WorkerLink:
 
 
 def widen(pipe):
-    """A larger pipe means fewer turns in a bulk transfer; the kernel may refuse when the user has many."""
+    """A larger pipe needs fewer wake-ups in a bulk transfer. Linux may refuse it if this user has many pipes."""
     from fcntl import fcntl
 
     try:

@@ -1,4 +1,4 @@
-"""The processes of this cell, seen by its supervisor."""
+"""Finds, checks and kills processes of the cell."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import select
@@ -11,7 +11,7 @@ def pids():
 
 
 class NewProcesses:
-    """Whether anything was started since the last look: one read, instead of a walk over /proc after each run."""
+    """Whether a process was started since the last check: one read instead of a walk over /proc after each run."""
 
     def __init__(self):
         self.fd = posix.open("/proc/loadavg", posix.O_RDONLY | posix.O_CLOEXEC)
@@ -19,28 +19,28 @@ class NewProcesses:
 
     def any(self):
         latest = posix.pread(self.fd, 128, 0).rpartition(b" ")[2]
-        # a kernel that does not count them (gVisor) says 0, and has to be looked at each time
+        # gVisor does not count and always says 0: treat that as a change
         changed = latest != self.latest or latest.strip() == b"0"
         self.latest = latest
         return changed
 
     def copied(self, pid, forks):
-        """A copy took one number, or two. Whatever else was started meanwhile has to show at the next look."""
+        """A copy used one pid, or two. If anything else was started meanwhile, the next check has to report it."""
         before = self.latest
         self.any()
         if not before or forks not in (1, 2) or int(before) + forks != pid or int(self.latest) != pid:
             self.forget()
 
     def forget(self):
-        """The next look finds something, whatever was started until then."""
+        """Makes the next check report a change."""
         self.latest = b""
 
 
 def kill_all_but(kept, reap, held=(), before_look=lambda: None):
-    """Ends every other process and returns how many. SIGSTOP goes first, so that a fork bomb cannot outrun us.
+    """Kills every other process and returns how many. Sends SIGSTOP first, so that a fork bomb cannot outrun us.
 
-    `held` are kept processes that stand still meanwhile: a thread of one could fork faster than we kill. All but one of its
-    threads go on until that one was given a processor, so a process may still start after the last look that found none.
+    `held` are kept processes that are stopped meanwhile: their threads could fork faster than we kill. A stop takes effect
+    only once a thread of the process is scheduled, so a process may still start after the last check.
     """
     for pid in held:
         signal_quietly(pid, SIGSTOP)
@@ -65,7 +65,7 @@ def kill_others(kept, reap, before_look):
         reap()
         if round_number > 3:
             if not any(alive(pid) for pid in others):
-                break  # zombies whose parent is the worker: it reaps them itself
+                break  # only zombies are left, whose parent is the worker: it reaps them
             select.select([], [], [], 0.0005)
     return len(ended)
 
@@ -78,7 +78,7 @@ def signal_quietly(pid, signal):
 
 
 def is_there(pid):
-    """Whether a process has this number, be it one that has ended and waits to be reaped."""
+    """Whether a process has this pid, even if it is a zombie."""
     try:
         posix.kill(pid, 0)
     except OSError:
@@ -87,23 +87,23 @@ def is_there(pid):
 
 
 def freeze_copy(pid):
-    """Stops a process that says it is a parked copy, and tells whether it is in a copy's place.
+    """Stops a process that claims to be a parked copy. Returns whether it can be one.
 
-    The message may be forged, and what it names is spared from every sweep. So it has to be our own child, whose end we
-    see; in a session of its own, out of the reach of groups and terminals; and it runs nothing until it is woken.
+    The message may be forged, and sweeps spare the process that it names. So the process has to be our own child, whose
+    death we notice; lead its own session, out of reach of groups and terminals; and run nothing until it is woken.
     """
     signal_quietly(pid, SIGSTOP)
     return is_own_session(pid)
 
 
 def is_own_session(pid):
-    """Whether it is our own child and leads a session of its own."""
+    """Whether it is our own child and leads its own session."""
     _, _, fields = read_proc(pid, "stat").rpartition(b") ")
     return fields.split()[1:4] == [b"%d" % posix.getpid(), b"%d" % pid, b"%d" % pid]  # parent, group, session
 
 
 def session_of(pid):
-    """The session's number, or -1 for a process that is gone."""
+    """The session's id, or -1 if the process is gone."""
     try:
         return posix.getsid(pid)
     except OSError:
@@ -118,9 +118,9 @@ def alive(pid):
 def resident_bytes(left_out, limit):
     """Resident memory of the cell's processes, for hosts without a memory cgroup.
 
-    Shared anonymous memory counts in each process that has it: it is in no file system, so nothing else bounds it.
-    A kernel that keeps no such figure (gVisor) tells the whole of a process. Pages that a child shares with its parent
-    count twice in that sum, so when it is over the limit the cell's own kernel is asked for all that it gave out.
+    Shared anonymous memory counts in each process that maps it: it is in no file system, so nothing else limits it.
+    gVisor reports only the total of a process, in which pages shared with a parent count twice. If that sum is over the
+    limit, the total that gVisor has handed out is used instead.
     """
     total = whole = 0
     for pid in pids():
@@ -136,7 +136,7 @@ def resident_bytes(left_out, limit):
 
 
 def memory_figures(text):
-    """What the lines that tell of resident memory say, in bytes."""
+    """The figures about resident memory, in bytes."""
     figures = {}
     for line in text.split(b"\n"):
         if line.startswith((b"RssAnon:", b"RssShmem:", b"VmRSS:", b"AnonPages:")):

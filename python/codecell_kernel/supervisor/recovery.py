@@ -1,4 +1,4 @@
-"""What happens when a worker has died: the automatic copy takes its place, or a fresh interpreter does."""
+"""Replaces a dead worker with the automatic copy, or with a fresh interpreter."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
@@ -6,17 +6,17 @@ from .processes import signal_quietly
 
 RESUME_SECONDS = 5.0
 MAX_IDLE_DEATHS = 3
-NOT_BACK = "threads, child processes, sockets and file positions of that state did not come back"
+NOT_BACK = "threads, child processes, sockets and file positions were not restored"
 
 
 class Recovery:
     def __init__(self, branch):
         self.branch = branch
-        self.idle_reason = None  # why the worker was ended between two runs
+        self.idle_reason = None  # why the worker was killed between two runs
         self.idle_deaths = 0  # how often the worker died since the last run ended
 
     def end_idle(self, why):
-        """Ends a worker that nobody waits for."""
+        """Kills a worker between two runs."""
         self.idle_reason = why
         signal_quietly(self.branch.link.pid, 9)
 
@@ -29,24 +29,24 @@ class Recovery:
         elif active is None:
             self.idle_deaths += 1
             if self.idle_deaths > MAX_IDLE_DEATHS:
-                branch.copies.set_automatic(None)  # its state kills whoever wakes it
+                branch.copies.set_automatic(None)  # its state kills every worker that continues from it
         was_ready = branch.link.ready
         branch.sweeper.sweep(but=branch)
         copy = branch.copies.take_automatic()
         if copy is not None and copy.link.resume(copy.pid, RESUME_SECONDS):
             state, back_to = "recovered", copy.run
             branch.link = copy.link
-            branch.runs = copy.run  # the next copy is of this state and of no later one
+            branch.runs = copy.run  # the next copy is of this state, not of a later one
         else:
             if copy is not None:
                 signal_quietly(copy.pid, 9)
             state, back_to = ("lost", None) if branch.holds_values else ("recovered", 0)
             if not was_ready and (posix.WIFEXITED(status) or self.idle_deaths > MAX_IDLE_DEATHS):
-                posix._exit(4)  # the worker cannot even start: `failed` has said why
+                posix._exit(4)  # the worker cannot start: its `failed` message said why
             branch.replace_worker()
             branch.runs = 0
             branch.holds_values = False
-        branch.copier.dirty = copy is not None and state == "recovered"  # it is in use: the next run waits for a new one
+        branch.copier.dirty = copy is not None and state == "recovered"  # in use now: copy again before the next run
         if active is not None and active.kind == "fork":
             branch.forking.drop_unborn(active)
         self.report(active, status, state, back_to)
@@ -82,10 +82,10 @@ class Recovery:
         elif state == "recovered":
             yield "the interpreter is fresh"
         else:
-            yield "no copy of the state was left: the interpreter is fresh"
+            yield "there was no copy of the state: the interpreter is fresh"
 
 
 def cause(status):
     if posix.WIFSIGNALED(status):
-        return "the interpreter was ended by signal %d" % posix.WTERMSIG(status)
+        return "the interpreter was killed by signal %d" % posix.WTERMSIG(status)
     return "the interpreter exited with code %d" % posix.WEXITSTATUS(status)

@@ -1,21 +1,21 @@
-"""One request of the host, from its arrival to its end."""
+"""One request from the host and its progress."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 
-BULK = ("set", "restore")  # their bodies follow as `data` frames
+BULK = ("set", "restore")  # their bodies follow in `data` frames
 
 
 class Request:
     deadline = None
-    is_answered = False  # the worker has forked: of a fork or a checkpoint, whose new process is still to come
-    ending = None  # why the supervisor ends it
-    interrupt_at = None  # when it is interrupted once more, unless it has noticed
-    had_last_call = False  # the interrupt that comes before the kill
+    is_answered = False  # fork and checkpoint: the worker has forked, but the new process is not ready yet
+    ending = None  # why the supervisor stops it
+    interrupt_at = None  # when to repeat the interrupt, if the worker has not noticed it
+    had_last_call = False  # the last interrupt before the kill was scheduled
     began = 0.0
-    sent = 0  # bytes of its output that went to the host
-    granted = 0
+    sent = 0  # bytes of output forwarded to the host
+    granted = 0  # bytes of credit given to the host
 
     def __init__(self, header, frame=b""):
-        """`frame` is the request as it came: the worker gets the same bytes, unless it has them already."""
+        """`frame` is the request as received. The worker gets the same bytes, unless it already has them."""
         self.header = header
         self.frame = frame
         self.id = header["id"]

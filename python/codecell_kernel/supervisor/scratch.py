@@ -1,7 +1,7 @@
-"""One buffer that the supervisor reads messages and output into.
+"""One buffer for everything that the supervisor reads.
 
-Memory for the largest message that may come would be taken from the kernel for each read and given back after it. Where
-the C library asks for huge pages, that is a page of two megabytes to be cleared each time: half a millisecond.
+Otherwise each read would allocate memory for the largest possible message and free it again. If the C library uses huge
+pages, Linux would clear two megabytes each time: half a millisecond.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
@@ -12,5 +12,5 @@ WHOLE = (VIEW,)
 
 
 def read(fd):
-    """What there is, up to the size of the buffer; otherwise as posix.read."""
+    """Like posix.read, with the buffer's size as the limit."""
     return VIEW[: posix.readv(fd, WHOLE)].tobytes()

@@ -1,4 +1,4 @@
-"""Ends what a worker is at: an interrupt, another one where the first was not noticed, and then the kill."""
+"""Stops a worker's current request: an interrupt, a second one if the first was not noticed, then the kill."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from time import monotonic
 
@@ -6,8 +6,8 @@ import _signal
 
 from .processes import signal_quietly
 
-INTERRUPT_GRACE = 1.0  # a kernel in user space needs more than half of it under load, and a kill costs the run's state
-UNNOTICED_SECONDS = INTERRUPT_GRACE / 2  # handlers of user code say nothing, and have until then to themselves
+INTERRUPT_GRACE = 1.0  # gVisor needs more than half of it under load, and a kill loses the run's state
+UNNOTICED_SECONDS = INTERRUPT_GRACE / 2  # user code with its own signal handler has this long to react
 LAST_CALL_SECONDS = INTERRUPT_GRACE / 4
 
 
@@ -46,12 +46,12 @@ class Stopper:
         active.deadline = None if kill else monotonic() + INTERRUPT_GRACE
 
     def interrupt(self):
-        """A signal that comes just before Python waits for something is noticed when that is over: then another one helps."""
+        """A signal just before a blocking call is noticed only when the call returns, so it is sent twice."""
         signal_quietly(self.branch.link.pid, _signal.SIGINT)
         self.branch.active.interrupt_at = monotonic() + UNNOTICED_SECONDS
 
     def on_noticed(self):
-        """The worker raised it. Where that is swallowed (in a finalizer, in a callback of C), one more comes before the kill."""
+        """The worker raised KeyboardInterrupt. A finalizer or C callback may swallow it: retry once before the kill."""
         active = self.branch.active
         if active is None:
             return
@@ -61,7 +61,7 @@ class Stopper:
             active.interrupt_at = active.deadline - LAST_CALL_SECONDS
 
     def on_calmed(self):
-        """The worker has forgotten the last interrupt, and would have forgotten the next one with it."""
+        """The worker has discarded the late interrupt, so a new one cannot be discarded with it."""
         self.branch.link.is_calming = False
         if self.branch.active is not None and self.branch.active.ending:
             self.interrupt()

@@ -1,4 +1,4 @@
-"""Pid 1 of the cell: holds the channel, never runs user code, and answers while user code is stuck."""
+"""The supervisor, the cell's first process: holds the channel, never runs user code, and answers even if user code hangs."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import select
@@ -28,9 +28,9 @@ class Supervisor:
     def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None):
         """`run_worker` is what a forked worker calls; it never returns. The caller hands it in: nothing here imports it.
 
-        `answers` is where the channel's other direction has a descriptor of its own.
+        `answers` is the descriptor for writing to the host, if it differs from the one for reading.
 
-        `listener` is a socket that was sent to the host; the first message says whether the host has it.
+        `listener` is a socket that was sent to the host. The first message says whether the host received it.
         """
         self.channel = channel
         self.run_worker = run_worker
@@ -38,16 +38,16 @@ class Supervisor:
         self.outlet = Outlet(channel if answers is None else answers)
         posix.set_blocking(channel, False)
         self.decoder = Decoder(partial=("data", "net.data"))
-        self.bulk = None  # a body on its way to a worker or a connection that is still in the channel
+        self.bulk = None  # a large body that is still arriving, for a worker or a connection
         self.branches = {}
         self.guards = {}
         self.listener = listener
-        self.egress = None  # connections on their way out, where the policy gives the cell a network
-        self.watched = None  # limits that no kernel keeps
-        self.situation = None  # what decides the interests
+        self.egress = None  # outgoing connections, if the policy allows a network
+        self.watched = None  # limits that the Linux kernel does not enforce
+        self.situation = None  # everything that the interests depend on
         self.interests = {}
         self.owners = {}  # descriptor to the branch it belongs to
-        self.plans = {}  # interests and owners by situation: the same few come again and again
+        self.plans = {}  # interests and owners by situation: only a few ever occur
         self.poll = select.poll()
 
     # ---------------------------------------------------------------- the loop
@@ -117,7 +117,7 @@ class Supervisor:
             branch.on_output(fd)
 
     def watch(self):
-        """Registers what may happen next. A slow host stops the reading from workers, never the other way round."""
+        """Registers the descriptors to wait for. A slow host pauses reading from workers, never the other way round."""
         bulk_is_full = self.bulk is not None and self.bulk.is_full
         full_branch = self.bulk.branch if bulk_is_full else None
         situation = [self.outlet.size > 0, self.outlet.size < OUTLET_HIGH, full_branch, *self.guards]
@@ -180,7 +180,7 @@ class Supervisor:
             self.watched.on_time(now)
 
     def look_soon(self, now):
-        """A run begins: what it takes is looked at from now on."""
+        """A run begins: check its memory and processes from now on."""
         if self.watched is not None:
             self.watched.due = now
 
@@ -195,9 +195,9 @@ class Supervisor:
         except BlockingIOError:
             return
         if not data:
-            posix._exit(0)  # the host is gone: the kernel ends everything else in this pid namespace
-        if self.hands_on(data):
-            self.branches[0].on_handed_on(Request(self.decoder.feed(data)[0][0]))
+            posix._exit(0)  # the host is gone: Linux kills everything else in this pid namespace
+        if self.forwards_run(data):
+            self.branches[0].on_forwarded(Request(self.decoder.feed(data)[0][0]))
             return
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
@@ -210,8 +210,8 @@ class Supervisor:
             self.bulk = BulkRelay(self.channel, branch, missing, wanted)
             self.relay()
 
-    def hands_on(self, data):
-        """A run that nothing has to come before goes to the worker as it is. What we note about it is noted meanwhile."""
+    def forwards_run(self, data):
+        """Forwards a run unparsed if the worker is free. The worker starts on it while we do the bookkeeping."""
         first = self.branches.get(0)
         if first is None or self.decoder.buffer or not is_plain_run(data) or not first.takes_run_at_once():
             return False
@@ -219,7 +219,7 @@ class Supervisor:
         return True
 
     def relay(self):
-        """The rest of a large body goes from the channel to the worker without passing through this process."""
+        """Moves the rest of a large body from the channel to the worker, without copying it through this process."""
         if self.bulk is not None and self.bulk.move():
             branch, self.bulk = self.bulk.branch, None
             if branch is not None:
@@ -232,7 +232,7 @@ class Supervisor:
     def on_message(self, header, body, frame):
         kind = header["t"]
         if kind == "start":
-            self.sweeper.lets_live = header["background"]
+            self.sweeper.allows_background = header["background"]
             if header.get("watchMemoryBytes"):
                 self.watch_limits(header)
             if "authorities" in header:
@@ -240,7 +240,7 @@ class Supervisor:
             if header.get("egress"):
                 self.open_egress()
             elif self.listener is not None:
-                self.listener.close()  # the host serves it from now on
+                self.listener.close()  # the host accepts its connections from now on
             self.add(Branch(self, 0, header))
             return
         if kind[:4] == "net.":
@@ -265,7 +265,7 @@ class Supervisor:
         self.watched = WatchedLimits(self.branches, self.sweeper, config)
 
     def open_egress(self):
-        """Loaded only where a policy gives a network: every import counts in a cold cell's start."""
+        """Imported only if the policy allows a network: every import slows down a cold start."""
         import resource
 
         from .egress import Egress
@@ -277,7 +277,7 @@ class Supervisor:
             posix._exit(4)
 
     def keep_authorities(self, path, content):
-        """Whom the cell's TLS clients trust. Written before any of its programs exists; later they may harm themselves."""
+        """Writes the CA certificates that TLS clients in the cell trust, before any of its programs exists."""
         try:
             posix.mkdir(path[: path.rindex("/")], 0o755)
             file = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o444)
@@ -285,12 +285,12 @@ class Supervisor:
                 content = content[posix.write(file, content) :]
             posix.close(file)
         except OSError as error:
-            self.outlet.write(head({"t": "failed", "reason": "the authorities could not be written: %s" % error}))
+            self.outlet.write(head({"t": "failed", "reason": "the CA certificates could not be written: %s" % error}))
             posix._exit(4)
 
     def refuse(self, header):
-        """For a branch that is gone."""
-        reply = Request(header, b"").reply(ok=False, code="cell_lost", message="this interpreter has ended")
+        """Answers a request for a branch that no longer exists."""
+        reply = Request(header, b"").reply(ok=False, code="cell_lost", message="this interpreter no longer exists")
         self.outlet.write(head(dict(reply, branch=header.get("branch", 0))))
 
     # ---------------------------------------------------------------- branches and their processes
@@ -312,16 +312,17 @@ class Supervisor:
         if events & select.POLLIN:
             self.guards[fd].answer(self.protects)
         elif events & (select.POLLHUP | select.POLLERR | select.POLLNVAL):
-            self.guards.pop(fd).close()  # nobody is left under that filter
+            self.guards.pop(fd).close()  # no process is left under that filter
 
     def protects(self, caller, target):
-        """Copies are out of everybody's reach, and a branch's worker out of the reach of another branch's code."""
+        """Nobody may signal a copy, and no branch may signal another branch's worker."""
         for branch in self.branches.values():
             if target in branch.copies.pids():
                 return True
         if len(self.branches) > 1 and any(branch.link.pid == target for branch in self.branches.values()):
             return session_of(caller) != session_of(target)
         return False
+
 
 def drain(fd):
     try:

@@ -1,4 +1,4 @@
-"""Which processes of the cell stay, and which go with the run that started them."""
+"""Decides which processes stay and which are killed after the run that started them."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 from time import monotonic
@@ -12,10 +12,10 @@ class Sweeper:
     def __init__(self, branches):
         self.branches = branches
         self.own = {1, posix.getpid()}
-        self.lets_live = False  # processes that outlive their run, as the policy says
+        self.allows_background = False  # the policy lets processes outlive their run
         self.new_processes = NewProcesses()
-        self.dying = set()  # copies and workers that were killed and are not reaped yet: nothing that a run left behind
-        self.spared = 0  # a copy on its way to become a worker
+        self.dying = set()  # killed copies and workers that are not reaped yet: not leftovers of a run
+        self.spared = 0  # a copy that is about to become a worker
 
     def kept(self, workers=True, but=None):
         kept = self.own | self.dying
@@ -35,41 +35,41 @@ class Sweeper:
         self.spared = pid
 
     def sweep_after(self, branch, run):
-        """Ends what a run left behind, when the policy says so; returns how many processes that were."""
-        # A run that had time to use every number of the pid namespace can make the latest one look unchanged.
+        """Kills what a run left behind, if the policy says so. Returns how many processes that were."""
+        # A run long enough to use every pid of the namespace can make the latest pid look unchanged.
         may_have_wrapped = monotonic() - run.began > PID_WRAP_SECONDS
-        if self.lets_live or not (self.new_processes.any() or may_have_wrapped):
+        if self.allows_background or not (self.new_processes.any() or may_have_wrapped):
             return 0
         ended = self.sweep(finishing=branch)
         branch.zombies = [pid for pid in pids() if pid not in self.kept()][:8192] if ended else ()
         return ended
 
     def sweep(self, but=None, finishing=None):
-        """Ends every process but supervisor, copies and workers; `but` is a branch whose worker goes too.
+        """Kills all processes except the supervisor, copies and workers. `but` is a branch whose worker is killed too.
 
-        While another branch runs or is being copied, or where processes may live on, only what belongs to this branch's
-        session goes: the rest may be another's own. What is left of a run goes with the next sweep.
+        While another branch runs or is being copied, or if processes may outlive their run, only processes in this
+        branch's session are killed: others may belong to another branch. The next sweep kills the rest.
         """
         branch = but or finishing
         others = [one for one in self.branches.values() if one is not branch]
-        is_shared = others and (self.lets_live or any(one.has_processes for one in others))
+        is_shared = others and (self.allows_background or any(one.has_processes for one in others))
         kept = self.kept(but=but)
         held = [one.link.pid for one in self.branches.values() if one is not but and one.link.pid]
         if is_shared:
             kept = Spared(kept, lambda session: session != branch.link.pid)
             held = [branch.link.pid] if branch is finishing else []
         elif others:
-            workers = [one.link.pid for one in others]  # theirs may just be on its way out of a copy
+            workers = [one.link.pid for one in others]  # one of them may just be making a copy
             kept = Spared(kept, lambda session: session in workers)
-        # Noted before each look: what starts after the last one has a higher number, and goes with the next sweep.
+        # Noted before each check: what starts after the last one has a higher pid, and the next sweep kills it.
         ended = kill_all_but(kept, self.reap, held, before_look=self.new_processes.any)
         if is_shared:
             self.new_processes.forget()
         self.spared = 0
         return ended
 
-    def end_strangers(self):
-        """Ends everything that is neither a worker nor a copy, whosever it is."""
+    def kill_leftovers(self):
+        """Kills everything that is neither a worker nor a copy, in all branches."""
         kill_all_but(self.kept(), self.reap)
 
     def reap(self):
@@ -89,7 +89,7 @@ class Sweeper:
 
 
 class Spared:
-    """Processes that stay: those that are kept anyway, and those in a session that is somebody else's."""
+    """Processes that stay: those in `kept`, and those whose session belongs to somebody else."""
 
     def __init__(self, kept, is_foreign):
         self.kept = kept

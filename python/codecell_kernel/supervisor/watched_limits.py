@@ -1,4 +1,4 @@
-"""Limits on memory and processes that the supervisor keeps itself, where no kernel counts for the whole cell."""
+"""Memory and process limits that the supervisor enforces itself, for cells without a cgroup."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from .processes import pids, resident_bytes
 
@@ -15,7 +15,7 @@ class WatchedLimits:
         self.due = 0.0
 
     def on_time(self, now):
-        """Also between two runs: threads and timers of user code go on then."""
+        """Also checks between two runs: threads and timers of user code keep running."""
         if now < self.due:
             return
         active = [branch for branch in self.branches.values() if branch.active is not None]
@@ -23,7 +23,7 @@ class WatchedLimits:
         self.look(active)
 
     def look(self, active):
-        """`active` are the branches that are at work."""
+        """`active` are the branches with a current request."""
         self.watch_processes()
         if resident_bytes(self.sweeper.kept(workers=False), self.memory_bytes) <= self.memory_bytes:
             return
@@ -31,9 +31,9 @@ class WatchedLimits:
             active[-1].stopper.stop("out_of_memory", kill=True)
         else:
             for branch in self.branches.values():
-                branch.recovery.end_idle("it took more than the memory limit between two runs")
+                branch.recovery.end_idle("it exceeded the memory limit between two runs")
 
     def watch_processes(self):
-        """A run that starts more than it may loses all of them, and goes on."""
+        """A run that starts too many processes loses all of them, and continues."""
         if self.processes and len(pids()) - len(self.sweeper.kept()) > self.processes:
-            self.sweeper.end_strangers()
+            self.sweeper.kill_leftovers()

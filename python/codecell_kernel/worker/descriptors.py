@@ -1,4 +1,4 @@
-"""Descriptors that go from one process of the cell to another."""
+"""Passes descriptors between the worker and the supervisor."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
@@ -16,7 +16,7 @@ def receive_descriptors(fd, count):
 
 
 def send_descriptor(fd, passed):
-    """One byte, and a descriptor with it where there is one."""
+    """Sends one byte, with a descriptor if there is one."""
     import _socket
 
     end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))

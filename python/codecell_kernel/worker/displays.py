@@ -19,11 +19,11 @@ METHODS = (
 )
 
 
-current = None  # those of this interpreter, for what a library shows by itself
+current = None  # the Displays of this interpreter, for libraries that show something on their own
 
 
 class Displays:
-    """Sends displays of one run, in pieces, within a budget."""
+    """Sends the displays of one run, in pieces, up to a limit."""
 
     def __init__(self, emit):
         global current
@@ -37,7 +37,7 @@ class Displays:
         self.sent = 0
 
     def show(self, *values, raw=False):
-        """The `display` of user code: shows each value in every form it offers."""
+        """The `display` function of user code: shows each value in every format it offers."""
         for value in values:
             if raw and isinstance(value, dict):
                 self.send({mime: to_bytes(mime, data) for mime, data in value.items()})
@@ -52,7 +52,7 @@ class Displays:
             if data is None:
                 continue
             if len(data) > MAX_DISPLAY_BYTES or self.sent + len(data) > MAX_RUN_BYTES:
-                mime, data = "text/plain", ("<%s of %d bytes left out: over the display limit>" % (mime, len(data))).encode()
+                mime, data = "text/plain", ("<%s of %d bytes omitted: over the display limit>" % (mime, len(data))).encode()
             self.sent += len(data)
             self.send_part(str(mime)[:100], data)
 
@@ -68,7 +68,7 @@ class Displays:
 
 
 def rich_parts(value):
-    """Mime type to bytes, for the forms that the value offers; a form that fails is left out."""
+    """MIME type to bytes, for every format that the value offers. A format that fails is skipped."""
     kind = type(value)
     parts = {}
     bundle = getattr(kind, "_repr_mimebundle_", None)
@@ -113,7 +113,7 @@ def to_bytes(mime, data):
 
 
 def text_of(value):
-    """repr, cut; the value's own code may fail."""
+    """The value's repr, truncated. The value's own code may fail."""
     try:
         text = repr(value)
         if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""Failures of a request that is not a run."""
+"""The error of a request other than a run."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 
 

@@ -12,7 +12,7 @@ except ImportError:
 
 
 def show(*_, **__):
-    """plt.show(): display what is open, in order, and close it."""
+    """plt.show(): displays the open figures in order and closes them."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is None or displays.current is None:
         return
@@ -24,7 +24,7 @@ def show(*_, **__):
 
 
 def flush():
-    """Called after every run; costs a dictionary look-up where matplotlib is not in use."""
+    """Called after every run. Costs one dictionary lookup if matplotlib is not in use."""
     if "matplotlib.pyplot" in sys.modules:
         show()
 

@@ -1,4 +1,4 @@
-"""One Python session: its namespace, its runs, its variables. Knows no transport and no operating system."""
+"""One Python session: its namespace, its runs, its variables. Independent of the transport."""
 from ..shared.pristine import BUILTINS as __builtins__, restored  # noqa: A001
 import builtins
 import posix
@@ -13,7 +13,7 @@ from .tracebacks import Sources, describe
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
 IS_COROUTINE = 0x80
-SHOWN = "the value of the statement is shown by itself"
+SHOWN = "displayhook shows the value of the statement"
 LONGEST_SIMPLE = 400
 NO_INPUT = "input() has no terminal here: pass the value as a variable or write it into the code"
 
@@ -23,15 +23,15 @@ def no_input(prompt="", /):
 
 
 def is_one_simple_statement(code):
-    """Certain where it says yes: there is no compound statement without a colon, and no second one without a semicolon or a
-    line of its own; comments alone are none.
+    """Never true by mistake: a compound statement has a colon, a second statement has a semicolon or its own line, and a
+    comment has a hash. May be false for a simple statement.
     """
     return len(code) <= LONGEST_SIMPLE and not any(map(code.__contains__, "\n\r;:#")) and not (code[:1].isspace() or not code)
 
 
 class Interpreter:
     def __init__(self, emit, run_coroutine):
-        """emit(header, body) sends one message; run_coroutine(coroutine) gives an awaitable of its value."""
+        """emit(header, body) sends one message. run_coroutine(coroutine) returns an awaitable of its value."""
         self.run_coroutine = run_coroutine
         self.displays = Displays(emit)
         self.sources = Sources()
@@ -49,7 +49,7 @@ class Interpreter:
         self.hidden = frozenset(self.namespace)
 
     def begin(self, config):
-        """Environment, import path and preloaded modules, as the host's `start` message says."""
+        """Sets environment variables and import path and preloads modules, as the host's `start` message says."""
         set_environment({**config.get("env", {}), "MPLBACKEND": "module://" + FIGURES})
         for entry in config.get("path", ()):
             if entry not in sys.path:
@@ -58,7 +58,7 @@ class Interpreter:
             __import__(name)
 
     async def execute(self, run_id, code, language="python"):
-        """Runs code and says how it ended. A failing program is a result: nothing is raised."""
+        """Runs code and returns how it ended. A failing program is a result: nothing is raised."""
         self.displays.begin(run_id)
         try:
             outcome = await self.run_python("<run %d>" % run_id, code)
@@ -72,7 +72,7 @@ class Interpreter:
         return outcome
 
     def take_interrupts(self):
-        """From here on one is an exception, until `user_code` is false again; so is one that came on the way here."""
+        """From here on an interrupt raises, until `user_code` is false again. So does one that arrived earlier."""
         self.user_code = True
         if self.interrupt_pending:
             self.interrupt_pending = False
@@ -113,16 +113,16 @@ class Interpreter:
             self.user_code = False
 
     def compile(self, filename, code):
-        """Everything but the last expression, and the last expression, whose value is the run's result.
+        """(body, last): everything but the last expression, and the last expression, whose value is the run's result.
 
-        Finding it takes a tree, and a second turn of the compiler, which is half of the time that a short run takes here. One
-        simple statement needs neither: an interactive interpreter shows its value, and `SHOWN` says so.
+        Finding it needs a syntax tree and a second compilation, which is half of the time of a short run. A single simple
+        statement needs neither: compiled as interactive code, it passes its value to displayhook. Then `last` is `SHOWN`.
         """
         if is_one_simple_statement(code):
             try:
                 return compile(code, filename, "single", TOP_LEVEL_AWAIT), SHOWN
             except SyntaxError:
-                pass  # the other way says better where
+                pass  # the full parser reports a better position
         tree = compile(code, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT)
         last = None
         if tree.body and type(tree.body[-1]).__name__ == "Expr":
@@ -139,7 +139,7 @@ class Interpreter:
         try:
             await self.evaluate(code)
         finally:
-            if sys.displayhook is keep:  # unless it is the statement that replaced it
+            if sys.displayhook is keep:  # unless the statement itself replaced it
                 sys.displayhook = before
         return values[0] if values else None
 
@@ -149,7 +149,7 @@ class Interpreter:
         return eval(code, self.namespace)
 
     def outcome(self, value):
-        """Runs the value's own repr, so it happens while user code may still be interrupted."""
+        """Calls the value's own repr, so it runs while user code can still be interrupted."""
         done = {"status": "ok", "exitCode": 0}
         figures = sys.modules.get(FIGURES)
         if figures is not None and not self.is_rehearsal:
@@ -189,7 +189,7 @@ class Interpreter:
                 pass
 
     def variables(self):
-        """JSON of what the user's namespace holds."""
+        """The user's variables as JSON."""
         with restored():
             import json
 
@@ -213,7 +213,7 @@ class Interpreter:
         finally:
             self.user_code = False
         if len(data) > max_bytes:
-            raise KernelError("too_large", "%d bytes are over the limit of %d" % (len(data), max_bytes))
+            raise KernelError("too_large", "%d bytes exceed the limit of %d" % (len(data), max_bytes))
         return data
 
     def set(self, name, form, data):
@@ -223,8 +223,8 @@ class Interpreter:
             self.namespace[name] = variables.decode(data, form)
 
     def snapshot(self, allowance=None):
-        """The variables as bytes, piece by piece."""
-        self.user_code = True  # saving runs the values' own code, which may be interrupted
+        """Yields the variables as bytes, piece by piece."""
+        self.user_code = True  # saving runs the values' own code, which has to be interruptible
         try:
             for header, body in snapshot.entries(self.namespace, self.hidden, self.sources, allowance):
                 yield snapshot.pack(header, body)
@@ -233,7 +233,7 @@ class Interpreter:
             self.user_code = False
 
     def restore(self, data, allowance=None):
-        """Puts the variables of a snapshot back; answers with what did not come back."""
+        """Restores the variables of a snapshot. Returns those that could not be restored."""
         self.user_code = True
         try:
             return snapshot.restore(self.namespace, data, self.sources, allowance)
@@ -243,7 +243,7 @@ class Interpreter:
             self.user_code = False
 
     def reset(self):
-        """Forgets every variable; modules stay imported. Where a fresh worker is cheap the supervisor starts one."""
+        """Forgets every variable; modules stay imported. For Pyodide only: elsewhere the supervisor starts a new worker."""
         self.sources = Sources()
         self.install()
 

@@ -1,7 +1,7 @@
-"""`bash` beside `python`: directory, variables and functions persist from run to run.
+"""Bash runs: directory, variables and functions persist from run to run.
 
-Each run is a fresh bash that takes over the state the last one left. The state is bytes in the worker's memory, so an
-`exit`, a crash or a rollback of the session treats it like any other variable.
+Each run is a new bash process that loads the state of the last one. The state is bytes in the worker's memory, so a
+recovery or a rollback of the session restores it like any other variable.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
@@ -14,8 +14,8 @@ BASH = "/bin/bash"
 MAX_STATE = 4 << 20
 GRACE_SECONDS = 0.4
 ASK_AGAIN_MS = 5
-# fd 3: state in, fd 4: state out, fd 5: the code. All are closed before user code runs, except 4, which the trap needs.
-# Nothing but bash itself is needed: an image may have no other program. The x keeps newlines at the end of the code.
+# fd 3: state in, fd 4: state out, fd 5: the code. All but 4, which the trap needs, are closed before user code runs.
+# Uses nothing but bash: an image may have no other program. The x protects newlines at the end of the code.
 SCRIPT = r"""
 __codecell_save() {
   local __codecell_name
@@ -47,7 +47,7 @@ class Shell:
         self.state = b""
 
     def run(self, code, interpreter):
-        """Runs code as a bash script; its exit status is the run's. Interrupts are taken while bash is waited for."""
+        """Runs code as a bash script; its exit status is the run's. An interrupt takes effect while we wait for bash."""
         state_in, state_out, code_in = pipe_pair(), pipe_pair(), pipe_pair()
         ours = [state_in[1], state_out[0], code_in[1]]
         try:
@@ -80,7 +80,7 @@ class Shell:
         return {"status": "error", "exitCode": status, "error": error}
 
     def start(self, state_in, state_out, code_in):
-        # The pipes' numbers are all above 5, or dup2 could overwrite one that is still needed.
+        # All pipes have numbers above 5: otherwise dup2 could overwrite one that is still needed.
         actions = [(posix.POSIX_SPAWN_DUP2, fd, target) for fd, target in ((state_in, 3), (state_out, 4), (code_in, 5))]
         arguments = [BASH, "--noprofile", "--norc", "-c", SCRIPT, "bash"]
         defaults = [_signal.SIGINT, _signal.SIGPIPE]
@@ -89,10 +89,10 @@ class Shell:
         )
 
     def exchange(self, pid, ours, state, code):
-        """Feeds state and code, collects the new state, until bash has ended.
+        """Writes state and code and collects the new state, until bash exits.
 
-        Its end is seen by a pidfd, not by the pipe's: a background process may hold the pipe for ever. A kernel that
-        has none (gVisor, for long) is asked again and again.
+        A pidfd reports the exit. The end of the pipe does not: a background process may hold the pipe open. Without pidfds
+        (older gVisor), we poll.
         """
         outgoing = {ours[0]: memoryview(state), ours[2]: memoryview(code)}
         saved = Saved(ours[1])
@@ -121,14 +121,14 @@ class Shell:
                     outgoing[fd] = feed(fd, outgoing[fd])
                     if not outgoing[fd]:
                         poll.unregister(fd)
-                        ours[ours.index(fd)] = -1  # first: an interrupt between the two must not have it closed twice
+                        ours[ours.index(fd)] = -1  # before closing: an interrupt in between must not close it twice
                         posix.close(fd)
         finally:
             if pidfd >= 0:
                 posix.close(pidfd)
 
     def stop(self, pid, ours):
-        """Interrupts the whole foreground group; what ignores that is killed."""
+        """Interrupts the whole foreground group. Kills it if it ignores that."""
         for signal in (_signal.SIGINT, _signal.SIGKILL):
             try:
                 posix.killpg(pid, signal)
@@ -145,14 +145,14 @@ class Shell:
 
 
 class Saved:
-    """The state that bash writes at its end, bounded."""
+    """The state that bash writes on exit, up to a limit."""
 
     def __init__(self, fd):
         self.fd = fd
         self.data = b""
 
     def drain(self):
-        """Takes what is there; False at the end of the stream."""
+        """Reads what is available. False at the end of the stream."""
         while True:
             try:
                 piece = posix.read(self.fd, 65536)
@@ -165,7 +165,7 @@ class Saved:
 
 
 def pipe_pair():
-    """A pipe whose numbers are out of the way of the shell's fixed ones."""
+    """A pipe whose numbers do not collide with the fixed ones in the script."""
     import fcntl
 
     pair = posix.pipe2(posix.O_CLOEXEC)
@@ -176,7 +176,7 @@ def pipe_pair():
 
 
 def open_pidfd(pid):
-    """-1 where the kernel does not have such descriptors."""
+    """A pidfd, or -1 if the OS does not support them."""
     try:
         return posix.pidfd_open(pid)
     except OSError:
@@ -193,7 +193,7 @@ def feed(fd, data):
 
 
 def ended(pid):
-    """Whether bash has ended; its status stays for `wait`."""
+    """Whether bash has exited. Its status stays available for `wait`."""
     try:
         return posix.waitid(posix.P_PID, pid, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT) is not None
     except ChildProcessError:

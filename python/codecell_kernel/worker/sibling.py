@@ -1,4 +1,4 @@
-"""Forks whose parent is the supervisor: user code that waits for its children never meets them."""
+"""Forks that become children of the supervisor: user code that waits for its own children never sees them."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
@@ -8,7 +8,7 @@ from ..shared.system import LIBC, prctl
 
 PARENT, CHILD_SETTID, CHILD_CLEARTID, SIGCHLD = 0x8000, 0x01000000, 0x00200000, 17
 PR_GET_TID_ADDRESS = 40
-# number of clone, and where the address of the thread's number goes among its last two arguments
+# machine: (number of clone, which of its last two arguments is the address of the thread id)
 CLONE = {"x86_64": (56, 0), "aarch64": (220, 1)}
 CDECL, KEEPS_LOCK = 1, 4
 
@@ -18,15 +18,17 @@ class Long(_ctypes._SimpleCData):
 
 
 class Call(_ctypes.CFuncPtr):
-    """A C function that is called without letting go of the interpreter's lock."""
+    """A C function that is called without releasing the GIL."""
 
     _flags_ = CDECL | KEEPS_LOCK
     _restype_ = Long
 
 
 class SingleFork:
-    """One clone. It goes past the C library, which would have the locks of other threads to mend, and its memory of the
-    thread's number to refresh: so it needs a process without other threads, and a kernel that refreshes the number.
+    """Forks with one clone system call, bypassing the C library.
+
+    The C library would repair locks of other threads and refresh its cached thread id. So this works only in a process
+    without other threads, and only if the OS refreshes the thread id.
     """
 
     def __init__(self, clone_number, place, address):
@@ -47,19 +49,19 @@ class SingleFork:
         else:
             self.in_parent()
         if pid < 0:
-            raise OSError(0, "no room for another process")
+            raise OSError(0, "the process or memory limit is reached")
         return pid
 
 
 def single_fork():
-    """How to fork once here, or None where it cannot be done."""
+    """A SingleFork, or None if this machine does not support it."""
     number, place = CLONE.get(posix.uname().machine, (0, 0))
     address = thread_number_address()
     return SingleFork(number, place, address) if number and address else None
 
 
 def thread_number_address():
-    """Where the C library keeps the thread's number, or 0 where the kernel does not tell."""
+    """Where the C library keeps the thread id, or 0 if the OS does not say."""
     address = Long(0)
     return address.value if prctl(PR_GET_TID_ADDRESS, _ctypes.byref(address)) == 0 else 0
 
@@ -70,7 +72,7 @@ class SiblingFork:
         self.once = None
 
     def __call__(self):
-        """(0, forks) in the new process and (a true value, forks) in the old one, where `forks` is how many it took."""
+        """(0, forks) in the new process and (a true value, forks) in the old one. `forks` is the number of forks used."""
         if not self.is_prepared:
             self.is_prepared = True
             self.once = single_fork()
@@ -91,13 +93,13 @@ def is_only_thread():
 
 
 def fork_twice():
-    """The one in the middle ends at once, and its child becomes the supervisor's."""
+    """The process in between exits at once, so that its child is reparented to the supervisor."""
     supervisor = posix.getppid()
     middle = quiet_fork()
     if middle != 0:
         _, status = posix.waitpid(middle, 0)
         if status != 0:
-            raise OSError(0, "no room for another process")
+            raise OSError(0, "the process or memory limit is reached")
         return middle
     try:
         if quiet_fork() != 0:
@@ -110,7 +112,7 @@ def fork_twice():
 
 
 def quiet_fork():
-    """fork() without the warning that newer Pythons print when user code has threads."""
+    """fork() without the warning that newer Python versions print if user code has threads."""
     import _warnings
 
     quiet = ("ignore", None, Warning, None, 0)

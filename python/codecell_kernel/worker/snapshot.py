@@ -1,4 +1,4 @@
-"""Variables as bytes that outlive the interpreter, one by one, with a manifest of what was left out and why.
+"""Saves variables as bytes, one by one, and lists what was skipped and why.
 
 The bytes are made and read inside a cell only: the host stores them and never unpickles. A snapshot is a sequence of
 entries `u32 header length · u64 body length · JSON header · body`.
@@ -34,7 +34,7 @@ def entries(namespace, hidden, sources, allowance=None):
 
 
 def encode_within(allowance, value, sources):
-    """As much as is allowed, where somebody counts."""
+    """Encodes a value within the allowance, if there is one."""
     if allowance is None:
         return encode(value, sources)
     allowance.check_size(least_size(value))
@@ -45,13 +45,13 @@ def encode_within(allowance, value, sources):
 
 
 def least_size(value):
-    """What a value takes at the very least, asked without running its code."""
+    """A lower bound for the size of a value, without running its code."""
     kind = type(value)
     if kind in (bytes, bytearray, str):
         return len(value)
     if kind.__module__ in ("numpy", "pandas"):
         try:
-            return int(value.nbytes)  # arrays, series and indexes know; tables do not
+            return int(value.nbytes)  # arrays, series and indexes have it; tables do not
         except Exception:
             return 0
     return 0
@@ -66,7 +66,7 @@ def encode(value, sources):
 
 
 def is_defined_here(value):
-    """Functions and classes of the session itself: pickle would only store their names."""
+    """Whether the session defined this function or class: pickle would store only its name."""
     return isinstance(value, (type, FunctionType)) and getattr(value, "__module__", None) == "__main__"
 
 
@@ -75,7 +75,7 @@ def encode_definition(value, sources):
     if by_value is not None:
         return by_value.__name__, by_value.dumps(value)
     if getattr(value, "__closure__", None) or value.__name__ == "<lambda>" or "<locals>" in value.__qualname__:
-        raise ValueError("a closure or lambda needs cloudpickle or dill in the cell")
+        raise ValueError("saving a closure or lambda needs cloudpickle or dill in the cell")
     return "source", definition_text(value.__qualname__, sources).encode()
 
 
@@ -94,7 +94,7 @@ def definition_text(name, sources):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
                 first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
                 return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
-    raise ValueError("its source is not in the kept history; cloudpickle or dill in the cell would save it")
+    raise ValueError("its source is no longer in the history; install cloudpickle or dill in the cell to save it")
 
 
 def encode_value(value):
@@ -110,7 +110,7 @@ def encode_value(value):
 
 
 def better_pickle():
-    """cloudpickle or dill, when the cell has one."""
+    """cloudpickle or dill, if the cell has one."""
     for name in ("cloudpickle", "dill"):
         try:
             return __import__(name)
@@ -125,28 +125,28 @@ def pack(header, body):
 
 
 def parse(data):
-    """(header, body) of each entry; raises ValueError where the bytes end too early or make no sense."""
+    """Yields (header, body) of each entry. Raises ValueError if the bytes are truncated or malformed."""
     view, at = memoryview(data), 0
     while at < len(view):
         if len(view) - at < PREFIX.size:
-            raise ValueError("the snapshot ends in the middle of an entry")
+            raise ValueError("the snapshot is truncated")
         header_length, body_length = PREFIX.unpack_from(view, at)
         at += PREFIX.size
         if header_length > MAX_HEADER or len(view) - at < header_length + body_length:
-            raise ValueError("the snapshot ends in the middle of an entry")
+            raise ValueError("the snapshot is truncated")
         try:
             header = loads(str(view[at : at + header_length], "utf-8"))
         except (StopIteration, UnicodeDecodeError):
             header = None
         if type(header) is not dict or type(header.get("name")) is not str or type(header.get("codec", "")) is not str:
-            raise ValueError("an entry has no readable header")
+            raise ValueError("an entry has a malformed header")
         at += header_length
         yield header, view[at : at + body_length]
         at += body_length
 
 
 def restore(namespace, data, sources, allowance=None):
-    """Puts the variables back. Definitions come first: pickled values may refer to them. Returns what failed and why."""
+    """Restores the variables. Definitions come first: pickled values may refer to them. Returns what failed and why."""
     failed = []
     parsed = [(header, body) for header, body in parse(data) if "codec" in header]
     order = {"module": 0, "source": 1}

@@ -1,4 +1,4 @@
-"""Tracebacks as the user's program would show them: no kernel frames, with source lines."""
+"""Tracebacks as a normal program would print them: with source lines and without frames of the kernel."""
 from ..shared.pristine import BUILTINS as __builtins__, restored  # noqa: A001
 import sys
 
@@ -8,7 +8,7 @@ PACKAGE = __file__.rpartition("/worker/")[0] + "/"
 
 
 class Sources:
-    """Source text of the latest runs, under the names their code objects carry."""
+    """Source text of the latest runs, by the file name in their code objects."""
 
     def __init__(self):
         self.texts = {}
@@ -24,7 +24,7 @@ class Sources:
             self.publish(filename)
 
     def publish(self, filename):
-        """Shows one text to `linecache`, which `traceback` and `inspect` read."""
+        """Adds one text to `linecache`, which `traceback` and `inspect` use."""
         text = self.texts[filename]
         lines = [line + "\n" for line in text.splitlines()]
         sys.modules["linecache"].cache[filename] = (len(text), None, lines, filename)
@@ -35,7 +35,7 @@ class Sources:
 
 
 def describe(error, sources):
-    """The `error` field of a run's end. Never raises, whatever the exception's class does."""
+    """The `error` field of a run's result. Never raises, whatever the exception's class does."""
     name = type(error).__name__
     try:
         message = str(error)
@@ -70,8 +70,8 @@ def is_kernel_frame(filename):
 
 
 def cut(text, limit):
-    """Keeps head and tail: the end of a traceback is what a reader needs."""
+    """Truncates in the middle: the end of a traceback is what a reader needs."""
     if len(text) <= limit:
         return text
     half = limit // 2
-    return text[:half] + "\n... " + str(len(text) - 2 * half) + " characters cut ...\n" + text[-half:]
+    return text[:half] + "\n... " + str(len(text) - 2 * half) + " characters truncated ...\n" + text[-half:]

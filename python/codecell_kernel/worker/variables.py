@@ -1,4 +1,4 @@
-"""Looking at and exchanging the session's variables."""
+"""Lists, reads and sets the session's variables."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import sys
 
@@ -10,7 +10,7 @@ ModuleType = type(sys)
 
 
 def listing(namespace, hidden):
-    """Names, types, sizes in bytes and short summaries; never proportional to the size of a value."""
+    """Names, types, sizes in bytes and short summaries. The cost does not depend on the size of the values."""
     rows = []
     for name, value in list(namespace.items()):
         if not isinstance(name, str) or name.startswith("_") or name in hidden or type(value) is ModuleType:
@@ -92,7 +92,7 @@ def clip(text, limit=MAX_SUMMARY):
 
 
 def encode(value, form):
-    """A value as bytes for the host; the host never unpickles, so there is no pickle here."""
+    """A value as bytes for the host. No pickle here: the host never unpickles."""
     if form == "repr":
         return repr(value).encode("utf-8", "backslashreplace")
     if form == "bytes":
@@ -102,20 +102,21 @@ def encode(value, form):
             return bytes(value)
         if isinstance(value, str):
             return value.encode("utf-8", "surrogatepass")
-        raise KernelError("variable_unserializable", "a %s has no raw bytes; ask for json or repr" % type_name(value))
+        raise KernelError("variable_unserializable", "a %s has no raw bytes; use the format json or repr" % type_name(value))
     import json
 
     try:
         return json.dumps(value, default=plain, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise KernelError("variable_unserializable", "a %s is not JSON: %s" % (type_name(value), clip(str(error))))
+        message = "a %s cannot be converted to JSON: %s" % (type_name(value), clip(str(error)))
+        raise KernelError("variable_unserializable", message)
 
 
-PREVIEW_HEADER = 64  # bytes, more than it takes
+PREVIEW_HEADER = 64  # upper bound for the first line, in bytes
 
 
 def preview(value, max_bytes):
-    """A line that says what follows and how long the whole is, then its beginning: JSON text, or else the repr."""
+    """One line with the format and the total length, then the beginning of the value as JSON or as its repr."""
     form, text = "json", None
     try:
         import json
@@ -126,12 +127,12 @@ def preview(value, max_bytes):
     room = max(0, max_bytes - PREVIEW_HEADER)
     data = text[:room].encode("utf-8", "backslashreplace")
     if len(data) > room:
-        data = data[:room].decode("utf-8", "ignore").encode()  # no half character at the end
+        data = data[:room].decode("utf-8", "ignore").encode()  # no partial character at the end
     return b'{"form":"%s","characters":%d}\n%s' % (form.encode(), len(text), data)
 
 
 def plain(value):
-    """JSON for what data work produces: arrays, frames, dates, sets."""
+    """Converts common data types for JSON: arrays, data frames, dates, sets."""
     if hasattr(value, "to_dict"):
         try:
             return value.to_dict(orient="records")
@@ -143,7 +144,7 @@ def plain(value):
         return value.isoformat()
     if isinstance(value, (set, frozenset)):
         return list(value)
-    raise TypeError("no JSON form for " + type_name(value))
+    raise TypeError("no JSON representation for " + type_name(value))
 
 
 def decode(data, form):

@@ -1,4 +1,4 @@
-"""The kernel on Pyodide: one thread, no processes. The supervisor is JavaScript outside the interpreter's reach."""
+"""The worker on Pyodide: one thread, no processes. Its supervisor is JavaScript, out of reach of user code."""
 from ..shared.pristine import BUILTINS, BUILTINS as __builtins__  # noqa: A001
 import asyncio
 import builtins
@@ -17,7 +17,7 @@ from . import snapshot, wasm_asyncio
 from .errors import KernelError
 from .interpreter import Interpreter
 
-# What nearly every run needs: imported here, they are part of the memory snapshot.
+# Most runs need these: imported here, they are part of the memory snapshot.
 import ast, json, linecache, pickle, traceback  # noqa: E401, F401
 
 PIECE = 256 << 10
@@ -59,7 +59,7 @@ class WasmKernel:
             self.send({"t": "failed", "reason": ("%s: %s" % (type(error).__name__, error))[:2000]})
 
     async def run(self, run_id, language, code):
-        self.is_interrupted = False  # what came before was for the request before; the host repeats what goes unnoticed
+        self.is_interrupted = False  # an earlier one was for the previous request; the host repeats an unnoticed one
         self.prepare()
         self.is_cancelled = False
         try:
@@ -78,7 +78,7 @@ class WasmKernel:
         self.send(dict(outcome, t="done", id=run_id, **self.changed_files()))
 
     def changed_files(self):
-        """What was written below /workspace since the last run; the file system keeps count."""
+        """Files written below /workspace since the last run, as tracked by the file system."""
         text = self.changes()
         if not text:
             return {}
@@ -86,7 +86,7 @@ class WasmKernel:
         return {"files": files, "filesComplete": is_complete}
 
     async def run_coroutine(self, coroutine):
-        """Waits on Pyodide's own loop, where an interrupt is a cancelled task."""
+        """Waits on Pyodide's own event loop, where an interrupt cancels the task."""
         self.awaiting = asyncio.ensure_future(coroutine)
         try:
             return await self.awaiting
@@ -126,7 +126,7 @@ class WasmKernel:
         except KernelError as error:
             reply.update(ok=False, code=error.code, message=error.message)
         except MemoryError:
-            reply.update(ok=False, code="too_large", message="the interpreter has no memory left for it")
+            reply.update(ok=False, code="too_large", message="the interpreter is out of memory")
         except BaseException as error:
             reply.update(ok=False, code="expression_failed", message=type(error).__name__)
         finally:
@@ -141,7 +141,7 @@ class WasmKernel:
         return len(view)
 
     def send_snapshot(self, request_id, most, most_items):
-        # Before anything is made: memory that was taken for it once is never given back here.
+        # Checked before encoding anything: WASM memory only grows and is never returned.
         least = least_bytes(self.interpreter.namespace, most_items)
         if least is None:
             raise KernelError("too_large", "the variables hold more than %d items" % most_items)
@@ -163,7 +163,7 @@ class WasmKernel:
         return sent
 
     def prepare(self):
-        """Undoes what the last run may have done to the streams and to the interrupt."""
+        """Undoes what the last run may have done to the streams and the interrupt."""
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(self.out[number - 1], number)
             stream = getattr(sys, name, None)
@@ -183,14 +183,14 @@ class WasmKernel:
         if self.running is not None:
             self.send({"t": "noticed", "id": self.running})
             raise KeyboardInterrupt
-        self.is_interrupted = True  # it came on the way into a run, which then does not begin
+        self.is_interrupted = True  # it arrived before the run started: the run will not start
 
 
 def least_bytes(namespace, most_items):
-    """What the variables take as bytes at the very least: text and bytes count whole, containers one byte per item.
+    """A lower bound for the size of the variables: text and bytes count in full, containers one byte per item.
 
-    With a limit of items it looks into containers too, and answers with None when they hold more: pickling them would
-    take long, and cannot be interrupted.
+    With a limit of items, it looks into containers too and returns None if they hold more: pickling them would take long
+    and cannot be interrupted.
     """
     total, items, seen = 0, 0, set()
     waiting = list(namespace.values())
@@ -212,12 +212,14 @@ def least_bytes(namespace, most_items):
 
 
 class Stream(io.TextIOWrapper):
-    """A text stream that carries a mark, so that a replaced one is noticed."""
+    """A text stream that can carry a mark, so that a replaced stream is noticed."""
 
 
 def advance(run, _finished=None):
-    """Runs a coroutine until it waits, and goes on when that is over. Code without `await` needs no event loop for it,
-    so it works while user code has broken the library that an event loop needs."""
+    """Runs a coroutine until it waits, and continues it when that future is done.
+
+    Code without `await` needs no event loop, so it works even if user code has broken asyncio.
+    """
     try:
         future = run.send(None)
     except StopIteration:
@@ -227,13 +229,13 @@ def advance(run, _finished=None):
 
 
 def unavailable(language):
-    message = "%s is not available in this cell: it has no processes" % language
+    message = "%s is not available: a WASM cell cannot start processes" % language
     error = {"name": "LanguageUnavailable", "message": message, "traceback": message}
     return {"status": "error", "exitCode": 1, "error": error}
 
 
 def slice_sleep():
-    """time.sleep waits in one piece, in which no interrupt is seen; in slices it is."""
+    """Makes time.sleep wait in short slices: Pyodide notices an interrupt only between them."""
     sleep_at_once, monotonic = time.sleep, time.monotonic
 
     def sleep(seconds, /):
@@ -251,12 +253,12 @@ def slice_sleep():
 
 slice_sleep()
 wasm_asyncio.install()
-# There are no packages here, and looking for two of them costs more than a whole snapshot.
+# There are no packages here, and looking for these two takes longer than a whole snapshot.
 snapshot.better_pickle = lambda: None
 
 
 def attach(send, changes):
-    """Called after every start, also from a snapshot, which holds the random state of the day it was made."""
+    """Called after every start, also from a memory snapshot. A snapshot contains the random state from when it was made."""
     global kernel
     random.seed()
     kernel = WasmKernel(send, changes)

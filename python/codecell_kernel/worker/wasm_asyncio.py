@@ -1,4 +1,4 @@
-"""asyncio.run() on Pyodide, whose own loop cannot wait: a second, blocking loop for the time of the call."""
+"""asyncio.run() on Pyodide, whose own loop cannot block: uses a second, blocking loop during the call."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import asyncio
 import time
@@ -8,7 +8,7 @@ IDLE_SECONDS = 3600
 
 
 class BlockingLoop(asyncio.BaseEventLoop):
-    """Timers, tasks and queues; there are no descriptors to wait for."""
+    """Supports timers, tasks and queues. There are no descriptors to wait for."""
 
     def __init__(self):
         asyncio.BaseEventLoop.__init__(self)
@@ -26,7 +26,7 @@ class BlockingLoop(asyncio.BaseEventLoop):
 
 
 def run(main, *, debug=None, loop_factory=None):
-    """The page's loop steps aside: asyncio allows one running loop and one current task per thread."""
+    """Suspends Pyodide's loop: asyncio allows one running loop and one current task per thread."""
     outer = asyncio._get_running_loop()
     task = tasks._swap_current_task(outer, None) if outer is not None else None
     asyncio._set_running_loop(None)

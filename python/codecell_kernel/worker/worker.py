@@ -36,7 +36,7 @@ class Worker:
         self.out = posix.dup(1), posix.dup(2)
 
     def send(self, header, body=b""):
-        """One packet per message: stray writes of user code cannot shift the framing, and lack the token."""
+        """One packet per message: stray writes by user code cannot break the framing, and they lack the token."""
         text = dumps(header).encode()
         if len(text) > MAX_HEADER:
             text = dumps(shortened(header)).encode()
@@ -44,16 +44,16 @@ class Worker:
         try:
             posix.writev(self.replies, packet)
         except BlockingIOError:
-            posix.set_blocking(self.replies, True)  # user code may change every descriptor it finds
+            posix.set_blocking(self.replies, True)  # user code may have changed it
             posix.writev(self.replies, packet)
 
     def read(self, size):
-        """The next `size` bytes; what came with them is kept, so that most requests take one system call."""
+        """The next `size` bytes. Keeps any bytes beyond them, so that most requests need one system call."""
         while len(self.unread) < size:
             try:
                 more = posix.read(self.requests, max(READ_BYTES, size - len(self.unread)))
             except BlockingIOError:
-                posix.set_blocking(self.requests, True)  # user code may change every descriptor it finds
+                posix.set_blocking(self.requests, True)  # user code may have changed it
                 continue
             if not more:
                 posix._exit(0)
@@ -77,7 +77,7 @@ class Worker:
         elif kind == "rehearse":
             self.rehearse()
         elif kind == "calm":
-            self.interpreter.interrupt_pending = False  # it was for the request before, and came too late
+            self.interpreter.interrupt_pending = False  # it was for the previous request and arrived too late
             self.send({"t": "calmed"})
         elif kind == "fork":
             self.fork(header)
@@ -85,7 +85,7 @@ class Worker:
             reap(header["pids"])
         elif kind == "run":
             if _thread._count():
-                self.prepare()  # its threads went on between the runs
+                self.prepare()  # threads of user code kept running between the runs
             self.send(dict(self.run(header, body), t="done", id=header["id"]))
             self.prepare()
         else:
@@ -121,7 +121,7 @@ class Worker:
 
     def send_snapshot(self, header):
         sent = 0
-        # a part of the room is for the names and for what is said about those that are left out
+        # the rest is for names, and for the reasons why values were skipped
         for piece in self.interpreter.snapshot(self.allowance(header, header["maxBytes"] * 15 // 16)):
             sent += len(piece)
             if sent > header["maxBytes"]:
@@ -134,7 +134,7 @@ class Worker:
         return Allowance(header["timeoutMs"] / 1000, most_bytes, header.get("maxValueBytes", most_bytes))
 
     def receive(self, size):
-        """`size` raw bytes, read in place: no byte is copied or cleared twice."""
+        """`size` raw bytes, read in place: bytes are not cleared first and not copied."""
         if size == 0:
             return b""
         data, view = uninitialised_bytes(size)
@@ -165,7 +165,7 @@ class Worker:
         return self.shell.run(body, self.interpreter)
 
     async def run_coroutine(self, coroutine):
-        """Top-level await: the session's own event loop goes on where the last run left it."""
+        """Top-level await: the session's event loop continues where the last run left it."""
         import asyncio
 
         if self.loop is None or self.loop.is_closed():
@@ -183,7 +183,7 @@ class Worker:
             raise
 
     def prepare(self):
-        """Undoes what user code may have done to the streams and the interrupt: after it, while nobody waits."""
+        """Undoes what user code may have done to the streams and the interrupt. Called after a run, when nobody waits."""
         posix.dup2(self.out[0], 1)
         posix.dup2(self.out[1], 2)
         if getattr(sys.stdout, "codecell", None) is not self or sys.stdout.closed:
@@ -203,13 +203,13 @@ class Worker:
         try:
             self.send({"t": "noticed"})
         except OSError:
-            pass  # user code closed it, and must be stopped all the same
+            pass  # user code closed the socket, and must be stopped all the same
         if self.interpreter.user_code:
             raise KeyboardInterrupt
-        self.interpreter.interrupt_pending = True  # it came while the run was on its way here, or being compiled
+        self.interpreter.interrupt_pending = True  # it arrived before the run started, or while it was being compiled
 
     def park(self, run_id):
-        """Leaves a frozen copy behind. The copy returns from here only when the supervisor wakes it in the worker's place."""
+        """Makes a frozen copy. The copy returns from here only if the supervisor wakes it to replace the worker."""
         self.interpreter.flush()
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGUSR2])
         try:
@@ -224,7 +224,7 @@ class Worker:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
 
     def fork(self, header):
-        """A second worker that goes on from here, on descriptors of its own. This one goes on as it was."""
+        """Forks a second worker with this state and its own descriptors. This worker continues as before."""
         descriptors = receive_descriptors(self.replies, 4)
         reply = {"t": "reply", "id": header["id"], "ok": True}
         self.interpreter.flush()
@@ -234,7 +234,7 @@ class Worker:
                 self.become_fork(descriptors, bytes.fromhex(header["token"]), forks)
                 return
         except OSError as error:
-            reply.update(ok=False, code="too_large", message="there is no room for a fork: %s" % error.strerror)
+            reply.update(ok=False, code="too_large", message="the worker could not fork: %s" % error.strerror)
         for fd in descriptors:
             posix.close(fd)
         self.send(reply)
@@ -252,7 +252,7 @@ class Worker:
         self.send({"t": "forked", "pid": posix.getpid(), "forks": forks})
 
     def sleep(self, run_id, forks):
-        posix.setsid()  # out of the reach of kill(0), killpg and terminals
+        posix.setsid()  # out of reach of kill(0), killpg and terminals
         set_oom_score(0)
         set_dumpable(0)
         set_name(b"parked")
@@ -265,7 +265,7 @@ class Worker:
         self.send({"t": "resumed"})
 
     def drain(self):
-        """What the dead worker did not read is not for this one."""
+        """Discards what the dead worker did not read: it is not for this one."""
         self.unread = b""
         posix.set_blocking(self.requests, False)
         try:
@@ -277,7 +277,7 @@ class Worker:
 
 
 def uninitialised_bytes(size):
-    """A bytes object that nobody has seen yet, and a view to fill it through."""
+    """A new bytes object, and a view to fill it through."""
     from ctypes import c_char, c_ssize_t, c_void_p, py_object, pythonapi
 
     make, address = pythonapi.PyBytes_FromStringAndSize, pythonapi.PyBytes_AsString
@@ -288,7 +288,7 @@ def uninitialised_bytes(size):
 
 
 def shortened(header):
-    """A character outside of ASCII takes up to twelve bytes, and a packet has a limit."""
+    """Truncates a header that is too large for a packet: a character outside ASCII takes up to twelve bytes."""
     short = dict(header)
     if "result" in short:
         short.update(result=short["result"][:4000], resultTruncated=True)
@@ -298,7 +298,7 @@ def shortened(header):
 
 
 def reap(ended):
-    """Children that the supervisor ended after the last run: as zombies they would count against the limit for ever."""
+    """Reaps children that the supervisor killed after the last run: zombies would count towards the process limit."""
     for pid in ended:
         try:
             posix.waitpid(pid, posix.WNOHANG)
@@ -307,7 +307,7 @@ def reap(ended):
 
 
 class Stream(io.TextIOWrapper):
-    """A text stream that carries a mark, so that a replaced one is noticed."""
+    """A text stream that can carry a mark, so that a replaced stream is noticed."""
 
 
 def main(requests, replies, out, err, token, config, notify_filter):
@@ -334,9 +334,9 @@ def main(requests, replies, out, err, token, config, notify_filter):
         worker.interpreter.begin(config)
         set_name(b"python3")
         worker.send({"t": "ready"})
-        import os  # noqa: F401  nearly every program wants it: loaded while the host hears that we are ready
+        import os  # noqa: F401  most programs need it: imported after `ready` was sent, so nobody waits
 
-        sys.path.insert(0, "")  # after it: a file os.py in the workspace is not meant
+        sys.path.insert(0, "")  # after importing os: a file os.py in the workspace must not replace it
     except BaseException as error:
         text = "%s: %s" % (type(error).__name__, error)
         packet = dumps({"t": "failed", "reason": text[:2000]}).encode()

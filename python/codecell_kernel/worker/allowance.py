@@ -48,4 +48,4 @@ class Allowance:
     def on_alarm(self, _number, _frame):
         if self.is_armed:
             self.is_armed = False
-            raise TooSlow("it took too long")
+            raise TooSlow("it exceeded the time limit for one value")

@@ -1,24 +1,36 @@
-"""Makes the kernel one file of bytecode: a cold cell that looks for forty modules one by one takes milliseconds longer.
+"""Compiles the kernel into one file of bytecode: finding forty modules one by one costs a cold cell milliseconds.
 
-Made by the interpreter that is to read it, once for each. The file begins with `importer.py`, which imports from the rest:
-one module behind the other, where each begins and ends, and in the last four bytes where that is said.
+Each interpreter compiles its own. The file starts with `importer.py`, which imports from the rest: the modules one after
+the other, an index of where each starts and ends, and in the last four bytes the position of that index.
 """
 import marshal
 import os
 
-PLACE = "/.kernel/codecell_kernel/"  # what tracebacks call the kernel's files, wherever they are
-ELSEWHERE = ("bundle.py", "importer.py", "wasm.py", "wasm_asyncio.py")
+PLACE = "/.kernel/codecell_kernel/"  # what tracebacks call the kernel's directory, wherever it is
+ELSEWHERE = ("bundle.py", "importer.py", "worker/wasm.py", "worker/wasm_asyncio.py")
 
 
 def bundle(directory):
     data, index = compiled(directory, "importer.py"), {}
-    for file in sorted(os.listdir(directory)):
-        if file.endswith(".py") and file not in ELSEWHERE:
+    for file in sources(directory):
+        if file not in ELSEWHERE:
             code = compiled(directory, file)
-            name = "codecell_kernel" if file == "__init__.py" else "codecell_kernel." + file[:-3]
-            index[name] = len(data), len(data) + len(code)
+            index[module_name(file)] = len(data), len(data) + len(code)
             data += code
     return data + marshal.dumps(index) + len(data).to_bytes(4, "little")
+
+
+def sources(directory):
+    """Paths of the modules below the directory, relative to it."""
+    found = []
+    for folder, _, names in os.walk(directory):
+        found += [os.path.relpath(os.path.join(folder, name), directory) for name in names if name.endswith(".py")]
+    return sorted(found)
+
+
+def module_name(file):
+    parts = ["codecell_kernel", *file[:-3].split("/")]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def compiled(directory, file):

@@ -1,8 +1,7 @@
-"""Imports the kernel's modules from the one file that holds them all, made by `bundle.py`.
+"""Imports the kernel's modules from the file that holds them all, which `bundle.py` makes.
 
-Runs before everything else, without being a module itself: whoever starts the kernel has read the file, and gives its
-content as `data` and its directory as `root`. A module is unpacked when it is wanted: many of them come after the cell is
-ready, or never.
+It runs before everything else and is not a module itself: whoever starts the kernel reads the file, and passes its content
+as `data` and its directory as `root`. A module is unpacked on import: many are imported after the cell is ready, or never.
 """
 import sys
 from marshal import loads
@@ -21,8 +20,9 @@ class Importer:
         code = loads(VIEW[place[0] : place[1]])
         spec = Spec(name, Importer, origin=code.co_filename, loader_state=code)
         spec.has_location = True
-        if name == "codecell_kernel":
-            spec.submodule_search_locations = [ROOT + "/codecell_kernel"]
+        spec.cached = ""  # there is no cache file, and working out the name of one takes time
+        if code.co_filename.endswith("/__init__.py"):
+            spec.submodule_search_locations = [ROOT + "/" + name.replace(".", "/")]
         return spec
 
     @staticmethod
@@ -36,5 +36,5 @@ class Importer:
 
 
 sys.meta_path.insert(0, Importer)
-# for programs that take over our paths and not our importers, such as those of multiprocessing
+# for child processes that inherit our paths but not our importer, such as those of multiprocessing
 sys.path.append(ROOT)

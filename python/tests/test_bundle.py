@@ -4,7 +4,7 @@ import sys
 import tempfile
 import unittest
 
-from codecell_kernel.bundle import bundle
+from codecell_kernel.bundle import ELSEWHERE, bundle, module_name, sources
 
 KERNEL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "codecell_kernel")
 START = """import sys, builtins, marshal
@@ -28,36 +28,36 @@ class Bundles(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return done.stdout.strip()
 
-    def test_hold_every_module_of_the_kernel_in_a_cell(self):
-        elsewhere = {"__init__", "bundle", "importer", "wasm", "wasm_asyncio"}
-        names = sorted({name[:-3] for name in os.listdir(KERNEL) if name.endswith(".py")} - elsewhere)
-        code = "import importlib\nfor name in %r: importlib.import_module('codecell_kernel.' + name)\nprint('all')" % names
-        self.assertEqual(self.run_with_bundle(code), "all")
+    def test_a_bundle_holds_every_module_that_a_cell_imports(self):
+        modules = [module_name(file) for file in sources(KERNEL) if file not in ELSEWHERE]
+        self.assertIn("codecell_kernel.worker.shell", modules)
+        code = "import importlib\nfor name in %r: importlib.import_module(name)\n" % modules
+        code += "print(all(sys.modules[name].__file__.startswith('/.kernel/') for name in %r))" % modules
+        self.assertEqual(self.run_with_bundle(code), "True")
 
-    def test_are_where_the_kernel_is_imported_from(self):
-        code = "from codecell_kernel import supervisor, variables as v\nprint(supervisor.__file__, v.listing({'x': 1}, ()))"
-        expected = "/.kernel/codecell_kernel/supervisor.py [{'name': 'x', 'type': 'int', 'summary': '1', 'size': 28}]"
+    def test_modules_are_imported_from_the_bundle(self):
+        code = "from codecell_kernel.worker import variables as v\nprint(v.__file__, v.listing({'x': 1}, ()))"
+        expected = "/.kernel/codecell_kernel/worker/variables.py [{'name': 'x', 'type': 'int', 'summary': '1', 'size': 28}]"
         self.assertEqual(self.run_with_bundle(code), expected)
 
-    def test_leave_other_modules_to_the_interpreter(self):
+    def test_the_bundle_leaves_other_modules_to_the_interpreter(self):
         self.assertEqual(self.run_with_bundle("import json\nprint(json.loads('[1]'))"), "[1]")
-        self.assertEqual(
-            self.run_with_bundle("try:\n    import codecell_kernel.nothing\nexcept ImportError as e:\n    print(e.name)"),
-            "codecell_kernel.nothing",
-        )
+        code = "try:\n    import codecell_kernel.worker.nothing\nexcept ImportError as e:\n    print(e.name)"
+        self.assertEqual(self.run_with_bundle(code), "codecell_kernel.worker.nothing")
 
-    def test_are_imported_from_though_user_code_replaced_the_builtins(self):
-        code = "def no(*_): raise SystemError\nbuiltins.exec = builtins.compile = no\nimport codecell_kernel.shell\nprint('there')"
+    def test_modules_can_be_imported_after_user_code_replaced_builtins(self):
+        code = "def no(*_): raise SystemError\nbuiltins.exec = builtins.compile = no\n"
+        code += "import codecell_kernel.worker.shell\nprint('there')"
         self.assertEqual(self.run_with_bundle(code), "there")
 
-    def test_are_not_needed_where_user_code_put_the_usual_finders_back(self):
-        code = "sys.meta_path[:] = sys.meta_path[1:]\nfrom codecell_kernel import errors\nprint(errors.__file__)"
-        code = "import codecell_kernel\n" + code
-        self.assertEqual(self.run_with_bundle(code), os.path.join(KERNEL, "errors.py"))
+    def test_modules_are_found_as_files_if_user_code_removed_our_importer(self):
+        code = "sys.meta_path[:] = sys.meta_path[1:]\nfrom codecell_kernel.worker import errors\nprint(errors.__file__)"
+        code = "import codecell_kernel.worker\n" + code
+        self.assertEqual(self.run_with_bundle(code), os.path.join(KERNEL, "worker", "errors.py"))
 
-    def test_hide_the_kernel_s_frames_from_a_traceback(self):
+    def test_a_traceback_does_not_show_frames_of_bundled_modules(self):
         code = """
-from codecell_kernel.interpreter import Interpreter
+from codecell_kernel.worker.interpreter import Interpreter
 try: Interpreter(None, None).execute(1, "1 / 0").send(None)
 except StopIteration as end: print('codecell_kernel' in end.value["error"]["traceback"], end.value["error"]["name"])
 """

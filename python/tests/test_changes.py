@@ -5,10 +5,10 @@ import tempfile
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel.changes import Changes
+    from codecell_kernel.supervisor.changes import Changes
 
 
-@unittest.skipUnless(sys.platform == "linux", "inotify is Linux's")
+@unittest.skipUnless(sys.platform == "linux", "inotify exists only on Linux")
 class ChangedFiles(unittest.TestCase):
     def setUp(self):
         self.root = tempfile.mkdtemp()
@@ -25,14 +25,14 @@ class ChangedFiles(unittest.TestCase):
         self.assertTrue(complete)
         return [row["path"] for row in rows]
 
-    def test_files_that_were_there_before_are_not_reported(self):
+    def test_files_that_existed_before_are_not_reported(self):
         self.write("old.txt")
         changes = Changes(self.root)
         self.write("new.txt", "four")
         rows, _ = changes.take(10)
         self.assertEqual([(row["path"], row["size"]) for row in rows], [("new.txt", 4)])
 
-    def test_a_look_reports_each_change_once(self):
+    def test_each_change_is_reported_once(self):
         changes = Changes(self.root)
         self.write("a")
         self.assertEqual(self.taken(changes), ["a"])
@@ -53,7 +53,7 @@ class ChangedFiles(unittest.TestCase):
         os.rename(os.path.join(self.root, "before"), os.path.join(self.root, "after"))
         self.assertEqual(self.taken(changes), ["after"])
 
-    def test_deleted_files_links_and_pipes_are_not_reported(self):
+    def test_deleted_files_symlinks_and_pipes_are_not_reported(self):
         changes = Changes(self.root)
         self.write("gone")
         os.remove(os.path.join(self.root, "gone"))
@@ -61,7 +61,7 @@ class ChangedFiles(unittest.TestCase):
         os.mkfifo(os.path.join(self.root, "pipe"))
         self.assertEqual(self.taken(changes), [])
 
-    def test_a_directory_that_is_a_link_is_not_entered(self):
+    def test_symlinks_to_directories_are_not_followed(self):
         outside = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, outside)
         with open(os.path.join(outside, "secret"), "w") as file:
@@ -72,7 +72,7 @@ class ChangedFiles(unittest.TestCase):
             file.write("y")
         self.assertEqual(self.taken(changes), [])
 
-    def test_more_changes_than_the_limit_are_said_to_be_incomplete(self):
+    def test_a_list_over_the_limit_is_reported_as_incomplete(self):
         changes = Changes(self.root)
         for number in range(20):
             self.write("f%d" % number)

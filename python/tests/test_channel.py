@@ -1,7 +1,7 @@
 import os
 import unittest
 
-from codecell_kernel.channel import Outlet
+from codecell_kernel.supervisor.channel import Outlet
 
 
 class Outlets(unittest.TestCase):
@@ -11,12 +11,12 @@ class Outlets(unittest.TestCase):
         self.addCleanup(os.close, self.reader)
         self.addCleanup(os.close, writer)
 
-    def test_a_piece_that_goes_at_once_is_not_kept(self):
+    def test_a_piece_that_is_written_at_once_is_not_queued(self):
         self.outlet.write(b"one piece")
         self.assertEqual((self.outlet.size, self.outlet.waiting), (0, []))
         self.assertEqual(os.read(self.reader, 100), b"one piece")
 
-    def test_what_does_not_fit_waits_and_goes_before_what_comes_later(self):
+    def test_bytes_that_do_not_fit_are_queued_and_keep_their_order(self):
         sent = b"".join(b"%07d " % number for number in range(20_000))
         self.outlet.write(sent)
         self.assertEqual(self.outlet.size, len(sent) - 65536)
@@ -29,7 +29,7 @@ class Outlets(unittest.TestCase):
         received += os.read(self.reader, 65536)
         self.assertEqual(received, sent + b"laterhead, body")
 
-    def test_a_full_reader_takes_nothing_and_loses_nothing(self):
+    def test_a_full_pipe_loses_no_bytes(self):
         self.outlet.write(b"x" * 65536)
         self.outlet.write(b"y" * 10)
         self.assertEqual(self.outlet.size, 10)
@@ -37,7 +37,7 @@ class Outlets(unittest.TestCase):
         self.outlet.flush()
         self.assertEqual(os.read(self.reader, 100), b"y" * 10)
 
-    def test_a_dead_reader_is_told_unless_it_may_die(self):
+    def test_writing_to_a_dead_reader_raises_unless_the_reader_may_die(self):
         reader, writer = os.pipe()
         os.close(reader)
         self.addCleanup(os.close, writer)

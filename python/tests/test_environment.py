@@ -6,7 +6,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, "python")
 {before}
-from codecell_kernel.environment import set_environment
+from codecell_kernel.worker.interpreter import set_environment
 set_environment({{"NAME": "w\u00e4rt", "PATH": "/bin"}})
 assert ("os" in sys.modules) == {is_loaded}, "os"
 import os
@@ -28,8 +28,8 @@ class Environment(unittest.TestCase):
         self.assertIn("[('NAME', 'w\u00e4rt'), ('PATH', '/bin')]", ended.stdout)
         self.assertIn("\nw\u00e4rt\n", ended.stdout)
 
-    def test_is_the_same_for_a_program_that_loads_os_later(self):
+    def test_the_new_environment_is_visible_to_a_program_that_imports_os_later(self):
         self.check("")
 
-    def test_replaces_everything_when_os_is_there(self):
+    def test_the_new_environment_replaces_the_old_one_if_os_is_already_imported(self):
         self.check("import os")

@@ -1,7 +1,7 @@
 import sys
 import unittest
 
-from codecell_kernel import displays, figures
+from codecell_kernel.worker import displays, figures
 
 
 class FakeFigure:
@@ -37,7 +37,7 @@ class FakePyplot:
 
 
 class Figures(unittest.TestCase):
-    def test_are_shown_one_by_one_from_the_first_run_on(self):
+    def test_figures_are_shown_one_by_one_from_the_first_run_on(self):
         shown = []
         displays.Displays(lambda header, body: shown.append((header["display"], header["mime"], bytes(body))))
         pyplot = sys.modules["matplotlib.pyplot"] = FakePyplot()

@@ -4,13 +4,13 @@ import tempfile
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel import jail
+    from codecell_kernel.entry import jail
 
 UNSHARE_USER_AND_MOUNTS = 0x10000000 | 0x00020000
 
 
 def may_mount():
-    """In namespaces of its own; some machines give them, and no right in them."""
+    """Enters new namespaces. False if this machine does not allow mounting in them."""
     uid, gid = os.getuid(), os.getgid()
     if jail.LIBC.unshare(UNSHARE_USER_AND_MOUNTS) != 0:
         return False
@@ -25,7 +25,7 @@ def may_mount():
 
 
 def in_namespace(body):
-    """What the body answers with, as a child that may mount; None: this machine lets nobody do so."""
+    """The repr of what the body returns in a child that may mount, or None if this machine does not allow it."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -53,9 +53,9 @@ def can_write(path):
     return True
 
 
-@unittest.skipUnless(sys.platform == "linux", "namespaces are Linux's")
+@unittest.skipUnless(sys.platform == "linux", "namespaces exist only on Linux")
 class ReadOnlyMounts(unittest.TestCase):
-    def test_what_was_mounted_below_is_read_only_too_and_what_is_hidden_does_not_matter(self):
+    def test_mounts_below_a_read_only_mount_become_read_only_and_hidden_ones_do_not_fail(self):
         with tempfile.TemporaryDirectory() as directory:
             for path in ("source/disk/below", "source/a b\r\u00a0c", "source/hidden", "target"):
                 os.makedirs(os.path.join(directory, path))
@@ -77,5 +77,5 @@ class ReadOnlyMounts(unittest.TestCase):
 
             answer = in_namespace(attempt)
             if answer is None:
-                self.skipTest("no user namespaces here")
+                self.skipTest("this machine does not allow mounts in user namespaces")
             self.assertEqual(answer, repr(([False, True, True, True, True], [False] * 5)))

@@ -2,8 +2,8 @@ import os
 import unittest
 from unittest import mock
 
-from codecell_kernel import processes
-from codecell_kernel.sweeper import Sweeper
+from codecell_kernel.supervisor import processes
+from codecell_kernel.supervisor.sweeper import Sweeper
 
 
 class Memory(unittest.TestCase):
@@ -16,31 +16,31 @@ class Memory(unittest.TestCase):
         ):
             return processes.resident_bytes({1}, limit)
 
-    def test_counts_what_is_in_no_file_of_each_process_but_those_left_out(self):
+    def test_anonymous_memory_of_all_processes_counts_except_excluded_ones(self):
         status = b"Name:\tx\nVmRSS:\t 900 kB\nRssAnon:\t 100 kB\nRssFile:\t 800 kB\nRssShmem:\t 10 kB\n"
         self.assertEqual(self.sum_of({1: status, 2: status, 3: status}, 1 << 30), 220 << 10)
 
-    def test_counts_whole_processes_where_the_kernel_tells_no_more(self):
+    def test_all_resident_memory_counts_if_the_os_does_not_report_anonymous_memory(self):
         self.assertEqual(self.sum_of({1: b"VmRSS:\t7 kB\n", 2: b"VmRSS:\t900 kB\n"}, 1 << 30), 900 << 10)
 
-    def test_asks_that_kernel_for_its_own_sum_when_pages_may_have_counted_twice(self):
+    def test_the_total_of_the_os_is_used_if_shared_pages_may_have_counted_twice(self):
         statuses = {2: b"VmRSS:\t900 kB\n", 3: b"VmRSS:\t900 kB\n"}
         meminfo = b"MemTotal:  9000 kB\nAnonPages:  950 kB\n"
         self.assertEqual(self.sum_of(statuses, 1000 << 10, meminfo), 950 << 10)
         self.assertEqual(self.sum_of(statuses, 1000 << 10), 1800 << 10)
 
-    def test_a_process_that_is_gone_counts_nothing(self):
+    def test_a_process_that_is_gone_does_not_count(self):
         self.assertEqual(self.sum_of({2: b""}, 0), 0)
 
 
 class Started(unittest.TestCase):
-    def test_a_kernel_that_does_not_count_processes_is_looked_at_each_time(self):
+    def test_an_os_that_does_not_count_processes_is_checked_every_time(self):
         with mock.patch.object(processes.posix, "pread", lambda *_: b"0.00 0.00 0.00 0/0 0\n"):
             new = processes.NewProcesses()
             self.addCleanup(os.close, new.fd)
             self.assertEqual([new.any(), new.any()], [True, True])
 
-    def test_a_kernel_that_does_is_asked_for_a_number(self):
+    def test_an_os_that_counts_processes_is_asked_for_the_latest_pid(self):
         with mock.patch.object(processes.posix, "pread", lambda *_: b"0.5 0.4 0.3 1/90 4711\n"):
             new = processes.NewProcesses()
             self.addCleanup(os.close, new.fd)
@@ -48,7 +48,7 @@ class Started(unittest.TestCase):
 
 
 class Sweeping(unittest.TestCase):
-    """A kernel that is asked for its latest number, and whose processes start when the test says so."""
+    """A fake OS that reports its latest pid, and whose processes start when the test says so."""
 
     def setUp(self):
         self.latest = 4711
@@ -66,11 +66,11 @@ class Sweeping(unittest.TestCase):
         with mock.patch.object(processes, "pids", pids), mock.patch.object(Sweeper, "reap", lambda _: None):
             self.sweeper.sweep()
 
-    def test_what_a_thread_started_after_the_last_look_is_found_at_the_next_end_of_a_run(self):
+    def test_a_process_started_after_the_last_check_is_killed_after_the_next_run(self):
         self.sweep(starts_after_look=1)
         self.assertTrue(self.sweeper.new_processes.any())
 
-    def test_nothing_is_looked_for_again_when_nothing_was_started(self):
+    def test_no_second_sweep_happens_if_nothing_was_started(self):
         self.sweep(starts_after_look=0)
         self.assertFalse(self.sweeper.new_processes.any())
 

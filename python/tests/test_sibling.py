@@ -5,12 +5,12 @@ import unittest
 
 import _ctypes
 
-from codecell_kernel import sibling
-from codecell_kernel.sibling import SiblingFork
+from codecell_kernel.worker import sibling
+from codecell_kernel.worker.sibling import SiblingFork
 
 
 def in_child(test):
-    """Runs `test` in a process whose parent is this one, and returns what it wrote into its pipe."""
+    """Runs `test` in a child process and returns what it wrote to its pipe."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -39,11 +39,11 @@ def say_where_the_sibling_is(write):
 
 @unittest.skipUnless(sys.platform == "linux", "needs clone")
 class SiblingForkTest(unittest.TestCase):
-    def test_takes_one_fork_and_gives_the_new_process_the_parent_of_the_old_one(self):
+    def test_a_sibling_fork_takes_one_fork_and_has_the_same_parent(self):
         self.assertEqual(in_child(say_where_the_sibling_is), "%d 1" % os.getpid())
-        os.wait()  # it is ours now
+        os.wait()  # it is our child now
 
-    def test_knows_that_another_thread_makes_one_fork_unsafe(self):
+    def test_a_single_fork_is_not_used_if_there_is_another_thread(self):
         self.assertTrue(sibling.is_only_thread())
         go_on = threading.Event()
         thread = threading.Thread(target=go_on.wait)
@@ -54,7 +54,7 @@ class SiblingForkTest(unittest.TestCase):
             go_on.set()
             thread.join()
 
-    def test_gives_the_c_library_the_new_threads_number(self):
+    def test_the_c_library_knows_the_thread_id_after_a_sibling_fork(self):
         def say_whose_number_it_is(write):
             pid, _ = SiblingFork()()
             if pid == 0:

@@ -2,8 +2,8 @@ import sys
 import threading
 import unittest
 
-from codecell_kernel import snapshot
-from codecell_kernel.tracebacks import Sources
+from codecell_kernel.worker import snapshot
+from codecell_kernel.worker.tracebacks import Sources
 
 
 class Snapshots(unittest.TestCase):
@@ -28,7 +28,7 @@ class Snapshots(unittest.TestCase):
         sys.modules["__main__"] = fresh
         return fresh.__dict__, snapshot.restore(fresh.__dict__, data, Sources())
 
-    def test_values_functions_classes_and_modules_come_back(self):
+    def test_values_functions_classes_and_modules_are_restored(self):
         import linecache  # noqa: F401
 
         self.run_code(
@@ -43,7 +43,7 @@ class Snapshots(unittest.TestCase):
         self.assertAlmostEqual(namespace["area"](2), 6.28318, places=4)
         self.assertEqual(namespace["point"].x, 7)
 
-    def test_what_cannot_be_saved_is_named_with_the_reason(self):
+    def test_a_value_that_cannot_be_saved_is_listed_with_the_reason(self):
         self.main.lock = threading.Lock()
         self.main.good = 1
         data, skipped = self.saved()
@@ -51,20 +51,20 @@ class Snapshots(unittest.TestCase):
         namespace, _ = self.restored(data)
         self.assertEqual(namespace["good"], 1)
 
-    def test_a_value_whose_saving_raises_does_not_take_the_others_along(self):
+    def test_a_value_that_raises_while_saving_does_not_affect_the_others(self):
         self.run_code("class Bad:\n    def __reduce__(self): raise SystemExit(3)\nbad = Bad()\ngood = 1")
         data, skipped = self.saved()
         self.assertIn("SystemExit", skipped["bad"])
         self.assertEqual(self.restored(data)[0]["good"], 1)
 
-    def test_a_snapshot_that_was_cut_is_refused(self):
+    def test_a_truncated_snapshot_is_rejected(self):
         self.main.value = "x" * 100
         data, _ = self.saved()
         for length in (1, len(data) // 2, len(data) - 1):
             with self.subTest(length=length), self.assertRaises(ValueError):
                 list(snapshot.parse(data[:length]))
 
-    def test_an_entry_that_cannot_be_read_back_is_named(self):
+    def test_an_entry_that_cannot_be_restored_is_listed(self):
         header = {"name": "broken", "type": "int", "codec": "pickle"}
         _, failed = self.restored(snapshot.pack(header, b"junk") + b"junk")
         self.assertEqual([one["name"] for one in failed], ["broken"])

@@ -2,13 +2,13 @@ import signal
 import unittest
 from unittest import mock
 
-from codecell_kernel import stopper
-from codecell_kernel.request import Request
-from codecell_kernel.stopper import Stopper
+from codecell_kernel.supervisor import stopper
+from codecell_kernel.supervisor.request import Request
+from codecell_kernel.supervisor.stopper import Stopper
 
 
 class FakeBranch:
-    """A branch at work on one run, whose worker is told by what it is sent."""
+    """A branch with one current run. Records what is sent to its worker."""
 
     def __init__(self):
         self.link = self
@@ -36,13 +36,13 @@ class Interrupts(unittest.TestCase):
         self.stopper.on_time(self.now)
         return self.sent
 
-    def test_that_nobody_notices_come_again_and_then_the_kill(self):
+    def test_an_unnoticed_interrupt_is_repeated_and_then_the_worker_is_killed(self):
         self.assertEqual(self.at(0.4), [signal.SIGINT])
         self.assertEqual(self.at(0.6), [signal.SIGINT] * 2)
         self.assertEqual(self.at(0.9), [signal.SIGINT] * 2)
         self.assertEqual(self.at(1.1), [signal.SIGINT] * 2 + [signal.SIGKILL])
 
-    def test_that_were_noticed_and_swallowed_come_once_more_before_the_kill(self):
+    def test_a_swallowed_interrupt_is_repeated_once_before_the_kill(self):
         self.stopper.on_noticed()
         self.assertEqual(self.at(0.7), [signal.SIGINT])
         self.assertEqual(self.at(0.8), [signal.SIGINT] * 2)

@@ -1,14 +1,14 @@
 import os
 import unittest
 
-from codecell_kernel.branch import Branch
-from codecell_kernel.frames import Decoder, head
-from codecell_kernel.request import Request
-from codecell_kernel.supervisor import Supervisor
+from codecell_kernel.shared.frames import Decoder, head
+from codecell_kernel.supervisor.branch import Branch
+from codecell_kernel.supervisor.request import Request
+from codecell_kernel.supervisor.supervisor import Supervisor
 
 
 class FakeBranch:
-    """Says whether it takes a run at once, and keeps what it is given in order."""
+    """Takes a run at once if it is free, and records what it is given."""
 
     def __init__(self, is_free=True):
         self.is_free = is_free
@@ -21,7 +21,7 @@ class FakeBranch:
     def write(self, data):
         self.events.append(("worker", bytes(data)))
 
-    def on_handed_on(self, request):
+    def on_forwarded(self, request):
         self.events.append(("noted", request.id))
 
     def on_request(self, request):
@@ -47,27 +47,27 @@ class Runs(unittest.TestCase):
         os.write(self.host, data)
         self.supervisor.on_channel()
 
-    def test_go_to_a_free_worker_before_anything_is_noted(self):
+    def test_a_run_reaches_a_free_worker_before_the_bookkeeping(self):
         free = FakeBranch()
         self.given(run(1), _0=free)
         self.assertEqual(free.events, [("worker", run(1)), ("noted", 1)])
 
-    def test_wait_their_turn_otherwise(self):
+    def test_a_run_for_a_busy_worker_is_queued(self):
         busy = FakeBranch(is_free=False)
         self.given(run(1), _0=busy)
         self.assertEqual(busy.events, [("asked", 1)])
 
-    def test_reach_the_branch_that_they_name(self):
+    def test_a_run_reaches_the_branch_that_its_header_names(self):
         first, second = FakeBranch(), FakeBranch()
         self.given(run(1, branch=2), _0=first, _2=second)
         self.assertEqual((first.events, second.events), ([], [("asked", 1)]))
 
-    def test_that_speak_of_a_branch_in_their_code_are_for_the_first_one_all_the_same(self):
+    def test_a_run_with_the_word_branch_in_its_code_goes_to_the_first_branch(self):
         free = FakeBranch()
         self.given(run(1, b'x = {"branch": 2}'), _0=free)
         self.assertEqual([kind for kind, _ in free.events], ["worker", "noted"])
 
-    def test_that_come_together_or_in_pieces_are_taken_apart_first(self):
+    def test_runs_that_arrive_together_or_in_pieces_are_decoded_first(self):
         free = FakeBranch()
         self.given(run(1) + run(2), _0=free)
         self.given(run(3)[:20], _0=free)
@@ -96,7 +96,7 @@ class FakeCopier:
 
 
 class RunsForAWorkerThatHasDied(unittest.TestCase):
-    def test_wait_for_the_one_that_takes_its_place(self):
+    def test_a_run_waits_for_the_worker_that_replaces_a_dead_one(self):
         branch = Branch.__new__(Branch)
         branch.active, branch.queue, branch.zombies, branch.link, branch.copier = None, [], (), FakeLink(), FakeCopier()
         branch.begin = lambda request: setattr(branch, "active", request)

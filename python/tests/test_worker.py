@@ -5,8 +5,8 @@ import signal
 import sys
 import unittest
 
-from codecell_kernel.frames import head
-from codecell_kernel.worker import Worker
+from codecell_kernel.shared.frames import head
+from codecell_kernel.worker.worker import Worker
 
 
 class WithWorker(unittest.TestCase):
@@ -24,13 +24,13 @@ class WithWorker(unittest.TestCase):
 
 
 class Requests(WithWorker):
-    def test_bytes_that_came_with_a_request_are_the_next_one_s(self):
+    def test_bytes_read_ahead_belong_to_the_next_request(self):
         first, second = head({"t": "reap", "pids": []}), head({"t": "reap", "pids": [0]})
         os.write(self.host, first + second)
         self.assertEqual(self.worker.read(len(first)), first)
         self.assertEqual(self.worker.read(len(second)), second)
 
-    def test_bytes_that_came_with_a_request_are_the_beginning_of_its_body(self):
+    def test_bytes_read_ahead_are_the_start_of_the_body(self):
         request = head({"t": "set"})
         os.write(self.host, request + b"body, ")
         self.assertEqual(self.worker.read(len(request)), request)
@@ -43,7 +43,7 @@ class Requests(WithWorker):
         self.assertEqual(self.worker.receive(6), b"bytes.")
         self.assertEqual(self.worker.read(4), b"next")
 
-    def test_a_woken_copy_forgets_what_its_worker_had_read_ahead(self):
+    def test_a_woken_copy_discards_what_its_worker_had_read_ahead(self):
         os.write(self.host, b"for the dead worker")
         self.worker.read(3)
         self.worker.drain()
@@ -52,13 +52,13 @@ class Requests(WithWorker):
 
 
 class Interrupts(WithWorker):
-    def test_that_came_before_the_run_end_it(self):
+    def test_an_interrupt_before_the_run_stops_the_run(self):
         for language, code in (("python", b"import time; time.sleep(5)"), ("bash", b"sleep 5")):
             self.worker.interrupt(signal.SIGINT, None)
             done = self.worker.run({"id": 1, "language": language}, code)
             self.assertEqual(done, {"status": "interrupted"})
 
-    def test_that_came_after_the_end_are_forgotten_when_the_supervisor_says_so(self):
+    def test_a_late_interrupt_is_discarded_when_the_supervisor_says_so(self):
         self.worker.interrupt(signal.SIGINT, None)
         self.worker.handle({"t": "calm"}, b"")
         self.assertEqual(self.worker.run({"id": 1, "language": "python"}, b"x = 1")["status"], "ok")
@@ -71,7 +71,7 @@ class Rehearsals(WithWorker):
         except BlockingIOError:
             return b""
 
-    def test_leave_nothing_behind(self):
+    def test_a_rehearsal_leaves_no_trace_in_the_session(self):
         builtins._ = "the last result"
         namespace, sources = dict(self.worker.interpreter.namespace), self.worker.interpreter.sources
         for number in range(300):
@@ -83,16 +83,16 @@ class Rehearsals(WithWorker):
         self.assertEqual(builtins._, "the last result")
         self.assertEqual(self.answered(), b"")
 
-    def test_show_no_figure_of_the_last_run(self):
+    def test_a_rehearsal_shows_no_figure_of_the_last_run(self):
         shown = []
         figures = type(sys)("figures")
         figures.flush = lambda: shown.append("a figure")
-        sys.modules["codecell_kernel.figures"] = figures
-        self.addCleanup(sys.modules.pop, "codecell_kernel.figures")
+        sys.modules["codecell_kernel.worker.figures"] = figures
+        self.addCleanup(sys.modules.pop, "codecell_kernel.worker.figures")
         self.worker.rehearse()
         self.assertEqual(shown, [])
 
-    def test_are_left_out_while_user_code_follows_its_own_steps(self):
+    def test_a_rehearsal_is_skipped_while_user_code_traces_or_profiles(self):
         seen = set()
         tracer = lambda frame, *_: seen.add(frame.f_code.co_filename)
         self.addCleanup(sys.settrace, sys.gettrace())
@@ -101,19 +101,19 @@ class Rehearsals(WithWorker):
         sys.settrace(None)
         self.assertNotIn("<run 0>", seen)
 
-    def test_are_left_out_where_user_code_has_an_audit_hook(self):
+    def test_a_rehearsal_is_skipped_if_user_code_has_an_audit_hook(self):
         compiled = []
         self.worker.interpreter.compile = lambda *_: compiled.append("a rehearsal")
         real, added = sys.addaudithook, []
         self.addCleanup(setattr, sys, "addaudithook", real)
-        sys.addaudithook = added.append  # a real one would stay for the tests that come after
+        sys.addaudithook = added.append  # a real hook would stay for the following tests
         self.worker.rehearse.notice_audit_hooks()
         sys.addaudithook("the hook")
         self.worker.rehearse()
         self.assertEqual((added, compiled), (["the hook"], []))
 
     @unittest.skipUnless(hasattr(sys, "monitoring"), "since Python 3.12")
-    def test_are_left_out_while_a_monitoring_tool_is_in_use(self):
+    def test_a_rehearsal_is_skipped_while_a_monitoring_tool_is_in_use(self):
         compiled = []
         self.worker.interpreter.compile = lambda *_: compiled.append("a rehearsal")
         sys.monitoring.use_tool_id(3, "a profiler")
@@ -121,19 +121,19 @@ class Rehearsals(WithWorker):
         self.worker.rehearse()
         self.assertEqual(compiled, [])
 
-    def test_leave_an_interrupt_to_the_run_it_is_for(self):
+    def test_an_interrupt_during_a_rehearsal_stops_the_next_run(self):
         self.worker.prepare()
         self.worker.interrupt(signal.SIGINT, None)
         self.worker.rehearse()
         self.assertEqual(self.worker.run({"id": 1, "language": "python"}, b"x = 1"), {"status": "interrupted"})
         self.assertEqual(self.worker.run({"id": 2, "language": "python"}, b"x = 1")["status"], "ok")
 
-    def test_do_not_collect_garbage(self):
+    def test_a_rehearsal_does_not_collect_garbage(self):
         self.worker.interpreter.compile = lambda *_: self.assertFalse(gc.isenabled())
         self.worker.rehearse()
         self.assertTrue(gc.isenabled())
 
-    def test_do_not_end_a_worker_in_which_nothing_can_be_compiled(self):
+    def test_a_rehearsal_does_not_crash_a_worker_that_cannot_compile(self):
         def fail(*_):
             raise MemoryError
 

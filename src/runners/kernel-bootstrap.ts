@@ -16,7 +16,7 @@ export function kernelBootstrap(entry: "container" | "template" | "direct" | "sr
     `root = ${directory}`,
     `with open(root + '/${bundleName}', 'rb') as file: data = file.read()`,
     "exec(marshal.loads(data), {'data': data, 'root': root, '__builtins__': dict(vars(builtins))})",
-    `from codecell_kernel.${entry} import main`,
+    `from codecell_kernel.entry.${entry} import main`,
     "main()",
   ].join("\n");
 }

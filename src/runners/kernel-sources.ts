@@ -1,12 +1,28 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makeDirectories } from "../lib/files/make-directories.ts";
+
+/** One file of the kernel. */
+export interface KernelSource {
+  /** path below the package, such as `worker/shell.py` */
+  readonly name: string;
+  readonly data: Buffer;
+}
 
 /** The Python program that runs inside cells, file by file. */
-export async function kernelSources(): Promise<{ name: string; data: Buffer }[]> {
+export async function kernelSources(): Promise<KernelSource[]> {
   const source = join(packageRoot(), "python", "codecell_kernel");
-  const names = (await readdir(source)).filter((name) => name.endsWith(".py")).sort();
+  const names = (await readdir(source, { recursive: true })).filter((name) => name.endsWith(".py")).sort();
   return await Promise.all(names.map(async (name) => ({ name, data: await readFile(join(source, name)) })));
+}
+
+/** Writes the kernel's files below a directory that cells will see. */
+export async function writeKernelSources(directory: string, sources: readonly KernelSource[]): Promise<void> {
+  for (const folder of new Set(sources.map(({ name }) => dirname(name)))) {
+    await makeDirectories(join(directory, folder), 0o755);
+  }
+  for (const { name, data } of sources) await writeFile(join(directory, name), data, { mode: 0o644 });
 }
 
 /** dist/runners and src/runners are both two levels below the package's root. */

@@ -138,7 +138,7 @@ def writable(directory):
     path = directory + "/written"
     try: os.close(os.open(path, os.O_CREAT | os.O_WRONLY)); os.remove(path); return True
     except OSError: return False
-roots = ["/", "/etc", "/usr", "/usr/bin", "/usr/lib", "/bin", "/lib", "/.kernel", "/.kernel/codecell_kernel", "/run", "/var", "/opt",
+roots = ["/", "/etc", "/usr", "/usr/bin", "/usr/lib", "/bin", "/lib", "/.kernel", "/.kernel/codecell_kernel", "/.kernel/codecell_kernel/worker", "/run", "/var", "/opt",
          "/dev", "/dev/pts", "/proc", "/proc/sys", "/proc/sys/kernel", "/proc/self", "/workspace", "/tmp", "/dev/shm"]
 print(json.dumps([path for path in roots if writable(path)]))`;
     expect(await look(session, code)).toEqual(["/workspace", "/tmp", "/dev/shm"]);

@@ -133,7 +133,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     const result = await within(15_000, runIn(session, value));
     if (result.status === "crashed") {
       // the worker was dying when it got this very run, which has to say so and what is left
-      expect(result.notes.join()).toContain("ended by signal 9");
+      expect(result.notes.join()).toContain("killed by signal 9");
       ledger.told([...words, ...result.notes]);
       ledger.seen(result.id);
       const next = await checked(session, ledger, []);

@@ -157,7 +157,7 @@ export async function eventually(holds: () => boolean, ms = 30_000): Promise<boo
 /** Python that finds the worker's token in its own memory and sends messages as the worker would. */
 export const forging = `
 import gc, json, os, threading, time
-from codecell_kernel import worker as _kernel
+from codecell_kernel.worker import worker as _kernel
 _worker = next(one for one in gc.get_objects() if type(one) is _kernel.Worker)
 def forge(header, body=b""):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()

@@ -3,9 +3,8 @@ import { createHash } from "node:crypto";
 import { access, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { bundleName, bundleProgram } from "../kernel-bootstrap.ts";
-import { kernelSources } from "../kernel-sources.ts";
+import { kernelSources, writeKernelSources } from "../kernel-sources.ts";
 import type { PythonInstallation } from "./python.ts";
 
 const run = promisify(execFile);
@@ -32,8 +31,7 @@ export async function prepareKernelFiles(
   }
   const draft = await mkdtemp(join(runtimeDir, "draft-"));
   const kernel = join(draft, "files");
-  await makeDirectories(join(kernel, "codecell_kernel"), 0o755);
-  for (const { name, data } of files) await writeFile(join(kernel, "codecell_kernel", name), data, { mode: 0o644 });
+  await writeKernelSources(join(kernel, "codecell_kernel"), files);
   await writeFile(join(kernel, "notify.bpf"), notifyFilter, { mode: 0o644 });
   const compile = ["-I", "-B", "-c", bundleProgram, kernel, join(kernel, bundleName)];
   await run(python.executable, compile, { env: {}, cwd: "/", timeout: compileMs });

@@ -2,7 +2,7 @@ import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 
-/** What the entry in `python/codecell_kernel/srt.py` reads. */
+/** What the entry in `python/codecell_kernel/entry/srt.py` reads. */
 export interface SrtCellConfig {
   readonly workspace: string;
   /** directories of the host by which the cell sees that it got what was looked at here */

@@ -1,13 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import process from "node:process";
 import { CodecellError } from "../../lib/errors.ts";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
 import type { PackageFiles } from "./package-files.ts";
 
 const pyodideFiles = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
+/** What Pyodide needs of the kernel: here the supervisor is JavaScript, and there are no processes to enter. */
+const kernelFolders = ["", "shared", "worker"];
 const layoutVersion = 1;
 const unusedDays = 14;
 const asRoot = process.getuid?.() === 0;
@@ -50,13 +52,15 @@ async function contentKey(files: PackageFiles): Promise<string> {
 async function ownSources(files: PackageFiles): Promise<string[]> {
   const list = async (directory: string, ending: string) =>
     (await readdir(directory)).filter((name) => name.endsWith(ending)).map((name) => join(directory, name));
-  return [...(await list(files.guest, ".js")), ...(await list(files.kernel, ".py"))].sort();
+  const kernel = await Promise.all(kernelFolders.map((folder) => list(join(files.kernel, folder), ".py")));
+  return [...(await list(files.guest, ".js")), ...kernel.flat()].sort();
 }
 
 async function install(root: string, directory: string, files: PackageFiles): Promise<void> {
   const staging = join(root, `.staging-${randomBytes(8).toString("hex")}`);
   try {
-    for (const part of ["", "guest", "pyodide", "python", "python/codecell_kernel"]) {
+    const kernel = kernelFolders.map((folder) => join("python/codecell_kernel", folder));
+    for (const part of ["", "guest", "pyodide", "python", ...kernel]) {
       await mkdir(join(staging, part), { mode: directoryMode });
       await chmod(join(staging, part), directoryMode); // whatever the umask took
     }
@@ -65,8 +69,9 @@ async function install(root: string, directory: string, files: PackageFiles): Pr
       await chmod(join(staging, to), fileMode);
     };
     for (const path of await ownSources(files)) {
-      const name = path.slice(path.lastIndexOf("/") + 1);
-      await copy(path, name.endsWith(".py") ? `python/codecell_kernel/${name}` : `guest/${name}`);
+      const isKernel = path.endsWith(".py");
+      const name = relative(isKernel ? files.kernel : files.guest, path);
+      await copy(path, join(isKernel ? "python/codecell_kernel" : "guest", name));
     }
     for (const name of pyodideFiles) await copy(join(files.pyodide, name), `pyodide/${name}`);
     await writeFile(join(staging, "guest", "package.json"), '{"type":"module"}\n', { mode: fileMode });

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdtemp, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeDirectories } from "../../../lib/files/make-directories.ts";
 import { bundleName } from "../../kernel-bootstrap.ts";
-import { kernelSources } from "../../kernel-sources.ts";
+import { type KernelSource, kernelSources, writeKernelSources } from "../../kernel-sources.ts";
 import { removeOldKernels } from "../../linux/kernel-files.ts";
 import { askImage, type ImageQuestion, imageFactsSchema } from "./image-question.ts";
 
-type Sources = Awaited<ReturnType<typeof kernelSources>>;
+type Sources = readonly KernelSource[];
 
 /** Changes when the content of a kernel's directory is made in another way. */
 const layout = 3;
@@ -64,9 +63,7 @@ async function examine(request: ImageKernelRequest, sources: Sources, directory:
   try {
     await chmod(draft, 0o711);
     const files = join(draft, "files");
-    const kernel = join(files, "codecell_kernel");
-    await makeDirectories(kernel, 0o755);
-    for (const { name, data } of sources) await writeFile(join(kernel, name), data, { mode: 0o644 });
+    await writeKernelSources(join(files, "codecell_kernel"), sources);
     for (const [name, data] of Object.entries(request.filters))
       await writeFile(join(files, name), data, { mode: 0o644 });
     const { bundle, ...found } = await askImage(request, files);

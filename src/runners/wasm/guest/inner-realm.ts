@@ -237,12 +237,15 @@ export function bootInnerRealm(
     python.setStdout(output(1));
     python.setStderr(output(2));
     // A snapshot holds memory only: files are written after every start, so that lazy imports find them.
-    python.FS.mkdirTree(`${kernelRoot}/codecell_kernel`);
     const sources = parse(files.kernelJson) as Record<string, string>;
-    for (const name in sources) python.FS.writeFile(`${kernelRoot}/codecell_kernel/${name}`, sources[name] ?? "");
+    for (const name in sources) {
+      const path = `${kernelRoot}/codecell_kernel/${name}`;
+      python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+      python.FS.writeFile(path, sources[name] ?? "");
+    }
     for (const directory of ["/workspace", "/tmp", "/deps"]) python.FS.mkdirTree(directory);
     if (files.snapshot === undefined) {
-      python.runPython(`import sys; sys.path.append("${kernelRoot}"); import codecell_kernel.wasm; del sys`);
+      python.runPython(`import sys; sys.path.append("${kernelRoot}"); import codecell_kernel.worker.wasm; del sys`);
     }
   }
 
@@ -264,7 +267,7 @@ export function bootInnerRealm(
       limit(python.FS, files.diskBytes, files.openFiles);
       const changes = track(python.FS);
       serveFile = serve(python.FS, changes, sendToHost);
-      const kernel = python.pyimport("codecell_kernel.wasm");
+      const kernel = python.pyimport("codecell_kernel.worker.wasm");
       const version = (kernel.attach as (send: unknown, changes: unknown) => unknown)(sendToHost, changes.take);
       dispatchToKernel = kernel.dispatch as typeof dispatchToKernel;
       cancelRun = kernel.cancel as typeof cancelRun;

@@ -90,7 +90,9 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
 }
 
 function kernelSources(directory: string): Record<string, string> {
-  const names = readdirSync(directory).filter((name) => name.endsWith(".py"));
+  const names = readdirSync(directory, { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith(".py"));
   return Object.fromEntries(names.map((name) => [name, readFileSync(`${directory}/${name}`, "utf8")]));
 }
 

@@ -224,7 +224,7 @@ export class Supervisor {
       this.#finish(answeredRun(request.id, header, active.stop, this.#sizes()));
     } else if (header.t === "reply" && request.kind !== "run") {
       const isLate = active.stop === "timeout" && header.ok !== true;
-      this.#finish(isLate ? { ...header, code: "timeout", message: "no answer within the time limit" } : header);
+      this.#finish(isLate ? { ...header, code: "timeout", message: "the request timed out" } : header);
     }
   }
 

@@ -1,0 +1,219 @@
+"""The process runner's template, one process per policy: preloads modules, then forks a cell for each connection.
+
+It never runs user code.
+"""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+
+from ..shared.frames import PREFIX, head
+from ..shared.lean_json import loads
+from ..shared.system import close_all_but, set_dumpable
+from ..supervisor.handover import listen_for_host
+from ..supervisor.supervisor import Supervisor
+from ..worker.worker import main as run_worker
+from . import jail
+
+SOCKET = "/run/s/cells"
+MESSAGES = 4  # the host's message channel, over which cells send their listening sockets
+BIRTH = struct.Struct("ii")  # the connection's descriptor in the template, the pid
+
+
+def main():
+    config, filters = read_frame(0)
+    os.closerange(3, MESSAGES)
+    # Node passes on inherited descriptors, and bubblewrap does not close them
+    os.closerange(MESSAGES + 1 if config["handsOver"] else MESSAGES, 1 << 16)
+    preload(config)
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    split = config["cellFilterBytes"]
+    Template(config, filters[:split], filters[split:]).serve()
+
+
+class Template:
+    """Accepts connections. Closes a connection when, and only when, its cell is gone."""
+
+    def __init__(self, config, cell_filter, notify_filter):
+        self.config = config
+        self.cell_filter = cell_filter
+        self.notify_filter = notify_filter
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(SOCKET)
+        self.listener.listen(512)
+        self.births, self.announce = os.pipe()
+        self.connections = {}  # descriptor to socket
+        self.cells = {}  # pidfd to the connection's descriptor
+        self.pidfds = {}  # the other way round
+
+    def serve(self):
+        self.poll = select.poll()
+        messages = (MESSAGES,) if self.config["handsOver"] else ()
+        for fd in (0, self.listener.fileno(), self.births, *messages):
+            self.poll.register(fd, select.POLLIN)
+        os.write(1, head({"t": "up"}))
+        while True:
+            for fd, _ in self.poll.poll():
+                if fd == 0:
+                    os._exit(0)  # the host is gone
+                elif fd == self.listener.fileno():
+                    self.accept()
+                elif fd == MESSAGES and messages:
+                    if not os.read(fd, 1 << 16):  # only acknowledgements of sockets: read them, or they fill the channel
+                        os._exit(0)
+                elif fd == self.births:
+                    self.born(*BIRTH.unpack(os.read(fd, BIRTH.size)))
+                elif fd in self.cells:
+                    self.gone(fd)
+                elif fd in self.connections:
+                    self.abandoned(fd)
+
+    def accept(self):
+        connection, _ = self.listener.accept()
+        if os.fork() == 0:
+            self.listener.close()
+            become_cell(connection, self)
+        self.connections[connection.fileno()] = connection
+
+    def born(self, fd, pid):
+        """A cell's pid 1 exists. Pid 0 means that its set-up failed."""
+        try:
+            pidfd = os.pidfd_open(pid)
+        except (OSError, ValueError):
+            self.connections.pop(fd).close()
+            return
+        self.cells[pidfd] = fd
+        self.pidfds[fd] = pidfd
+        self.poll.register(pidfd, select.POLLIN)
+        self.poll.register(fd, select.POLLRDHUP)
+
+    def abandoned(self, fd):
+        """The host has closed its end: kill the cell, whatever its supervisor is doing."""
+        self.poll.unregister(fd)
+        try:
+            signal.pidfd_send_signal(self.pidfds[fd], signal.SIGKILL)
+        except OSError:
+            pass
+
+    def gone(self, pidfd):
+        """Pid 1 is dead. The Linux kernel has already killed everything else in its pid namespace."""
+        self.poll.unregister(pidfd)
+        os.close(pidfd)
+        fd = self.cells.pop(pidfd)
+        del self.pidfds[fd]
+        try:
+            self.poll.unregister(fd)
+        except KeyError:
+            pass
+        self.connections.pop(fd).close()
+
+
+def preload(config):
+    """Imports everything that a cell needs once, so that no cell pays for it."""
+    for entry in config["path"]:
+        if entry not in sys.path:
+            sys.path.append(entry)
+    import _ast  # noqa: F401
+    import asyncio  # noqa: F401
+    import json  # noqa: F401
+    import linecache  # noqa: F401
+    import random  # noqa: F401
+    import traceback  # noqa: F401
+    import warnings  # noqa: F401
+
+    from ..supervisor import watched_limits  # noqa: F401
+
+    os.environ["MPLBACKEND"] = "module://codecell_kernel.worker.figures"
+    for name in config["preload"]:
+        __import__(name)
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a module in kernel.preload started a thread: a process with threads cannot be forked safely")
+
+
+def become_cell(connection, template):
+    """A short-lived child of the template: the new pid namespace starts with its next fork."""
+    number = connection.fileno()
+    pid = 0
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        request, _ = read_frame(number)
+        jail.join_cgroups(request["cgroups"])
+        jail.unshare()
+        pid = os.fork()
+        if pid == 0:
+            become_supervisor(connection, template, request)
+    except BaseException as error:
+        fail(number, error)
+    os.write(template.announce, BIRTH.pack(number, pid))
+    os._exit(0)
+
+
+def become_supervisor(connection, template, request):
+    """Pid 1 of the cell; never returns."""
+    try:
+        os.setsid()
+        jail.enter(cell_of(template.config, request))
+        # All cells of a template share the host's message channel: this is its last use, before any user code exists.
+        listener = listen_for_host(MESSAGES, request["ticket"]) if "ticket" in request else None
+        channel = connection.detach()
+        null = os.open("/dev/null", os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        close_all_but((0, 1, 2, channel) if listener is None else (0, 1, 2, channel, listener.fileno()))
+        os.set_inheritable(channel, False)
+        reseed()
+        jail.apply_filter(template.cell_filter)
+        set_dumpable(0)
+        Supervisor(channel, run_worker, template.notify_filter, listener=listener).main()
+    except BaseException as error:
+        fail(channel if connection.fileno() < 0 else connection.fileno(), error)
+    os._exit(1)
+
+
+def cell_of(config, request):
+    """The template's cell with the current denials, and with the session's own workspace if it has one."""
+    mounts = request["mounts"]
+    if "workspace" in request:
+        stage = config["workspacesStage"] + "/" + request["workspace"]
+        mounts = [{"stage": stage, "target": "/workspace", "readOnly": False, "deny": [], "pins": []}, *mounts]
+    return dict(config["cell"], mounts=mounts)
+
+
+def fail(fd, error):
+    reason = "%s: %s" % (type(error).__name__, error)
+    try:
+        os.write(fd, head({"t": "failed", "reason": reason[:2000]}))
+    except OSError:
+        pass
+
+
+def reseed():
+    """Cells of one template start from the same memory: without this they would draw the same random numbers."""
+    sys.modules["random"].seed()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
+
+
+def read_frame(fd):
+    length, header_length = PREFIX.unpack(read_exactly(fd, 8))
+    if length > 1 << 20 or header_length + 4 > length:
+        raise ValueError("a frame is out of bounds")
+    data = read_exactly(fd, length - 4)
+    return loads(data[:header_length].decode()), data[header_length:]
+
+
+def read_exactly(fd, size):
+    data = b""
+    while len(data) < size:
+        piece = os.read(fd, size - len(data))
+        if not piece:
+            os._exit(0)
+        data += piece
+    return data

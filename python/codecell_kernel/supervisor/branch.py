@@ -1,0 +1,359 @@
+"""One interpreter of the cell: its worker, its queue of requests, and the copies it can go back to."""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+from time import monotonic
+
+from ..shared.frames import REHEARSAL, head
+from . import claims, scratch
+from .copier import Copier
+from .forking import Forking
+from .link import WorkerLink
+from .processes import signal_quietly
+from .recovery import RESUME_SECONDS, Recovery
+from .stopper import Stopper
+
+WINDOW = 4 << 20
+MAX_QUEUE = 64
+RUNAWAY_BYTES = 64 << 20
+MAX_CHANGED_FILES = 1000
+
+
+class Branch:
+    def __init__(self, supervisor, number, config, link=None):
+        self.supervisor = supervisor
+        self.sweeper = supervisor.sweeper
+        self.number = number
+        self.config = config
+        self.queue = []
+        self.active = None  # the current request
+        self.copier = Copier(self)
+        self.copies = self.copier.copies
+        self.stopper = Stopper(self)
+        self.forking = Forking(self)
+        self.recovery = Recovery(self)
+        self.runs = 0
+        self.holds_values = False  # the interpreter holds state that would be lost with it
+        self.zombies = ()  # children of the worker that a sweep killed; the worker has to reap them
+        self.link = link if link is not None else self.new_link()
+
+    def new_link(self):
+        supervisor = self.supervisor
+        try:
+            link = WorkerLink.start(supervisor.run_worker, self.config, supervisor.notify_filter)
+        except OSError:
+            # Runs of other branches have used up the cell's processes. Without a worker, the whole cell would be lost.
+            self.sweeper.kill_leftovers()
+            link = WorkerLink.start(supervisor.run_worker, self.config, supervisor.notify_filter)
+        supervisor.add_guard(link)
+        return link
+
+    def tell(self, header, body=b""):
+        if self.number:
+            header["branch"] = self.number
+        if body:
+            self.supervisor.outlet.write(head(header, len(body)), body)
+        else:
+            self.supervisor.outlet.write(head(header))
+
+    @property
+    def has_processes(self):
+        """Whether it may have processes besides its worker: those of a run, or a copy that is being made."""
+        if self.copier.is_busy:
+            return True
+        return self.active is not None and (self.active.is_run or self.active.kind == "fork")
+
+    def deadlines(self):
+        yield from self.copier.deadlines()
+        yield from self.stopper.deadlines()
+
+    def on_time(self, now):
+        self.copier.on_time(now)
+        self.stopper.on_time(now)
+
+    # ---------------------------------------------------------------- requests
+
+    def on_request(self, request):
+        if request.kind == "leave":  # closing a session does not wait for its run
+            self.leave(request)
+            return
+        if len(self.queue) >= MAX_QUEUE and not request.is_run:
+            message = "more than %d requests are waiting" % MAX_QUEUE
+            self.tell(request.reply(ok=False, code="too_large", message=message))
+            return
+        self.queue.append(request)
+        self.next()
+
+    def takes_run_at_once(self):
+        """Whether a run that arrives now can start immediately."""
+        if self.active is not None or self.queue or self.zombies or not self.link.is_up or self.link.outlet.size:
+            return False
+        return not self.copier.is_busy and not self.copier.is_due_before(is_run=True)
+
+    def on_forwarded(self, request):
+        """The supervisor has already forwarded this run to the worker."""
+        self.copier.at = None
+        self.begin(request)
+
+    def on_interrupt(self, run_id):
+        if self.active is not None and self.active.id == run_id:
+            self.stopper.stop("interrupted", kill=self.active.ending is not None)
+            return
+        for request in self.queue:
+            if request.id == run_id and request.is_run:
+                self.queue.remove(request)
+                self.tell(request.done("cancelled", "kept"))
+                return
+
+    def next(self):
+        """Gives the next request to the worker. Waits until a copy that is being made is complete."""
+        if self.active is not None or not self.queue or self.copier.is_busy or not self.link.is_up:
+            return
+        handle = OWN_REQUESTS.get(self.queue[0].kind)
+        if handle is None and self.copier.is_due_before(self.queue[0].is_run):
+            self.copier.park()
+            return
+        request = self.queue.pop(0)
+        self.copier.at = None
+        if handle is not None:
+            handle(self, request)
+            return
+        self.begin(request)
+        self.link.outlet.write(request.frame)
+        if request.is_bulk:
+            self.grant()
+
+    def begin(self, request):
+        self.active = request
+        request.began = monotonic()
+        if request.timeout is not None:
+            request.deadline = request.began + request.timeout
+        self.supervisor.look_soon(request.began)
+        if self.zombies and request.is_run:
+            self.link.send({"t": "reap", "pids": list(self.zombies)})
+            self.zombies = ()
+
+    def finish(self):
+        if self.active is not None and self.active.ending:
+            self.link.calm()  # the interrupt may have arrived after the answer
+        self.active = None
+        self.supervisor.drop_bulk(self)
+
+    def takes_data(self, request_id):
+        """Whether bulk bytes are still wanted. After an early end, the worker would take them for its next request."""
+        return self.active is not None and self.active.is_bulk and self.active.id == request_id
+
+    def grant(self):
+        """Grants credit for a bulk transfer, so that less than a window of bytes waits for the worker."""
+        request = self.active
+        if request is None or not request.is_bulk:
+            return
+        left = request.header["size"] - request.granted
+        room = min(left, WINDOW - self.link.outlet.size)
+        if room >= min(WINDOW // 4, left) and room > 0:
+            request.granted += room
+            self.tell({"t": "credit", "id": request.id, "bytes": room})
+
+    def reset(self, request):
+        """Starts a new worker. Variables, modules, threads and children of the old one are gone; named copies stay."""
+        self.copies.set_automatic(None)
+        self.replace_worker()
+        self.copier.dirty = self.holds_values = False
+        self.tell(request.reply())
+
+    def replace_worker(self, link=None):
+        """Kills the worker. The given link replaces it, or a new interpreter. Closes the old link unless a copy uses it."""
+        old = self.link
+        old.dead = old.dead or 0
+        signal_quietly(old.pid, 9)
+        self.sweeper.sweep(but=self)
+        self.link = link if link is not None else self.new_link()
+        if old is not self.link and not self.copies.uses(old):
+            old.close()
+
+    def leave(self, request):
+        """The session of this branch was closed: cancels all its requests."""
+        waiting = [one for one in (self.active, *self.queue) if one is not None]
+        for one in waiting:
+            if one.is_run:
+                self.tell(one.done("cancelled", "lost", ["the session was closed"]))
+            else:
+                self.tell(one.reply(ok=False, code="cell_lost", message="the session was closed"))
+            if one.kind == "fork":
+                self.forking.drop_unborn(one)
+        self.active, self.queue = None, []
+        self.tell(request.reply())
+        self.supervisor.remove(self)
+
+    def close(self):
+        """Kills the worker and the copies, and closes all their links. Copies may use older links."""
+        links = [self.link]
+        for copy in self.copies.all():
+            if copy.link not in links:
+                links.append(copy.link)
+        self.copies.drop_all()
+        if self.link.pid and self.link.dead is None:
+            self.sweeper.end_child(self.link.pid)
+        for link in links:
+            link.close()
+
+    # ---------------------------------------------------------------- replies
+
+    def on_replies(self):
+        for header, body in self.link.receive():
+            self.on_reply(header, body)
+
+    def on_reply(self, header, body):
+        kind, active = header.get("t"), self.active
+        if kind == "done" and active is not None and active.is_run and header.get("id") == active.id:
+            self.finish_run(claims.ending(header))
+        elif kind == "parked":
+            self.copier.on_parked(header)
+        elif kind == "copied":
+            self.copier.on_copied(header)
+        elif kind == "unparked":
+            self.copier.on_unparked()
+        elif kind == "calmed":
+            self.stopper.on_calmed()
+        elif kind == "noticed":
+            self.stopper.on_noticed()
+        elif kind == "forked" and self.forking.born is not None:
+            self.forking.on_forked(header)
+        elif kind in ("ready", "failed") and not self.link.ready:
+            self.on_started(kind, header)
+        elif active is None or header.get("id") != active.id:
+            return  # forged or late
+        elif kind == "display" and active.is_run:
+            piece = claims.display(active.id, header)
+            if piece is not None:
+                self.tell(piece, body)
+        elif kind == "data" and not active.is_run:
+            self.tell({"t": "data", "id": active.id}, body)
+        elif kind == "reply" and not active.is_run:
+            self.on_answer(claims.reply(active.id, header))
+
+    def on_answer(self, reply):
+        active = self.active
+        if active.kind == "fork":
+            active.is_answered = True
+            if reply["ok"]:
+                return  # the fork itself says when it is ready
+            self.forking.drop_unborn(active)
+        if active.ending:
+            reply.update(ok=False, code="timeout", message="the request timed out")
+        if active.is_bulk and reply["ok"]:
+            self.holds_values = self.copier.dirty = self.copier.has_new_values = True
+        self.finish()
+        self.tell(reply)
+        self.copier.plan()
+        self.next()
+
+    def on_started(self, kind, header):
+        """The worker sends this once, before any user code runs."""
+        if kind == "failed":
+            self.tell({"t": "failed", "reason": str(header.get("reason"))[:2000]})
+            return
+        self.link.ready = True
+        self.tell({"t": "ready"})
+        self.next()
+
+    def on_output(self, fd):
+        """Forwards output up to the run's limit and counts the rest. Stops a run that prints far too much."""
+        active = self.active
+        for _ in range(8):
+            try:
+                data = scratch.read(fd)
+            except BlockingIOError:
+                return False
+            if not data:
+                return False
+            if active is None or not active.is_run:
+                continue
+            name = self.link.streams[fd]
+            active.bytes[name] += len(data)
+            room = active.header["outputBytes"] - active.sent
+            if room > 0:
+                piece = data[:room]
+                active.sent += len(piece)
+                self.tell({"t": "out", "id": active.id, "stream": name}, piece)
+            elif active.ending is None and sum(active.bytes.values()) > max(RUNAWAY_BYTES, 16 * active.header["outputBytes"]):
+                self.stopper.stop("output_limit", kill=False)
+        return True
+
+    def drain_output(self):
+        """Forwards what was printed before the run ended. Bounded: a child process may still be printing."""
+        for fd, _ in self.link.stream_poll.poll(0):
+            for _ in range(64):
+                if not self.on_output(fd):
+                    break
+
+    def finish_run(self, header):
+        self.drain_output()
+        active = self.active
+        killed = self.sweeper.sweep_after(self, active)
+        notes = []
+        if killed:
+            notes.append("killed %d process%s left behind by the run" % (killed, "" if killed == 1 else "es"))
+        done = active.done(active.ending or header["status"], "kept", notes)
+        for field in ("exitCode", "result", "resultTruncated", "error"):
+            if field in header and not (active.ending and field in ("exitCode", "result")):
+                done[field] = header[field]
+        self.add_changes(done)
+        self.finish()
+        self.recovery.idle_deaths = 0
+        self.tell(done)
+        if active.id != REHEARSAL:
+            self.runs = active.id
+            self.copier.dirty = self.holds_values = True
+        self.copier.plan()
+        self.next()
+
+    def add_changes(self, done):
+        files, is_complete = self.supervisor.changes.take(MAX_CHANGED_FILES)
+        if files or not is_complete:
+            done["files"] = files
+            done["filesComplete"] = is_complete
+
+    # ---------------------------------------------------------------- copies
+
+    def checkpoint(self, request):
+        self.copier.make(request)
+
+    def rollback(self, request):
+        """The named copy becomes the worker, and a new copy takes its name."""
+        copy = self.copies.named.pop(request.header["name"], None)
+        if copy is None:
+            self.tell(request.reply(ok=False, code="checkpoint_unknown", message="this checkpoint no longer exists"))
+            self.next()
+            return
+        self.copies.set_automatic(None)
+        self.sweeper.spare(copy.pid)
+        self.replace_worker(copy.link)
+        if not copy.link.resume(copy.pid, RESUME_SECONDS):
+            copy.link.dead = copy.link.dead or 0
+            self.replace_worker()
+            self.runs = 0
+            self.copier.dirty = self.holds_values = False
+            message = "the checkpoint could not be restored: the interpreter is fresh"
+            self.tell(request.reply(ok=False, code="cell_lost", message=message))
+            return
+        self.runs = copy.run
+        self.copier.dirty = self.holds_values = True
+        self.copier.make(request)
+
+    def forget(self, request):
+        self.copies.forget(request.header["name"])
+        self.tell(request.reply())
+        self.copier.plan()
+        self.next()
+
+    def fork(self, request):
+        self.forking.begin(request, lambda number, link: Branch(self.supervisor, number, self.config, link))
+
+
+OWN_REQUESTS = {
+    "reset": Branch.reset,
+    "checkpoint": Branch.checkpoint,
+    "rollback": Branch.rollback,
+    "forget": Branch.forget,
+    "fork": Branch.fork,
+    "leave": Branch.leave,
+}

@@ -1,0 +1,195 @@
+"""Which files changed below a directory since the last check, from inotify instead of a walk.
+
+The supervisor holds the watch. The cost of a check depends on how much changed: only new directories are walked.
+"""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
+import select
+from _struct import Struct
+
+import _ctypes
+
+from ..shared.system import symbol
+
+EVENT = Struct("<iIII")
+CLOSED_AFTER_WRITE, MOVED_TO, CREATED = 0x8, 0x80, 0x100
+OVERFLOW, IGNORED, IS_DIRECTORY = 0x4000, 0x8000, 0x40000000
+ONLY_DIRECTORY, NO_FOLLOW = 0x1000000, 0x2000000
+# Not MODIFIED: a program that writes in small pieces would wake us for each one. Closing the file is enough.
+MASK = CLOSED_AFTER_WRITE | MOVED_TO | CREATED | ONLY_DIRECTORY | NO_FOLLOW
+NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
+MAX_DIRECTORIES = 4096
+MAX_PATHS = 20_000
+MAX_READS = 8
+REGULAR, DIRECTORY, FORMAT = 0o100000, 0o040000, 0o170000
+
+
+def changes_below(root):
+    """Uses inotify, or compares two walks if inotify's limits are used up."""
+    try:
+        return Changes(root)
+    except Unwatchable:
+        return WalkedChanges(root)
+
+
+class Unwatchable(Exception):
+    """There are more directories than inotify lets us watch."""
+
+
+class Changes:
+    """Paths below `root` that were created or changed, relative to `root`."""
+
+    def __init__(self, root):
+        self.root = root
+        self.fd = _ctypes.call_function(symbol("inotify_init1"), (NONBLOCK_CLOEXEC,))
+        if self.fd < 0:
+            raise Unwatchable("inotify_init1")
+        self.poll = select.poll()
+        self.poll.register(self.fd, select.POLLIN)
+        self.directories = {}  # watch number to path below the root, with a slash at its end
+        self.touched = set()
+        self.is_lossy = False  # Linux dropped notifications, or there were too many to keep
+        self.watch("", walk=True, report=False)
+
+    def watch(self, prefix, walk, report):
+        """Watches a directory and all below it. Not recursive: user code decides how deep directories go."""
+        waiting = [prefix]
+        while waiting:
+            waiting += self.watch_one(waiting.pop(), walk, report)
+
+    def watch_one(self, prefix, walk, report):
+        """Watches one directory and returns those in it. Files in a new one may be older than its watch, so list them."""
+        if len(self.directories) >= MAX_DIRECTORIES:
+            raise Unwatchable("directories")
+        path = (self.root + "/" + prefix).encode("utf-8", "surrogateescape")
+        number = _ctypes.call_function(symbol("inotify_add_watch"), (self.fd, path, MASK))
+        if number < 0:
+            if exists(path):
+                raise Unwatchable("inotify_add_watch")
+            return []
+        self.directories[number] = prefix
+        if not walk:
+            return []
+        try:
+            entries = list(posix.scandir(path.decode("utf-8", "surrogateescape")))
+        except OSError:
+            return []
+        below = []
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                below.append(prefix + entry.name + "/")
+            elif report:
+                self.note(prefix + entry.name)
+        return below
+
+    def note(self, path):
+        if len(self.touched) < MAX_PATHS:
+            self.touched.add(path)
+        else:
+            self.is_lossy = True
+
+    def drain(self):
+        """Reads pending notifications. Called often, so that inotify's queue stays short. True if it read all of them.
+
+        Bounded: programs that write without pause must not keep us from checking deadlines.
+        """
+        for _ in range(MAX_READS):
+            if not self.poll.poll(0):  # true after most runs, and cheaper than a failing read
+                return True
+            data = posix.read(self.fd, 65536)
+            at = 0
+            while at < len(data):
+                number, mask, _, length = EVENT.unpack_from(data, at)
+                name = data[at + 16 : at + 16 + length].rstrip(b"\0").decode("utf-8", "surrogateescape")
+                at += 16 + length
+                self.on_event(number, mask, name)
+        return False
+
+    def on_event(self, number, mask, name):
+        if mask & OVERFLOW:
+            self.is_lossy = True
+            return
+        if mask & IGNORED:
+            self.directories.pop(number, None)
+            return
+        prefix = self.directories.get(number)
+        if prefix is None or not name:
+            return
+        if mask & IS_DIRECTORY:
+            if mask & (CREATED | MOVED_TO):
+                try:
+                    self.watch(prefix + name + "/", walk=True, report=True)
+                except Unwatchable:
+                    self.is_lossy = True
+        else:
+            self.note(prefix + name)
+
+    def take(self, limit):
+        """(rows, is_complete): path, size and modification time of changed regular files. Then starts over."""
+        if not self.drain():
+            self.is_lossy = True
+        if not self.touched and not self.is_lossy:
+            return (), True
+        rows = []
+        for path in sorted(self.touched):
+            try:
+                stat = posix.lstat(self.root + "/" + path)
+            except OSError:
+                continue
+            if stat.st_mode & FORMAT == REGULAR and len(rows) < limit:
+                rows.append({"path": path, "size": stat.st_size, "modifiedMs": stat.st_mtime_ns // 1_000_000})
+        complete = not self.is_lossy and len(self.touched) <= limit
+        self.touched.clear()
+        self.is_lossy = False
+        return rows, complete
+
+
+class WalkedChanges:
+    """The same answers by comparing two walks, up to a maximum number of files."""
+
+    fd = -1
+
+    def __init__(self, root):
+        self.root = root
+        self.known, _ = self.walk()
+
+    def drain(self):
+        pass
+
+    def walk(self):
+        found, waiting, is_complete = {}, [""], True
+        while waiting:
+            prefix = waiting.pop()
+            try:
+                entries = list(posix.scandir(self.root + "/" + prefix))
+            except OSError:
+                continue
+            for entry in entries:
+                if len(found) >= MAX_PATHS:
+                    return found, False
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(prefix + entry.name + "/")
+                    elif entry.is_file(follow_symlinks=False):
+                        stat = entry.stat(follow_symlinks=False)
+                        found[prefix + entry.name] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+                except OSError:
+                    continue
+        return found, is_complete
+
+    def take(self, limit):
+        before, (self.known, is_complete) = self.known, self.walk()
+        changed = sorted(path for path, facts in self.known.items() if before.get(path) != facts)
+        rows = [
+            {"path": path, "size": self.known[path][0], "modifiedMs": self.known[path][1] // 1_000_000}
+            for path in changed[:limit]
+        ]
+        return rows, is_complete and len(changed) <= limit
+
+
+def exists(path):
+    try:
+        posix.lstat(path)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,40 @@
+"""One request from the host and its progress."""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+
+BULK = ("set", "restore")  # their bodies follow in `data` frames
+
+
+class Request:
+    deadline = None
+    is_answered = False  # fork and checkpoint: the worker has forked, but the new process is not ready yet
+    ending = None  # why the supervisor stops it
+    interrupt_at = None  # when to repeat the interrupt, if the worker has not noticed it
+    had_last_call = False  # the last interrupt before the kill was scheduled
+    began = 0.0
+    sent = 0  # bytes of output forwarded to the host
+    granted = 0  # bytes of credit given to the host
+
+    def __init__(self, header, frame=b""):
+        """`frame` is the request as received. The worker gets the same bytes, unless it already has them."""
+        self.header = header
+        self.frame = frame
+        self.id = header["id"]
+        self.kind = header["t"]
+        self.is_run = self.kind == "run"
+        self.is_bulk = self.kind in BULK
+        self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
+        self.bytes = {"stdout": 0, "stderr": 0}
+
+    def done(self, status, state, notes=()):
+        return {
+            "t": "done",
+            "id": self.id,
+            "status": status,
+            "state": state,
+            "stdoutBytes": self.bytes["stdout"],
+            "stderrBytes": self.bytes["stderr"],
+            "notes": list(notes),
+        }
+
+    def reply(self, ok=True, **fields):
+        return dict({"t": "reply", "id": self.id, "ok": ok}, **fields)

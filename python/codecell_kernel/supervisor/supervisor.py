@@ -1,0 +1,332 @@
+"""The supervisor, the cell's first process: holds the channel, never runs user code, and answers even if user code hangs."""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
+import select
+import sys
+from time import monotonic
+
+import _signal
+
+from ..shared.frames import BadFrame, Decoder, head, is_plain_run
+from . import scratch
+from .branch import Branch
+from .bulk import BulkRelay, NetBody
+from .changes import changes_below
+from .channel import Outlet
+from .processes import session_of
+from .request import Request
+from .sweeper import Sweeper
+
+PROTOCOL = 1
+WORKSPACE = "/workspace"
+FEATURES = ["checkpoints", "fork", "snapshot", "changes"]
+OUTLET_HIGH = 1 << 20
+MAX_PLANS = 64
+
+
+class Supervisor:
+    def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None):
+        """`run_worker` is what a forked worker calls; it never returns. The caller hands it in: nothing here imports it.
+
+        `answers` is the descriptor for writing to the host, if it differs from the one for reading.
+
+        `listener` is a socket that was sent to the host. The first message says whether the host received it.
+        """
+        self.channel = channel
+        self.run_worker = run_worker
+        self.notify_filter = notify_filter
+        self.outlet = Outlet(channel if answers is None else answers)
+        posix.set_blocking(channel, False)
+        self.decoder = Decoder(partial=("data", "net.data"))
+        self.bulk = None  # a large body that is still arriving, for a worker or a connection
+        self.branches = {}
+        self.guards = {}
+        self.listener = listener
+        self.egress = None  # outgoing connections, if the policy allows a network
+        self.watched = None  # limits that the Linux kernel does not enforce
+        self.situation = None  # everything that the interests depend on
+        self.interests = {}
+        self.owners = {}  # descriptor to the branch it belongs to
+        self.plans = {}  # interests and owners by situation: only a few ever occur
+        self.poll = select.poll()
+
+    # ---------------------------------------------------------------- the loop
+
+    def main(self):
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        _signal.signal(_signal.SIGCHLD, lambda *_: None)
+        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
+        self.wake_read, wake_write = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
+        _signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self.sweeper = Sweeper(self.branches)
+        self.changes = changes_below(WORKSPACE)
+        version = "%d.%d.%d" % sys.version_info[:3]
+        languages = ["python", "bash"] if posix.access("/bin/bash", posix.X_OK) else ["python"]
+        hello = {"t": "hello", "protocol": PROTOCOL, "python": version, "languages": languages, "features": FEATURES}
+        self.outlet.write(head(hello))
+        while True:
+            try:
+                self.step()
+            except (BadFrame, BrokenPipeError, ConnectionError):
+                posix._exit(3)
+
+    def step(self):
+        self.watch()
+        if self.egress is not None:
+            self.egress.watch(self.poll)
+        for fd, events in self.poll.poll(self.wait_ms()):
+            if fd == self.outlet.fd and events & (select.POLLOUT | select.POLLERR):
+                self.outlet.flush()
+            if fd == self.channel:
+                if events & ~select.POLLOUT:
+                    self.on_channel()
+            elif fd == self.outlet.fd:
+                continue
+            elif fd == self.wake_read:
+                drain(fd)
+                self.sweeper.reap()
+            elif fd in self.guards:
+                self.on_guard(fd, events)
+            elif fd == self.changes.fd:
+                self.changes.drain()
+            elif self.egress is not None and fd in self.egress.watched:
+                self.egress.on_event(fd, events, self.poll)
+            else:
+                self.on_branch_event(fd, events)
+        for branch in list(self.branches.values()):
+            if branch.link.dead is not None:
+                branch.on_replies()
+                if branch.link.dead is not None and branch.number in self.branches:
+                    branch.recovery.recover()
+        self.on_time()
+
+    def on_branch_event(self, fd, events):
+        branch = self.owners.get(fd)
+        if branch is None or branch.number not in self.branches:
+            return
+        link = branch.link
+        if fd == link.replies:
+            branch.on_replies()
+            if events & select.POLLHUP:
+                branch.forking.on_hangup()
+        elif fd == link.outlet.fd:
+            link.outlet.flush()
+            branch.grant()
+            self.relay()
+        elif fd in link.streams:
+            branch.on_output(fd)
+
+    def watch(self):
+        """Registers the descriptors to wait for. A slow host pauses reading from workers, never the other way round."""
+        bulk_is_full = self.bulk is not None and self.bulk.is_full
+        full_branch = self.bulk.branch if bulk_is_full else None
+        situation = [self.outlet.size > 0, self.outlet.size < OUTLET_HIGH, full_branch, *self.guards]
+        for branch in self.branches.values():
+            situation += (branch.link, branch.link.outlet.size > 0, branch.active is not None and branch.active.is_run)
+        situation = tuple(situation)
+        if situation == self.situation:
+            return
+        self.situation = situation
+        plan = self.plans.get(situation)
+        if plan is None:
+            if len(self.plans) >= MAX_PLANS:
+                self.plans.clear()
+            plan = self.plans[situation] = self.interests_now(bulk_is_full)
+        wanted, self.owners = plan
+        if wanted is self.interests:
+            return
+        for fd in self.interests.keys() - wanted.keys():
+            self.poll.unregister(fd)
+        for fd, events in wanted.items():
+            if self.interests.get(fd) != events:
+                self.poll.register(fd, events)
+        self.interests = wanted
+
+    def interests_now(self, bulk_is_full):
+        has_room = self.outlet.size < OUTLET_HIGH
+        wanted = {self.wake_read: select.POLLIN, self.channel: 0 if bulk_is_full else select.POLLIN}
+        if self.outlet.size:
+            wanted[self.outlet.fd] = wanted.get(self.outlet.fd, 0) | select.POLLOUT
+        for fd in self.guards:
+            wanted[fd] = select.POLLIN
+        owners = {}
+        for branch in self.branches.values():
+            link = branch.link
+            for fd in (link.replies, link.outlet.fd, *link.streams):
+                owners[fd] = branch
+            if link.outlet.size or (bulk_is_full and self.bulk.branch is branch):
+                wanted[link.outlet.fd] = select.POLLOUT
+            if has_room:
+                wanted[link.replies] = select.POLLIN
+            if branch.active is not None and branch.active.is_run:
+                if self.changes.fd >= 0:
+                    wanted[self.changes.fd] = select.POLLIN
+                if has_room:
+                    for fd in link.streams:
+                        wanted[fd] = select.POLLIN
+        return wanted, owners
+
+    def wait_ms(self):
+        times = [time for branch in self.branches.values() for time in branch.deadlines()]
+        if self.branches and self.watched is not None:
+            times.append(self.watched.due)
+        return None if not times else max(0, int((min(times) - monotonic()) * 1000) + 1)
+
+    def on_time(self):
+        now = monotonic()
+        for branch in list(self.branches.values()):
+            branch.on_time(now)
+        if self.branches and self.watched is not None:
+            self.watched.on_time(now)
+
+    def look_soon(self, now):
+        """A run begins: check its memory and processes from now on."""
+        if self.watched is not None:
+            self.watched.due = now
+
+    # ---------------------------------------------------------------- host to cell
+
+    def on_channel(self):
+        if self.bulk is not None:
+            self.relay()
+            return
+        try:
+            data = scratch.read(self.channel)
+        except BlockingIOError:
+            return
+        if not data:
+            posix._exit(0)  # the host is gone: Linux kills everything else in this pid namespace
+        if self.forwards_run(data):
+            self.branches[0].on_forwarded(Request(self.decoder.feed(data)[0][0]))
+            return
+        for header, body, frame in self.decoder.feed(data):
+            self.on_message(header, body, frame)
+        missing = self.decoder.take_missing()
+        if missing and header["t"] == "net.data":
+            self.bulk = NetBody(self, header["id"], missing)
+        elif missing:
+            branch = self.branches.get(header.get("branch", 0))
+            wanted = branch is not None and branch.takes_data(header["id"])
+            self.bulk = BulkRelay(self.channel, branch, missing, wanted)
+            self.relay()
+
+    def forwards_run(self, data):
+        """Forwards a run unparsed if the worker is free. The worker starts on it while we do the bookkeeping."""
+        first = self.branches.get(0)
+        if first is None or self.decoder.buffer or not is_plain_run(data) or not first.takes_run_at_once():
+            return False
+        first.link.outlet.write(data)
+        return True
+
+    def relay(self):
+        """Moves the rest of a large body from the channel to the worker, without copying it through this process."""
+        if self.bulk is not None and self.bulk.move():
+            branch, self.bulk = self.bulk.branch, None
+            if branch is not None:
+                branch.grant()
+
+    def drop_bulk(self, branch):
+        if self.bulk is not None and self.bulk.branch is branch:
+            self.bulk.wanted = False
+
+    def on_message(self, header, body, frame):
+        kind = header["t"]
+        if kind == "start":
+            self.sweeper.allows_background = header["background"]
+            if header.get("watchMemoryBytes"):
+                self.watch_limits(header)
+            if "authorities" in header:
+                self.keep_authorities(header["authorities"], body)
+            if header.get("egress"):
+                self.open_egress()
+            elif self.listener is not None:
+                self.listener.close()  # the host accepts its connections from now on
+            self.add(Branch(self, 0, header))
+            return
+        if kind[:4] == "net.":
+            if self.egress is not None:
+                self.egress.on_message(kind, header, body, self.poll)
+            return
+        branch = self.branches.get(header.get("branch", 0))
+        if kind == "data":
+            if branch is not None and branch.takes_data(header["id"]):
+                branch.link.outlet.write(bytes(body))
+                branch.grant()
+        elif branch is None:
+            self.refuse(header)
+        elif kind == "interrupt":
+            branch.on_interrupt(header["id"])
+        else:
+            branch.on_request(Request(header, bytes(frame)))
+
+    def watch_limits(self, config):
+        from .watched_limits import WatchedLimits
+
+        self.watched = WatchedLimits(self.branches, self.sweeper, config)
+
+    def open_egress(self):
+        """Imported only if the policy allows a network: every import slows down a cold start."""
+        import resource
+
+        from .egress import Egress
+
+        try:
+            self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0], self.listener)
+        except OSError as error:
+            self.outlet.write(head({"t": "failed", "reason": "the proxy's port could not be opened: %s" % error}))
+            posix._exit(4)
+
+    def keep_authorities(self, path, content):
+        """Writes the CA certificates that TLS clients in the cell trust, before any of its programs exists."""
+        try:
+            posix.mkdir(path[: path.rindex("/")], 0o755)
+            file = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o444)
+            while content:
+                content = content[posix.write(file, content) :]
+            posix.close(file)
+        except OSError as error:
+            self.outlet.write(head({"t": "failed", "reason": "the CA certificates could not be written: %s" % error}))
+            posix._exit(4)
+
+    def refuse(self, header):
+        """Answers a request for a branch that no longer exists."""
+        reply = Request(header, b"").reply(ok=False, code="cell_lost", message="this interpreter no longer exists")
+        self.outlet.write(head(dict(reply, branch=header.get("branch", 0))))
+
+    # ---------------------------------------------------------------- branches and their processes
+
+    def add(self, branch):
+        self.branches[branch.number] = branch
+
+    def remove(self, branch):
+        del self.branches[branch.number]
+        self.drop_bulk(branch)
+        self.sweeper.sweep(but=branch)
+        branch.close()
+
+    def add_guard(self, link):
+        if link.guard is not None:
+            self.guards[link.guard.fd] = link.guard
+
+    def on_guard(self, fd, events):
+        if events & select.POLLIN:
+            self.guards[fd].answer(self.protects)
+        elif events & (select.POLLHUP | select.POLLERR | select.POLLNVAL):
+            self.guards.pop(fd).close()  # no process is left under that filter
+
+    def protects(self, caller, target):
+        """Nobody may signal a copy, and no branch may signal another branch's worker."""
+        for branch in self.branches.values():
+            if target in branch.copies.pids():
+                return True
+        if len(self.branches) > 1 and any(branch.link.pid == target for branch in self.branches.values()):
+            return session_of(caller) != session_of(target)
+        return False
+
+
+def drain(fd):
+    try:
+        while posix.read(fd, 4096):
+            pass
+    except BlockingIOError:
+        pass

@@ -1,0 +1,27 @@
+"""Passes descriptors between the worker and the supervisor."""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
+
+
+def receive_descriptors(fd, count):
+    import _socket
+
+    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))
+    try:
+        _, ancillary, _, _ = end.recvmsg(16, _socket.CMSG_SPACE(4 * count))
+        data = ancillary[0][2]
+        return [int.from_bytes(data[at : at + 4], "little") for at in range(0, 4 * count, 4)]
+    finally:
+        end.close()
+
+
+def send_descriptor(fd, passed):
+    """Sends one byte, with a descriptor if there is one."""
+    import _socket
+
+    end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))
+    ancillary = [] if passed < 0 else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed.to_bytes(4, "little"))]
+    end.sendmsg([b"g"], ancillary)
+    end.close()
+    if passed >= 0:
+        posix.close(passed)

@@ -1,12 +1,15 @@
-// What codecell does, in under a minute: one session, four runs, and what held them. `--runner wasm` chooses one.
+// Shows what codecell does, in under a minute: one session, four runs, and the receipt. `--runner wasm` chooses a runner,
+// `--full` prints every row of the receipt.
 import { parseArgs } from "node:util";
 import { Codecell, CodecellError } from "../dist/index.js";
 import { runnerNames } from "../dist/policy/schema.js";
-import { receiptText } from "../dist/surfaces/cli/format/format-plan.js";
+import { receiptText, shortReceiptText } from "../dist/surfaces/cli/format/format-plan.js";
 import { safeText } from "../dist/surfaces/cli/format/safe-text.js";
 import { styleFor } from "../dist/surfaces/cli/format/style.js";
 
-const { values } = parseArgs({ options: { runner: { type: "string", default: "auto" } } });
+const { values } = parseArgs({
+  options: { runner: { type: "string", default: "auto" }, full: { type: "boolean", default: false } },
+});
 const style = styleFor({ isTTY: process.stdout.isTTY === true }, process.env);
 const width = process.stdout.isTTY ? process.stdout.columns || 80 : 120;
 
@@ -27,7 +30,7 @@ print("wrote", sum(1 for _ in open("readings.csv")), "lines")`,
     expect: { status: "ok", stdout: "wrote 91 lines\n" },
   },
   {
-    title: "read it back, and fail on the one value that is not a number",
+    title: "read it back; the one value that is not a number makes it fail",
     code: `
 rows = list(csv.DictReader(open("readings.csv")))
 by_city = {}
@@ -36,7 +39,7 @@ for row in rows:
     expect: { status: "error" },
   },
   {
-    title: "look at the variables: the failed run lost none of them",
+    title: "look at the variables: the failed run lost none",
     code: `
 print(len(rows), "rows are still here; the run stopped at", row)
 bad = [row for row in rows if row["celsius"] == "n/a"]`,
@@ -65,8 +68,11 @@ async function demo() {
     const session = await codecell.session();
     say(`One session in the ${style.bold(codecell.runner)} runner, Python ${await session.pythonVersion()}.`);
     for (const [index, step] of steps.entries()) await perform(session, step, index + 1);
-    say("\n", style.bold("What held it: the receipt"));
-    process.stdout.write(receiptText(await session.receipt(), style, width));
+    say("\n", style.bold("The receipt: what enforced each rule"));
+    const receipt = await session.receipt();
+    const whole = "npm run demo -- --full";
+    const text = values.full ? receiptText(receipt, style, width) : shortReceiptText(receipt, style, width, whole);
+    process.stdout.write(text);
     explainChoice(codecell);
   } finally {
     await codecell.close(); // ends the session with it
@@ -93,8 +99,13 @@ function explainChoice({ runner, choice }) {
   if (values.runner !== "auto") return;
   const stronger = runnerNames.slice(runnerNames.indexOf(runner) + 1).reverse();
   if (stronger.length === 0) return;
-  say("\n", style.bold("Why not a stronger isolation"));
-  for (const { runner: name, reason, hint } of choice.passedOver) say(`  ${name}: ${reason}\n    fix: ${hint}`);
+  say("\n", style.bold("Stronger runners that were skipped, and why"));
+  const skipped = new Map();
+  for (const { runner: name, reason, hint } of choice.passedOver) {
+    const why = `${reason}\n    fix: ${hint}`;
+    skipped.set(why, [...(skipped.get(why) ?? []), name]);
+  }
+  for (const [why, names] of skipped) say(`  ${names.join(", ")}: ${why}`);
   const missing = stronger.filter((name) => choice.passedOver.every((one) => one.runner !== name));
   if (missing.length > 0) say(`  ${missing.join(", ")}: not in this version`);
 }

@@ -19,6 +19,16 @@ test.each([[], ...runners.map((runner) => ["--runner", runner])])(
   },
 );
 
+test("the demo prints only the highlights of the receipt, and every row with --full", async () => {
+  const [short, full] = await Promise.all([script("scripts/demo.js"), script("scripts/demo.js", "--full")]);
+  expect(short.stdout).not.toMatch(/^net\.requests /m);
+  expect(full.stdout).toMatch(/^net\.requests /m);
+  const rows = (text: string) => text.match(/^(?:\w+\.\w+|env) {2,}\S.*$/gm)?.length ?? 0;
+  expect(rows(short.stdout)).toBeLessThan(15);
+  const left = rows(full.stdout) - rows(short.stdout);
+  expect(short.stdout).toContain(`\nand ${left} more rows: npm run demo -- --full\n`);
+});
+
 test("the demo explains in one sentence why it cannot run", async () => {
   const { code, stdout, stderr } = await script("scripts/demo.js", "--runner", "microvm");
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

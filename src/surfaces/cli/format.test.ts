@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CodecellError } from "../../lib/errors.ts";
 import { formatBytes } from "./format/format-bytes.ts";
 import { type Diagnosis, diagnosisJson, diagnosisText } from "./format/format-doctor.ts";
-import { explanationJson, explanationText, receiptText } from "./format/format-plan.ts";
+import { explanationJson, explanationText, receiptText, shortReceiptText } from "./format/format-plan.ts";
 import { variablesText } from "./format/format-variables.ts";
 import { plainStyle, styleFor } from "./format/style.ts";
 import { failureJson, failureText } from "./shell/report-failure.ts";
@@ -66,6 +66,18 @@ test("explains each rule, and names what is refused with its reason and hint", (
 test("prints a receipt as a table", () => {
   const receipt = { runner: "process", runnerVersion: "1", policyHash: "ab".repeat(32), rules: [rule], notes: [] };
   expect(receiptText(receipt, plainStyle, 80)).toContain("policy sha256 abababababab…\n\nRULE");
+});
+
+test("a short receipt has the highlights and every rule that is not at its default, and counts the other rows", () => {
+  const changed = { rule: "net.allowlist", value: "pypi.org", by: "host", how: "the proxy" } as const;
+  const atDefault = { rule: "net.deny", value: "none", by: "host", how: "the proxy" } as const;
+  const rules = [rule, changed, atDefault];
+  const receipt = { runner: "process", runnerVersion: "1", policyHash: "ab".repeat(32), rules, notes: [] };
+  const text = shortReceiptText(receipt, plainStyle, 80, "see --full");
+  expect(text).toMatch(/^proc\.memory +512MiB/m);
+  expect(text).toMatch(/^net\.allowlist +pypi\.org/m);
+  expect(text).not.toContain("net.deny");
+  expect(text).toMatch(/\n\nand 1 more row: see --full\n$/);
 });
 
 test("keeps each variable on one line that it cannot forge", () => {

@@ -88,6 +88,15 @@ test("makes escape sequences visible on a terminal, and passes them on to a pipe
   expect((await run(["-c", "x"], { program })).stdout).toBe(attack);
 });
 
+test("prints the highlights of the receipt on stderr with --receipt, and nothing of it otherwise", async () => {
+  const { stdout, stderr } = await run(["-c", "6*7", "--receipt"], returnsValue);
+  expect(stdout).toBe("42\n");
+  expect(stderr).toMatch(/^\nwasm \(fake 1\), policy sha256 \w{12}…\n\nRULE +VALUE +BY +HOW\n/);
+  expect(stderr).toMatch(/^net\.enabled +false +runtime +nothing real$/m);
+  expect(stderr).toMatch(/\nand \d+ more rows: `codecell run --json` has the whole receipt\n$/);
+  expect((await run(["-c", "6*7"], returnsValue)).stderr).toBe("");
+});
+
 test("prints exactly one object with --json", async () => {
   const program: FakeOptions["program"] = (cell) => {
     cell.print("stdout", "out\u009b");

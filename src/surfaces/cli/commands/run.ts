@@ -28,6 +28,7 @@ const options = {
   },
   ...policyOptions,
   ...stateOptions,
+  receipt: { type: "boolean", help: "Print on stderr what enforced the policy: the rows that matter most." },
   json: { type: "boolean", help: "Print one JSON object at the end instead of streaming." },
   verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
   ...logOptions,
@@ -53,6 +54,7 @@ export const runCommand: Command = {
     ["cat script.py | codecell run -", "run what comes on stdin"],
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "bash, with a directory read-only at /data"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
+    ["codecell run --receipt script.py", "and say what enforced the policy"],
     ["codecell run -c '1/0' --json", "one JSON object, for programs"],
   ],
   run: runProgram,
@@ -78,7 +80,11 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
       terminal.stdout.write(jsonText({ ...runJson(result), session: null }));
       return interruption.exitCode ?? runExitCode(result);
     }
-    const result = await printRun(run, terminal, { showResult: code.from !== "file", hasNext: false });
+    const result = await printRun(run, terminal, {
+      showResult: code.from !== "file",
+      hasNext: false,
+      showReceipt: values.receipt,
+    });
     return interruption.exitCode ?? runExitCode(result);
   } catch (error) {
     // A signal during the start ends it with whatever error that causes; the signal is what the caller asked for.

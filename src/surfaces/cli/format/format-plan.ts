@@ -1,4 +1,5 @@
 import type { Plan, Receipt } from "../sessions/session-types.ts";
+import { highlightedRules } from "./receipt-highlights.ts";
 import { safeText } from "./safe-text.ts";
 import type { Style } from "./style.ts";
 import { tableLines, wrapText } from "./table.ts";
@@ -33,8 +34,20 @@ export function explanationText(explanation: Explanation, style: Style, width: n
 
 /** A receipt as people read it. */
 export function receiptText(receipt: Receipt, style: Style, width: number): string {
-  const head = `${receipt.runner} (${receipt.runnerVersion}), policy sha256 ${receipt.policyHash.slice(0, 12)}…`;
-  return `${[head, "", ...ruleTable(receipt.rules, style, width), ...noteLines(receipt.notes, style, width)].join("\n")}\n`;
+  const table = ruleTable(receipt.rules, style, width);
+  return `${[receiptHead(receipt), "", ...table, ...noteLines(receipt.notes, style, width)].join("\n")}\n`;
+}
+
+/** The rows of a receipt that a person reads first, and where the others are. */
+export function shortReceiptText(receipt: Receipt, style: Style, width: number, whereAll: string): string {
+  const rules = highlightedRules(receipt.rules);
+  const left = receipt.rules.length - rules.length;
+  const rest = `and ${left} more ${left === 1 ? "row" : "rows"}: ${whereAll}`;
+  return `${[receiptHead(receipt), "", ...ruleTable(rules, style, width), "", style.dim(rest)].join("\n")}\n`;
+}
+
+function receiptHead({ runner, runnerVersion, policyHash }: Receipt): string {
+  return `${runner} (${runnerVersion}), policy sha256 ${policyHash.slice(0, 12)}…`;
 }
 
 function ruleTable(rules: Plan["rules"], style: Style, width: number): string[] {

@@ -1,6 +1,7 @@
 import type { DisplayEvent, Run, RunResult } from "../../../sessions/runs/run.ts";
 import type { Output, Terminal } from "../shell/terminal.ts";
 import { formatBytes } from "./format-bytes.ts";
+import { shortReceiptText } from "./format-plan.ts";
 import { resultRemarks } from "./format-run.ts";
 import { SafeText, safeText } from "./safe-text.ts";
 import { styleFor } from "./style.ts";
@@ -12,6 +13,8 @@ export interface PrintOptions {
   readonly hasNext: boolean;
   /** a note that says what everybody takes for granted, and is left out */
   readonly expectedNote?: string | undefined;
+  /** print the highlights of the receipt at the end */
+  readonly showReceipt?: boolean | undefined;
 }
 
 /** Prints a run while it goes on, then what is to say about its end. */
@@ -43,6 +46,7 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
   if (error?.traceback && error.name !== "SystemExit") stderr.writeLine(error.traceback.trimEnd());
   stderr.end();
   printRemarks(result, terminal, options);
+  if (options.showReceipt) printReceipt(result, terminal);
   return result;
 }
 
@@ -51,6 +55,16 @@ function printRemarks(result: RunResult, terminal: Terminal, options: PrintOptio
   for (const remark of resultRemarks(result, options)) {
     terminal.stderr.write(`${style.yellow("codecell:")} ${safeText(remark)}\n`);
   }
+}
+
+function printReceipt({ receipt }: RunResult, { stderr, env }: Terminal): void {
+  const text = shortReceiptText(
+    receipt,
+    styleFor(stderr, env),
+    stderr.columns,
+    "`codecell run --json` has the whole receipt",
+  );
+  stderr.write(`\n${text}`);
 }
 
 function mentionImage({ mime, data }: DisplayEvent): string {

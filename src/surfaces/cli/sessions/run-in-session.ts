@@ -17,7 +17,7 @@ import { type SessionFlags, withSessions } from "./with-sessions.ts";
 export async function runInSession(
   name: string,
   code: Code,
-  flags: SessionFlags & { readonly json?: boolean | undefined },
+  flags: SessionFlags & { readonly json?: boolean | undefined; readonly receipt?: boolean | undefined },
   context: CommandContext,
 ): Promise<number> {
   const { terminal } = context;
@@ -28,7 +28,7 @@ export async function runInSession(
     const run = session.run(code.text, { language: code.language });
     interruption.watch(run);
     const expectedNote = session.restored?.note;
-    const options = { showResult: code.from !== "file", hasNext: true, expectedNote };
+    const options = { showResult: code.from !== "file", hasNext: true, expectedNote, showReceipt: flags.receipt };
     const result = flags.json ? await run : await printRun(run, terminal, options);
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);

@@ -1,0 +1,21 @@
+import { parsePolicy } from "../../../policy/file/parse-policy.ts";
+import { policyRules, type RuleName } from "../../../policy/rules.ts";
+import type { Receipt } from "../sessions/session-types.ts";
+
+/** The rules that answer what people ask first about a sandbox: files, network, processes, memory, time, secrets. */
+const highlights: ReadonlySet<string> = new Set<RuleName>([
+  "fs.workspace",
+  "fs.mounts",
+  "net.enabled",
+  "proc.timeout",
+  "proc.memory",
+  "proc.pids",
+  "proc.disk",
+  "env",
+]);
+
+/** The rows of a receipt that a person reads first: the highlights, and every rule that differs from its default. */
+export function highlightedRules(rules: Receipt["rules"]): Receipt["rules"] {
+  const defaults = new Map<string, string>(policyRules(parsePolicy({})).map(({ rule, value }) => [rule, value]));
+  return rules.filter(({ rule, value }) => highlights.has(rule) || defaults.get(rule) !== value);
+}

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { AuditEntry, AuditFilter } from "../../audit/read.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Scope } from "../../service/tenants/scope.ts";
+import type { Tenant } from "../../service/tenants/tenant.ts";
 import { shownId } from "../../sessions/session-id.ts";
 import type { HttpService } from "./service.ts";
-import type { Tenant } from "./tenant.ts";
 
 export const auditEntrySchema = z
   .looseObject({

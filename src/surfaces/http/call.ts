@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
+import type { Tenant } from "../../service/tenants/tenant.ts";
 import type { TokenRecord } from "../../service/tenants/token-store.ts";
 import { readJson } from "./read-json.ts";
 import type { Call, Route } from "./route.ts";
 import type { HttpService } from "./service.ts";
-import type { Tenant } from "./tenant.ts";
 
 type AnyCall = Call<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>>;
 

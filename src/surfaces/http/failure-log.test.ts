@@ -6,7 +6,7 @@ import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { TestService } from "../../../test/support/http-service.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import type { Sandbox } from "../mcp/sandbox.ts";
+import type { Sandbox } from "../../service/sandbox.ts";
 import { streamRun } from "./answers/stream-run.ts";
 import { defaultLimits } from "./limits.ts";
 

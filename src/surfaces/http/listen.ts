@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { listenFailure } from "../listen-failure.ts";
+import { listenFailure } from "./listen-failure.ts";
 import type { HttpService } from "./service.ts";
 
 export interface Listener {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import type { Scope } from "../../service/tenants/scope.ts";
+import type { Tenant } from "../../service/tenants/tenant.ts";
 import type { HttpService } from "./service.ts";
-import type { Tenant } from "./tenant.ts";
 
 /** What a route is called with: parameters that its own schemas have checked. */
 export interface Call<Params, Query, Body> {

@@ -4,16 +4,17 @@ import { HashCache } from "../../artifacts/hash-cache.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
+import { AuditReader } from "../../service/audit/audit-reader.ts";
+import { isWithheld } from "../../service/guest-error.ts";
 import { Links } from "../../service/links/links.ts";
 import type { ReleasePlace } from "../../service/runs/run-registry.ts";
 import { allows, type Scope } from "../../service/tenants/scope.ts";
+import { Tenants } from "../../service/tenants/tenants.ts";
 import { isOver, type TokenStore } from "../../service/tenants/token-store.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
-import { isWithheld } from "../guest-error.ts";
 import type { McpServerOptions } from "../mcp/server.ts";
 import { errorReply, HttpError } from "./answers/error-status.ts";
 import { sendJson, sendRefusal } from "./answers/send-json.ts";
-import { AuditReader } from "./audit-reader.ts";
 import { type Caller, callOf, goneSignal } from "./call.ts";
 import { nameCheck } from "./known-names.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
@@ -22,7 +23,6 @@ import { openApiDocument } from "./openapi.ts";
 import type { Reply, Route } from "./route.ts";
 import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
-import { Tenants } from "./tenants.ts";
 
 export interface ServiceOptions {
   readonly manager: Codecell;

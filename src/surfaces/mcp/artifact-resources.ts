@@ -1,7 +1,7 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import { CodecellError } from "../../lib/errors.ts";
-import { artifactTemplate, artifactUri } from "./artifact-uri.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
+import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
+import { artifactTemplate, artifactUri } from "../../service/replies/artifact-uri.ts";
 
 const maxListed = 500;
 const maxPerSession = 100;
@@ -21,7 +21,7 @@ export function registerArtifactResources(server: McpServer, door: SandboxDoor):
       throw new ResourceNotFoundError(uri.href);
     }
     try {
-      const { artifactContent, maxBinaryBytes } = await import("./artifact-content.ts");
+      const { artifactContent, maxBinaryBytes } = await import("../../service/replies/artifact-content.ts");
       const files = await (await (await door.open()).session(session)).files();
       const { mimeType, body, end, size } = await artifactContent(files, name, {}, maxBinaryBytes);
       if (end < size)

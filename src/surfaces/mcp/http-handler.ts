@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import type { Logger } from "../../lib/log/logger.ts";
+import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
 
 /** The SDK's view of a request, which differs from Node's only in how it writes optional properties. */

@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 import { hostHeaderValidation, originValidation } from "@modelcontextprotocol/node";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import { listenFailure } from "../listen-failure.ts";
-import { bearerCheck } from "./bearer-token.ts";
+import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
+import { bearerCheck } from "../../service/tenants/token-file.ts";
+import { listenFailure } from "../http/listen-failure.ts";
 import { McpHttpHandler } from "./http-handler.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
 import type { McpServerOptions } from "./server.ts";
 
 export interface HttpOptions extends McpServerOptions {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { isInitializeRequest } from "@modelcontextprotocol/server";
-import type { SandboxDoor } from "./sandbox-door.ts";
+import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
 
 const maxConnections = 256;

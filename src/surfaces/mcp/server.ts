@@ -1,11 +1,11 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
+import { instructionsFor } from "../../service/tools/instructions.ts";
+import type { HostEffects } from "../../service/tools/tool.ts";
+import { toolsOf } from "../../service/tools/toolset.ts";
+import type { ToolsetName } from "../../service/tools/toolset-name.ts";
 import { registerArtifactResources } from "./artifact-resources.ts";
-import { instructionsFor } from "./instructions.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
-import type { HostEffects } from "./tool.ts";
-import { toolsOf } from "./toolset.ts";
-import type { ToolsetName } from "./toolset-name.ts";
 
 export interface McpServerOptions {
   readonly version: string;

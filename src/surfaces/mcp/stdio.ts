@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Logger } from "../../lib/log/logger.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
+import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
 import { buildMcpServer, type McpServerOptions } from "./server.ts";
 
 /** A larger message ends the connection; it holds an upload of two thirds of this. */

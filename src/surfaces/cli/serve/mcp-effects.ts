@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import type { HostEffects } from "../../mcp/tool.ts";
+import type { HostEffects } from "../../../service/tools/tool.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { McpFlags } from "./mcp-options.ts";
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { messageOf } from "../../../lib/errors.ts";
-import { SandboxDoor } from "../../mcp/sandbox-door.ts";
+import { SandboxDoor } from "../../../service/lazy-sandbox.ts";
 import type { McpServerOptions } from "../../mcp/server.ts";
 import { serveOverStdio } from "../../mcp/stdio.ts";
 import type { CommandContext } from "../command.ts";
@@ -95,7 +95,7 @@ async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<vo
 
 async function serveHttp(door: SandboxDoor, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
   const { flags, port, terminal, logger } = request;
-  const { newToken, readTokenFile } = await import("../../mcp/bearer-token.ts");
+  const { newToken, readTokenFile } = await import("../../../service/tenants/token-file.ts");
   const { serveOverHttp } = await import("../../mcp/http.ts");
   const tokenFile = flags["token-file"];
   const token = tokenFile === undefined ? newToken() : await readTokenFile(resolve(terminal.cwd, tokenFile));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CodecellErrorCode } from "../../../lib/errors.ts";
+import { guestError } from "../../../service/guest-error.ts";
 import { readableText } from "../../../service/output/readable-text.ts";
-import { guestError } from "../../guest-error.ts";
 
 /** The status of an answer when codecell could not do what it was asked. */
 export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {

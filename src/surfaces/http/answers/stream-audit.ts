@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { AuditPage } from "../../../audit/page.ts";
 import type { AuditEntry, AuditFilter } from "../../../audit/read.ts";
 import { firstSignal } from "../../../lib/first-signal.ts";
-import type { AuditReader } from "../audit-reader.ts";
+import type { AuditReader } from "../../../service/audit/audit-reader.ts";
+import type { Tenant } from "../../../service/tenants/tenant.ts";
 import type { Reply } from "../route.ts";
 import type { HttpService } from "../service.ts";
-import type { Tenant } from "../tenant.ts";
 import { EventStream } from "./sse.ts";
 
 export interface StreamAuditOptions {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Sandbox } from "../../mcp/sandbox.ts";
+import type { Sandbox } from "../../../service/sandbox.ts";
 import type { Reply } from "../route.ts";
 import { endedView } from "../run-view.ts";
 import type { HttpService } from "../service.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { startRun } from "../../mcp/start-run.ts";
+import { startRun } from "../../../service/runs/start-run.ts";
 import { runOutcome, runReplies } from "../answers/run-outcome.ts";
 import { streamRun } from "../answers/stream-run.ts";
 import { sessionParams, waitBody } from "../parameters.ts";

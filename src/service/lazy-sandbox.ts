@@ -1,0 +1,53 @@
+import { CodecellError } from "../lib/errors.ts";
+import type { Sandbox, SandboxOptions } from "./sandbox.ts";
+
+/**
+ * Where the tools get the sandbox from. Its code is loaded by the first call: clients start servers only to ask what they
+ * offer, and that is answered without it.
+ */
+export class SandboxDoor implements AsyncDisposable {
+  readonly #options: SandboxOptions;
+  readonly #artifactListeners = new Set<() => void>();
+  #sandbox: Sandbox | undefined;
+  #opening: Promise<Sandbox> | undefined;
+  #isClosed = false;
+
+  constructor(options: SandboxOptions) {
+    this.#options = options;
+  }
+
+  /** The sandbox if a tool has needed it; asking does not load it. */
+  get opened(): Sandbox | undefined {
+    return this.#sandbox;
+  }
+
+  get isForGuests(): boolean {
+    return this.#options.isForGuests === true;
+  }
+
+  /** What comes after the end starts nothing. */
+  async open(): Promise<Sandbox> {
+    if (this.#isClosed) throw new CodecellError("session_closed", "the server is shutting down");
+    this.#opening ??= this.#load();
+    return this.#sandbox ?? this.#opening;
+  }
+
+  onArtifactsChanged(listener: () => void): () => void {
+    this.#artifactListeners.add(listener);
+    return () => this.#artifactListeners.delete(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const sandbox = await this.#opening;
+    await sandbox?.[Symbol.asyncDispose]();
+  }
+
+  async #load(): Promise<Sandbox> {
+    const { Sandbox } = await import("./sandbox.ts");
+    this.#sandbox = new Sandbox(this.#options, () => {
+      for (const listener of this.#artifactListeners) listener();
+    });
+    return this.#sandbox;
+  }
+}

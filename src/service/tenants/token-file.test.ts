@@ -1,0 +1,28 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { bearerCheck, newToken, readTokenFile } from "./token-file.ts";
+
+test("lets in who holds the token and nobody else", () => {
+  const token = newToken();
+  const holdsToken = bearerCheck(token);
+  expect(holdsToken(`Bearer ${token}`)).toBe(true);
+  expect(holdsToken(`bearer ${token}`)).toBe(true);
+  for (const header of [undefined, "", "Bearer", token, `Basic ${token}`, `Bearer ${token}x`, `Bearer ${token} x`]) {
+    expect(holdsToken(header), String(header)).toBe(false);
+  }
+});
+
+test("reads a token only from a file that nobody else can read, and only a long one", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "codecell-token-"));
+  const file = async (name: string, text: string, mode: number) => {
+    await writeFile(join(directory, name), text, { mode });
+    return readTokenFile(join(directory, name));
+  };
+  expect(await file("good", "0123456789abcdef\n", 0o600)).toBe("0123456789abcdef");
+  await expect(file("open", "0123456789abcdef\n", 0o640)).rejects.toMatchObject({ code: "usage" });
+  await expect(file("short", "0123\n", 0o600)).rejects.toMatchObject({ code: "usage" });
+  await expect(readTokenFile(join(directory, "missing"))).rejects.toMatchObject({ code: "usage" });
+  await rm(directory, { recursive: true });
+});

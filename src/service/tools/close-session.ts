@@ -1,0 +1,19 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+export const closeSessionTool = defineTool({
+  name: "close_session",
+  title: "End a session",
+  description:
+    "End a session and stop what runs in it. Its variables and files are gone, unless the policy makes sessions persistent: then they are saved and come back with the same session_id; forget=true removes them for good.",
+  input: z.strictObject({ session_id: z.string(), forget: z.boolean().default(false) }),
+  output: z.object({ session_id: z.string(), closed: z.boolean(), kept: z.boolean() }),
+  effect: "destroys",
+  isIdempotent: true,
+  async call({ session_id, forget }, sandbox) {
+    const manager = await sandbox.manager();
+    await manager.close(session_id, { forget });
+    sandbox.artifactsChanged();
+    return { facts: { session_id, closed: true, kept: manager.policy.session.persist && !forget } };
+  },
+});

@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+export const rollbackTool = defineTool({
+  name: "rollback",
+  title: "Go back to a checkpoint",
+  description:
+    "Set a session's variables back to how they were at a checkpoint, which stays and can be gone back to again. Files are left as they are now.",
+  input: z.strictObject({ session_id: z.string(), name: z.string() }),
+  output: z.object({ session_id: z.string(), name: z.string(), after_run: z.number() }),
+  effect: "destroys",
+  isIdempotent: true,
+  async call({ session_id, name }, sandbox) {
+    const session = await sandbox.session(session_id);
+    const { run } = await session.rollback(name);
+    return { facts: { session_id, name, after_run: run } };
+  },
+});

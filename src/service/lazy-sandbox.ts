@@ -5,7 +5,7 @@ import type { Sandbox, SandboxOptions } from "./sandbox.ts";
  * Where the tools get the sandbox from. Its code is loaded by the first call: clients start servers only to ask what they
  * offer, and that is answered without it.
  */
-export class SandboxDoor implements AsyncDisposable {
+export class LazySandbox implements AsyncDisposable {
   readonly #options: SandboxOptions;
   readonly #artifactListeners = new Set<() => void>();
   #sandbox: Sandbox | undefined;

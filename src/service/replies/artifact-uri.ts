@@ -1,4 +1,4 @@
-import type { ResourceLink } from "@modelcontextprotocol/server";
+import type { ArtifactLink } from "../tools/tool.ts";
 
 export const artifactTemplate = "codecell://sessions/{session}/artifacts/{name}";
 
@@ -10,7 +10,7 @@ export function artifactUri(sessionId: string, name: string): string {
 export function artifactLink(
   sessionId: string,
   { name, mimeType, size }: { name: string; mimeType: string; size: number },
-): ResourceLink {
+): ArtifactLink {
   const description = `made in session ${sessionId}; read_artifact reads it`;
   return { type: "resource_link", uri: artifactUri(sessionId, name), name, mimeType, size, description };
 }

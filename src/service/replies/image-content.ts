@@ -1,18 +1,18 @@
-import type { ContentBlock } from "@modelcontextprotocol/server";
 import type { DisplayEvent } from "../../sessions/runs/run.ts";
+import type { ToolContent } from "../tools/tool.ts";
 import { isSoundPng } from "./sound-image.ts";
 
 export const imageLimits = { count: 4, bytes: 200 * 1024, totalBytes: 600 * 1024 } as const;
 
 export interface ShownImages {
-  readonly blocks: ContentBlock[];
+  readonly blocks: ToolContent[];
   /** a sentence for each picture that is not shown */
   readonly notes: string[];
 }
 
 /** The pictures that a run displayed, as many and as large as clients take. */
 export function imageContent(displays: readonly DisplayEvent[]): ShownImages {
-  const blocks: ContentBlock[] = [];
+  const blocks: ToolContent[] = [];
   const notes: string[] = [];
   let totalBytes = 0;
   for (const [index, { data }] of displays.filter(({ mime }) => mime === "image/png").entries()) {

@@ -1,8 +1,7 @@
-import type { ServerContext } from "@modelcontextprotocol/server";
 import type { RunFacts } from "../replies/run-facts.ts";
 import { endedReply, runningReply } from "../replies/run-reply.ts";
 import type { Sandbox } from "../sandbox.ts";
-import type { ToolReply } from "../tools/tool.ts";
+import type { ToolContext, ToolReply } from "../tools/tool.ts";
 import { followProgress } from "./follow-progress.ts";
 
 /** How long a cancelled run has to end before the call is answered without it. */
@@ -19,11 +18,11 @@ export interface AwaitRunOptions {
 export async function awaitRun(
   sandbox: Sandbox,
   runId: string,
-  context: ServerContext,
+  context: ToolContext,
   { waitMs, cancelStopsRun, notes = [] }: AwaitRunOptions,
 ): Promise<ToolReply<RunFacts>> {
   const { runs } = sandbox;
-  const { signal } = context.mcpReq;
+  const { signal } = context;
   const { sessionId } = runs.status(runId);
   const runner = sandbox.opened?.runner ?? "unknown";
   using _progress = followProgress(runs, runId, context);

@@ -1,9 +1,8 @@
-import type { ServerContext } from "@modelcontextprotocol/server";
 import { formatDuration } from "../../policy/units.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { RunFacts } from "../replies/run-facts.ts";
 import type { Sandbox } from "../sandbox.ts";
-import type { ToolReply } from "../tools/tool.ts";
+import type { ToolContext, ToolReply } from "../tools/tool.ts";
 import { awaitRun } from "./await-run.ts";
 import { startRun } from "./start-run.ts";
 
@@ -19,7 +18,7 @@ export async function runCode(
   sandbox: Sandbox,
   session: Session,
   request: RunCodeRequest,
-  context: ServerContext,
+  context: ToolContext,
 ): Promise<ToolReply<RunFacts>> {
   const { code, language = "python", timeoutSeconds } = request;
   const waitMs = request.waitSeconds * 1000;
@@ -27,7 +26,7 @@ export async function runCode(
   const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;
   const started = performance.now();
   const { runId } = await startRun(sandbox.runs, session, code, {
-    ...{ language, timeoutMs, turnMs: waitMs, signal: context.mcpReq.signal },
+    ...{ language, timeoutMs, turnMs: waitMs, signal: context.signal },
   });
   const notes = timeoutMs > mostMs ? [`the policy limits a run to ${formatDuration(mostMs)}`] : [];
   const leftMs = Math.max(0, waitMs - (performance.now() - started));

@@ -4,7 +4,7 @@ import type { Logger } from "../../lib/log/logger.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { McpHttpHandler } from "../../surfaces/mcp/http-handler.ts";
 import type { McpServerOptions } from "../../surfaces/mcp/server.ts";
-import { SandboxDoor } from "../lazy-sandbox.ts";
+import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
 import type { ReleasePlace } from "../runs/run-registry.ts";
 import type { Sandbox } from "../sandbox.ts";
@@ -35,7 +35,7 @@ export class Tenant implements AsyncDisposable {
   readonly requests = new Map<IncomingMessage, string>();
   readonly #parts: TenantParts;
   readonly #ended = new AbortController();
-  readonly #door: SandboxDoor;
+  readonly #door: LazySandbox;
   #mcp: McpHttpHandler | undefined;
   #runs = 0;
 
@@ -50,7 +50,7 @@ export class Tenant implements AsyncDisposable {
       async ({ id }: { readonly id: string }) =>
       (artifact: { name: string; sha256: string }) =>
         fileLinks.url(namespace, { session: id, ...artifact }).url;
-    this.#door = new SandboxDoor({ open, projectDir, links, runs, isForGuests: true });
+    this.#door = new LazySandbox({ open, projectDir, links, runs, isForGuests: true });
   }
 
   /** The same that the tools of MCP work with: a run started there can be watched here. */

@@ -1,9 +1,8 @@
-import type { ContentBlock } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
 import type { ArtifactContent } from "../replies/artifact-content.ts";
 import { artifactUri } from "../replies/artifact-uri.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool, type ToolContent } from "./tool.ts";
 
 const reading = loadOnce(() => import("../replies/artifact-content.ts"));
 
@@ -46,7 +45,7 @@ export const readArtifactTool = defineTool({
   },
 });
 
-function blocks(uri: string, { mimeType, body }: ArtifactContent): ContentBlock[] {
+function blocks(uri: string, { mimeType, body }: ArtifactContent): ToolContent[] {
   if (body.as === "text") return [];
   const base64 = Buffer.from(body.data).toString("base64");
   if (body.as === "image") return [{ type: "image", data: base64, mimeType }];

@@ -1,97 +1,69 @@
-import type { CallToolResult, McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod";
-import { messageOf } from "../../lib/errors.ts";
-import { loadOnce } from "../../lib/load-once.ts";
-import type { Logger } from "../../lib/log/logger.ts";
-import { isWithheld } from "../guest-error.ts";
-import type { SandboxDoor } from "../lazy-sandbox.ts";
 import type { Sandbox } from "../sandbox.ts";
 
-/** What the policy lets code do outside its cell, for the hints that clients show to people. */
-export interface HostEffects {
-  readonly writesHost: boolean;
-  readonly reachesNetwork: boolean;
-}
-
-export interface ToolSpec<Input extends z.ZodObject, Output extends z.ZodObject> {
+/** A tool without a transport. A surface adapts it with `callTool` and `toolHints`. */
+export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly title: string;
-  /** under 2,000 characters: clients cut it */
+  /** under 2,000 characters: some clients truncate it there */
   readonly description: string;
-  /** what the model sees is what validates its call */
+  /** the schema that the model sees also validates its call */
   readonly input: Input;
   readonly output: Output;
   /** `code`: runs code, so the policy decides what it may touch */
   readonly effect: "reads" | "changes" | "destroys" | "code";
+  /** default: only tools that read are idempotent */
   readonly isIdempotent?: boolean;
-  /** keeps the tool in a model's context where clients hide tools behind a search */
+  /** keeps the tool in the model's context where clients hide tools behind a search */
   readonly isMain?: boolean;
-  call(args: z.output<Input>, sandbox: Sandbox, context: ServerContext): Promise<ToolReply<z.output<Output>>>;
+  call(args: z.output<Input>, sandbox: Sandbox, context: ToolContext): Promise<ToolReply<z.output<Output>>>;
 }
 
-/** `facts` hold everything the model needs: some clients show it nothing else. */
+/** What a call knows about its caller. */
+export interface ToolContext {
+  /** aborted when the caller cancels the call */
+  readonly signal: AbortSignal;
+  /** reports a long run; absent: the caller did not ask for progress */
+  readonly progress?: ((update: ToolProgress) => void) | undefined;
+}
+
+export interface ToolProgress {
+  /** since the call started */
+  readonly seconds: number;
+  /** the last line that the run printed, or how long it has been running */
+  readonly message: string;
+}
+
+/** `facts` hold everything the model needs: some clients show nothing else. */
 export interface ToolReply<Facts> {
   readonly facts: Facts;
-  /** the same facts for clients that read text; absent: as JSON */
+  /** the same facts for clients that read text; absent: the facts as JSON */
   readonly text?: string;
-  readonly more?: CallToolResult["content"];
+  /** images and files, after the text */
+  readonly more?: readonly ToolContent[];
 }
 
-export interface Tool {
+/** One block of a reply, as plain data. `data` and `blob` are base64. */
+export type ToolContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly data: string; readonly mimeType: string }
+  | ArtifactLink
+  | {
+      readonly type: "resource";
+      readonly resource: { readonly uri: string; readonly mimeType: string; readonly blob: string };
+    };
+
+/** A file of a session by its URI; `read_artifact` reads it. */
+export interface ArtifactLink {
+  readonly type: "resource_link";
+  readonly uri: string;
   readonly name: string;
-  register(server: McpServer, door: SandboxDoor, effects: HostEffects, logger: Logger): void;
+  readonly mimeType: string;
+  readonly size: number;
+  readonly description: string;
 }
 
-const errorReplies = loadOnce(() => import("../replies/error-reply.ts"));
-
-export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(spec: ToolSpec<Input, Output>): Tool {
-  const { name, title, description, input, output } = spec;
-  return {
-    name,
-    register(server, door, effects, logger) {
-      const annotations = annotationsOf(spec, effects);
-      const _meta = {
-        "anthropic/maxResultSizeChars": 100_000,
-        ...(spec.isMain ? { "anthropic/alwaysLoad": true } : {}),
-      };
-      const schemas: { inputSchema: z.ZodObject; outputSchema: z.ZodObject } = {
-        inputSchema: input,
-        outputSchema: output,
-      };
-      const call = async (args: unknown, context: ServerContext): Promise<CallToolResult> => {
-        const began = performance.now();
-        const done = (failed: boolean) =>
-          logger.debug("a tool was called", { tool: name, failed, ms: Math.round(performance.now() - began) });
-        try {
-          const reply = toResult(await spec.call(args as z.output<Input>, await door.open(), context));
-          done(false);
-          return reply;
-        } catch (error) {
-          done(true);
-          if (door.isForGuests && isWithheld(error))
-            logger.error(`${name} failed: ${messageOf(error)}`, { tool: name, error });
-          return (await errorReplies()).errorReply(error, door.isForGuests);
-        }
-      };
-      server.registerTool(name, { title, description, ...schemas, annotations, _meta }, call);
-    },
-  };
-}
-
-function toResult({ facts, text, more = [] }: ToolReply<Record<string, unknown>>): CallToolResult {
-  const shown = text ?? JSON.stringify(facts);
-  return { content: [{ type: "text", text: shown }, ...more], structuredContent: facts };
-}
-
-function annotationsOf(
-  { title, effect, isIdempotent }: Pick<ToolSpec<z.ZodObject, z.ZodObject>, "title" | "effect" | "isIdempotent">,
-  { writesHost, reachesNetwork }: HostEffects,
-): ToolAnnotations {
-  return {
-    title,
-    readOnlyHint: effect === "reads",
-    destructiveHint: effect === "destroys" || (effect === "code" && writesHost),
-    idempotentHint: isIdempotent ?? effect === "reads",
-    openWorldHint: effect === "code" && reachesNetwork,
-  };
+/** Checks a definition against its own schemas, then forgets their types. */
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(tool: Tool<Input, Output>): Tool {
+  return tool as unknown as Tool;
 }

@@ -15,10 +15,10 @@ export const uploadFileTool = defineTool({
   output: z.object({ session_id: z.string(), path: z.string(), size: z.number() }),
   effect: "destroys", // it replaces a file of that name
   isIdempotent: true,
-  async call({ path, content, content_base64, session_id }, sandbox, { mcpReq }) {
+  async call({ path, content, content_base64, session_id }, sandbox, { signal }) {
     const data = contentOf(content, content_base64);
     const session = await sandbox.session(session_id);
-    const { size } = await session.upload(path, data, mcpReq.signal);
+    const { size } = await session.upload(path, data, signal);
     sandbox.artifactsChanged();
     return { facts: { session_id: session.id, path, size } };
   },

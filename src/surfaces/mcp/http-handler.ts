@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import type { Logger } from "../../lib/log/logger.ts";
-import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
-import { buildMcpServer, type McpServerOptions } from "./server.ts";
+import { createMcpServer, type McpServerOptions } from "./server.ts";
 
 /** The SDK's view of a request, which differs from Node's only in how it writes optional properties. */
 type NodeRequest = Parameters<typeof toWebRequest>[0];
@@ -20,19 +20,19 @@ export class McpHttpHandler implements AsyncDisposable {
   readonly #maxBodyBytes: number;
 
   constructor(
-    door: SandboxDoor,
+    sandbox: LazySandbox,
     options: McpServerOptions & { readonly logger: Logger; readonly maxBodyBytes?: number },
   ) {
     const { logger, maxBodyBytes = defaultBodyBytes } = options;
     this.#maxBodyBytes = maxBodyBytes;
-    this.#legacy = new LegacyConnections(door, options);
-    this.#modern = createMcpHandler(() => buildMcpServer(door, options), {
+    this.#legacy = new LegacyConnections(sandbox, options);
+    this.#modern = createMcpHandler(() => createMcpServer(sandbox, options), {
       legacy: "reject",
       maxRequestBodySize: maxBodyBytes,
       onerror: (error) => logger.debug("mcp", { error }),
     });
     this.#handleModern = toNodeHandler(this.#modern);
-    this.#stopTelling = door.onArtifactsChanged(() => {
+    this.#stopTelling = sandbox.onArtifactsChanged(() => {
       this.#modern.notify.resourcesChanged();
       this.#legacy.artifactsChanged();
     });

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { hostHeaderValidation, originValidation } from "@modelcontextprotocol/node";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { bearerCheck } from "../../service/tenants/token-file.ts";
 import { listenFailure } from "../http/listen-failure.ts";
 import { McpHttpHandler } from "./http-handler.ts";
@@ -25,7 +25,7 @@ export interface HttpServer extends AsyncDisposable {
 const path = "/mcp";
 
 /** Streamable HTTP for both eras of the protocol. Who does not hold the token learns nothing and starts nothing. */
-export async function serveOverHttp(door: SandboxDoor, options: HttpOptions): Promise<HttpServer> {
+export async function serveOverHttp(door: LazySandbox, options: HttpOptions): Promise<HttpServer> {
   const { host, logger } = options;
   const handler = new McpHttpHandler(door, options);
   const isAdmitted = gate(host, options.token);

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { isInitializeRequest } from "@modelcontextprotocol/server";
-import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
-import { buildMcpServer, type McpServerOptions } from "./server.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { createMcpServer, type McpServerOptions } from "./server.ts";
 
 const maxConnections = 256;
 const idleMs = 30 * 60_000;
@@ -20,13 +20,13 @@ interface Connection {
  * of its own, so it has to find the instance that runs the call. A connection owns no session of the sandbox.
  */
 export class LegacyConnections implements AsyncDisposable {
-  readonly #door: SandboxDoor;
+  readonly #sandbox: LazySandbox;
   readonly #options: McpServerOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sweep = setInterval(() => this.#closeIdle(), 60_000).unref();
 
-  constructor(door: SandboxDoor, options: McpServerOptions) {
-    this.#door = door;
+  constructor(sandbox: LazySandbox, options: McpServerOptions) {
+    this.#sandbox = sandbox;
     this.#options = options;
   }
 
@@ -52,7 +52,7 @@ export class LegacyConnections implements AsyncDisposable {
     if (this.#connections.size >= maxConnections && !this.#closeOldest()) {
       return refuse(response, 503, -32_000, `${maxConnections} connections are open`);
     }
-    const server = buildMcpServer(this.#door, this.#options);
+    const server = createMcpServer(this.#sandbox, this.#options);
     const transport: NodeStreamableHTTPServerTransport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => {

@@ -1,11 +1,12 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import type { SandboxDoor } from "../../service/lazy-sandbox.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { instructionsFor } from "../../service/tools/instructions.ts";
-import type { HostEffects } from "../../service/tools/tool.ts";
+import type { HostEffects } from "../../service/tools/tool-hints.ts";
 import { toolsOf } from "../../service/tools/toolset.ts";
 import type { ToolsetName } from "../../service/tools/toolset-name.ts";
 import { registerArtifactResources } from "./artifact-resources.ts";
+import { registerTool } from "./register-tool.ts";
 
 export interface McpServerOptions {
   readonly version: string;
@@ -19,7 +20,7 @@ export interface McpServerOptions {
 const listTtlMs = 300_000;
 
 /** One protocol instance: per connection, or per request where the protocol has no connections. It owns nothing. */
-export function buildMcpServer(door: SandboxDoor, options: McpServerOptions): McpServer {
+export function createMcpServer(sandbox: LazySandbox, options: McpServerOptions): McpServer {
   const { version, tools, effects, hasModel = false, logger = silentLogger } = options;
   const server = new McpServer(
     { name: "codecell", title: "codecell sandbox", version },
@@ -29,7 +30,7 @@ export function buildMcpServer(door: SandboxDoor, options: McpServerOptions): Mc
       cacheHints: { "tools/list": { ttlMs: listTtlMs, cacheScope: "public" } },
     },
   );
-  for (const tool of toolsOf(tools, { hasModel })) tool.register(server, door, effects, logger);
-  registerArtifactResources(server, door);
+  for (const tool of toolsOf(tools, { hasModel })) registerTool(server, tool, { sandbox, effects, logger });
+  registerArtifactResources(server, sandbox);
   return server;
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { messageOf } from "../../../lib/errors.ts";
-import { SandboxDoor } from "../../../service/lazy-sandbox.ts";
+import { LazySandbox } from "../../../service/lazy-sandbox.ts";
 import type { McpServerOptions } from "../../mcp/server.ts";
 import { serveOverStdio } from "../../mcp/stdio.ts";
 import type { CommandContext } from "../command.ts";
@@ -11,7 +11,7 @@ import { clientGone } from "../shell/client-gone.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { codecellVersion } from "../shell/version.ts";
-import { hostEffects } from "./mcp-effects.ts";
+import { mcpEffects } from "./mcp-effects.ts";
 import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
@@ -38,11 +38,11 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   await checkPolicyFlags(flags, terminal);
   using logger = openCommandLogger(flags, terminal);
   const hasModel = isModelConfigured(flags.model, terminal.env);
-  const effects = await hostEffects(flags, terminal);
+  const effects = await mcpEffects(flags, terminal);
   const options = { version: codecellVersion(), tools, hasModel, effects, logger };
   await using cleanup = new Cleanup();
   let reload = () => {}; // until a tool needs it nothing was read that could be read again
-  const door = new SandboxDoor({
+  const door = new LazySandbox({
     projectDir: projectDirectory(terminal),
     async open() {
       const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
@@ -93,7 +93,7 @@ async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<vo
   flagsToOverride(flags, terminal.cwd);
 }
 
-async function serveHttp(door: SandboxDoor, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
+async function serveHttp(door: LazySandbox, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
   const { flags, port, terminal, logger } = request;
   const { newToken, readTokenFile } = await import("../../../service/tenants/token-file.ts");
   const { serveOverHttp } = await import("../../mcp/http.ts");

@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
-import { buildMcpServer, type McpServerOptions } from "../../surfaces/mcp/server.ts";
-import { SandboxDoor } from "../lazy-sandbox.ts";
+import { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { createMcpServer, type McpServerOptions } from "./server.ts";
 
-const door = new SandboxDoor({
+const sandbox = new LazySandbox({
   projectDir: "/nowhere",
   open: () => Promise.reject(new Error("it must not be opened")),
 });
 
 async function listed(options: Partial<McpServerOptions> = {}) {
   const effects = { writesHost: false, reachesNetwork: false };
-  const server = buildMcpServer(door, { version: "1", tools: "all", effects, ...options });
+  const server = createMcpServer(sandbox, { version: "1", tools: "all", effects, ...options });
   const [near, far] = InMemoryTransport.createLinkedPair();
   await server.connect(far);
   const client = new Client({ name: "test", version: "1" });
@@ -26,7 +26,7 @@ test("listing opens nothing", async () => {
   const { tools, resources } = await listed();
   expect(tools).toHaveLength(16);
   expect(resources).toEqual([]);
-  expect(door.opened).toBeUndefined();
+  expect(sandbox.opened).toBeUndefined();
 });
 
 test("every tool is described shortly enough for clients that cut", async () => {

@@ -1,0 +1,44 @@
+import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import type { z } from "zod";
+import type { Logger } from "../../lib/log/logger.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { callTool, type ToolOutcome } from "../../service/tools/call-tool.ts";
+import type { Tool, ToolContext } from "../../service/tools/tool.ts";
+import { type HostEffects, toolHints } from "../../service/tools/tool-hints.ts";
+
+export interface ToolParts {
+  readonly sandbox: LazySandbox;
+  readonly effects: HostEffects;
+  readonly logger: Logger;
+}
+
+/** Offers a tool of the service layer over MCP. */
+export function registerTool(server: McpServer, tool: Tool, { sandbox, effects, logger }: ToolParts): void {
+  const { name, title, description, input, output, isMain } = tool;
+  const annotations = { title, ...toolHints(tool, effects) };
+  const _meta = { "anthropic/maxResultSizeChars": 100_000, ...(isMain ? { "anthropic/alwaysLoad": true } : {}) };
+  const schemas: { inputSchema: z.ZodObject; outputSchema: z.ZodObject } = { inputSchema: input, outputSchema: output };
+  server.registerTool(name, { title, description, ...schemas, annotations, _meta }, async (args, context) =>
+    toResult(await callTool(tool, sandbox, { args, context: contextOf(context), logger })),
+  );
+}
+
+function contextOf({ mcpReq }: ServerContext): ToolContext {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return { signal: mcpReq.signal };
+  let last = 0;
+  return {
+    signal: mcpReq.signal,
+    progress({ seconds, message }) {
+      last = Math.max(seconds, last + 1); // the protocol wants it to grow with every notification
+      const params = { progressToken, progress: last, message };
+      mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+    },
+  };
+}
+
+/** Blocks of the service have the shape of MCP's. */
+function toResult(outcome: ToolOutcome): CallToolResult {
+  const content = [...outcome.content];
+  return outcome.isError ? { content, isError: true } : { content, structuredContent: outcome.facts };
+}

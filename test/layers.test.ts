@@ -46,6 +46,28 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("surfaces do not import each other, but the command line starts the others", () => {
+    const mayStart: Record<string, readonly string[]> = { cli: ["http", "mcp"] };
+    const surfaceFiles = files.filter((file) => relative(source, file).startsWith(`surfaces${sep}`));
+    const wrong = surfaceFiles.flatMap((file) => {
+      const [, own = ""] = relative(source, file).split(sep);
+      const allowed = [own, ...(mayStart[own] ?? [])];
+      return importedLayers(file)
+        .map(({ specifier }) => relative(source, join(file, "..", specifier)).split(sep))
+        .filter(([layer, surface = ""]) => layer === "surfaces" && !allowed.includes(surface))
+        .map((target) => `${relative(source, file)} → ${target.join(sep)}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("only the MCP surface imports the MCP SDK", () => {
+    const importers = files.filter(
+      (file) => !file.endsWith(".test.ts") && /from "@modelcontextprotocol\//.test(readFileSync(file, "utf8")),
+    );
+    const folders = importers.map((file) => relative(source, join(file, "..")));
+    expect([...new Set(folders)]).toEqual([join("surfaces", "mcp")]);
+  });
+
   test("runners do not know each other, but for the files they share", () => {
     const runnerFiles = files.filter((file) => relative(source, file).startsWith(`runners${sep}`));
     const wrong = runnerFiles.flatMap((file) => {

@@ -1,10 +1,7 @@
 import { CodecellError } from "../lib/errors.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
 
-/**
- * Where the tools get the sandbox from. Its code is loaded by the first call: clients start servers only to ask what they
- * offer, and that is answered without it.
- */
+/** A sandbox whose code is loaded by the first call: many clients start a server only to list its tools. */
 export class LazySandbox implements AsyncDisposable {
   readonly #options: SandboxOptions;
   readonly #artifactListeners = new Set<() => void>();
@@ -16,7 +13,7 @@ export class LazySandbox implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The sandbox if a tool has needed it; asking does not load it. */
+  /** The sandbox if a tool has needed it; reading this loads nothing. */
   get opened(): Sandbox | undefined {
     return this.#sandbox;
   }
@@ -25,7 +22,7 @@ export class LazySandbox implements AsyncDisposable {
     return this.#options.isForGuests === true;
   }
 
-  /** What comes after the end starts nothing. */
+  /** After the end, nothing is opened. */
   async open(): Promise<Sandbox> {
     if (this.#isClosed) throw new CodecellError("session_closed", "the server is shutting down");
     this.#opening ??= this.#load();

@@ -3,33 +3,33 @@ import { CodecellError } from "../lib/errors.ts";
 import type { Codecell } from "../sessions/codecell.ts";
 import { Sandbox } from "./sandbox.ts";
 
-test("opens the manager once, when it is first needed", async () => {
+test("opens the sessions once, when they are first needed", async () => {
   let opened = 0;
   let closed = 0;
-  const manager = { [Symbol.asyncDispose]: async () => void closed++ } as unknown as Codecell;
+  const sessions = { [Symbol.asyncDispose]: async () => void closed++ } as unknown as Codecell;
   const open = async () => {
     opened++;
-    return manager;
+    return sessions;
   };
   const sandbox = new Sandbox({ projectDir: "/nowhere", open });
   expect(sandbox.opened).toBeUndefined();
-  expect(await Promise.all([sandbox.manager(), sandbox.manager()])).toEqual([manager, manager]);
+  expect(await Promise.all([sandbox.sessions(), sandbox.sessions()])).toEqual([sessions, sessions]);
   await sandbox[Symbol.asyncDispose]();
   await sandbox[Symbol.asyncDispose]();
   expect([opened, closed]).toEqual([1, 1]);
-  expect(() => sandbox.manager()).toThrow(/shutting down/);
+  expect(() => sandbox.sessions()).toThrow(/shutting down/);
 });
 
 test("tries again after it could not be opened", async () => {
   let calls = 0;
-  const manager = {} as Codecell;
+  const sessions = {} as Codecell;
   const open = async () => {
     if (calls++ === 0) throw new CodecellError("runner_unavailable", "nothing is installed");
-    return manager;
+    return sessions;
   };
   const sandbox = new Sandbox({ projectDir: "/nowhere", open });
-  await expect(sandbox.manager()).rejects.toMatchObject({ code: "runner_unavailable" });
-  expect(await sandbox.manager()).toBe(manager);
+  await expect(sandbox.sessions()).rejects.toMatchObject({ code: "runner_unavailable" });
+  expect(await sandbox.sessions()).toBe(sessions);
 });
 
 test("closing a server that never opened anything opens nothing", async () => {

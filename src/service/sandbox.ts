@@ -8,40 +8,40 @@ import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
 
 export interface SandboxOptions {
-  /** Opens the manager. Called by the first tool that needs it, and again after it failed. */
+  /** Opens the sessions. The first tool that needs them calls it, and the next one if that failed. */
   readonly open: () => Promise<Sessions>;
   /** where relative paths of `rlm_load` start */
   readonly projectDir: string;
   readonly runs?: RunRegistryOptions;
-  /** Makes links to the files of a session; undefined: there is no service that would give them out. */
+  /** Makes links to the files of a session; undefined: no service gives them out. */
   readonly links?: (session: Session) => Promise<DownloadUrl | undefined>;
-  /** whoever calls does not run this server: what fails here is told without what it says about the host */
+  /** the caller does not run this server, so errors do not tell it about the host */
   readonly isForGuests?: boolean;
 }
 
-/** A link to this content of a file, for whoever has it. */
+/** A link to this content of a file, for anybody who has the link. */
 export type DownloadUrl = (artifact: { readonly name: string; readonly sha256: string }) => string;
 
-/** How long running code may take to stop before its cell is ended, when the server goes away. */
+/** How long running code may take to stop before its cell is killed, when the server shuts down. */
 const leavingGraceMs = 300;
 const leavingLimitMs = 1_000;
 
 /**
- * Everything the tools of one server process share. A protocol connection owns nothing here: sessions and runs are
- * reached by their ids, from whichever connection knows them.
+ * What all tools and surfaces of one caller share: sessions, runs, kept output, the default session. A connection owns
+ * nothing here: sessions and runs are reached by their ids, from any connection that knows them.
  */
 export class Sandbox implements AsyncDisposable {
   readonly runs: RunRegistry;
   readonly kept = new KeptOutput();
   readonly projectDir: string;
-  /** tells the clients that the list of files is another */
+  /** tells clients that the list of files has changed */
   readonly artifactsChanged: () => void;
-  /** of files that were looked at for their links */
+  /** digests of files that links were made for */
   readonly digests = new HashCache();
   readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;
   readonly #handles = new WeakMap<RunResult, string>();
-  #manager: Sessions | undefined;
+  #sessions: Sessions | undefined;
   #opening: Promise<Sessions> | undefined;
   #defaultId: string | undefined;
   #defaultOpening: Promise<Session> | undefined;
@@ -55,18 +55,18 @@ export class Sandbox implements AsyncDisposable {
     this.artifactsChanged = artifactsChanged;
   }
 
-  /** The manager if a tool has needed it; asking does not open it. */
+  /** The sessions if a tool has needed them; reading this opens nothing. */
   get opened(): Sessions | undefined {
-    return this.#manager;
+    return this.#sessions;
   }
 
-  /** A failure is not remembered: who installs what was missing need not restart the server. */
-  manager(): Promise<Sessions> {
+  /** A failure is not remembered: after installing what was missing, nobody has to restart the server. */
+  sessions(): Promise<Sessions> {
     if (this.#closing) throw new CodecellError("session_closed", "the server is shutting down");
     this.#opening ??= this.#open().then(
-      (manager) => {
-        this.#manager = manager;
-        return manager;
+      (sessions) => {
+        this.#sessions = sessions;
+        return sessions;
       },
       (error: unknown) => {
         this.#opening = undefined;
@@ -78,17 +78,17 @@ export class Sandbox implements AsyncDisposable {
 
   /** The session with this id, or a new one when there is no id. */
   async session(id?: string): Promise<Session> {
-    const manager = await this.manager();
-    return id === undefined ? manager.getOrCreate() : manager.get(id);
+    const sessions = await this.sessions();
+    return id === undefined ? sessions.getOrCreate() : sessions.get(id);
   }
 
-  /** Links to the files of a session that is there; asking wakes nothing. */
+  /** Links to the files of a session that is open; opens nothing itself. */
   async linksOf(sessionId: string): Promise<DownloadUrl | undefined> {
-    const session = this.#links && (await this.#manager?.get(sessionId).catch(() => undefined));
+    const session = this.#links && (await this.#sessions?.get(sessionId).catch(() => undefined));
     return session && this.#links?.(session);
   }
 
-  /** The one session that the rlm tools work in. Where sessions persist it is the project's, and comes back. */
+  /** The one session that the rlm tools share. Where sessions persist it belongs to the project, and comes back. */
   async defaultSession(): Promise<Session> {
     this.#defaultOpening ??= this.#openDefault().finally(() => {
       this.#defaultOpening = undefined;
@@ -96,7 +96,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#defaultOpening;
   }
 
-  /** Where the full text of a run is read: one handle per run, however often its result is asked for. */
+  /** The handle to read the full text of a run by: one per run, however often its result is asked for. */
   handleFor(result: RunResult): string {
     const known = this.#handles.get(result);
     if (known !== undefined && this.kept.has(known)) return known;
@@ -105,40 +105,40 @@ export class Sandbox implements AsyncDisposable {
     return handle;
   }
 
-  /** Stops what runs, saves what persists and ends every cell. */
+  /** Stops all runs, saves persistent sessions and closes every cell. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #openDefault(): Promise<Session> {
-    const manager = await this.manager();
-    if (this.#defaultId !== undefined) return manager.getOrCreate(this.#defaultId);
-    const session = await this.#firstDefault(manager);
+    const sessions = await this.sessions();
+    if (this.#defaultId !== undefined) return sessions.getOrCreate(this.#defaultId);
+    const session = await this.#firstDefault(sessions);
     this.#defaultId = session.id;
     return session;
   }
 
-  async #firstDefault(manager: Sessions): Promise<Session> {
-    if (!manager.policy.session.persist) return manager.getOrCreate();
+  async #firstDefault(sessions: Sessions): Promise<Session> {
+    if (!sessions.policy.session.persist) return sessions.getOrCreate();
     const project = createHash("sha256").update(this.projectDir).digest("hex").slice(0, 16);
     try {
-      return await manager.getOrCreate(`rlm-${project}`);
+      return await sessions.getOrCreate(`rlm-${project}`);
     } catch (error) {
-      // a second server on the same project: it works in a session of its own
-      if (error instanceof CodecellError && error.code === "session_busy") return manager.getOrCreate();
+      // a second server of the same project uses a session of its own
+      if (error instanceof CodecellError && error.code === "session_busy") return sessions.getOrCreate();
       throw error;
     }
   }
 
   async #close(): Promise<void> {
-    const manager = await this.#opening?.catch(() => undefined);
-    if (!manager) return;
-    // A session that runs cannot be saved.
+    const sessions = await this.#opening?.catch(() => undefined);
+    if (!sessions) return;
+    // A session cannot be saved while code runs in it.
     const running = this.runs.list().filter(({ status }) => status === "running");
     for (const { runId } of running) this.runs.cancel(runId, { graceMs: leavingGraceMs });
     const ends = running.map(({ runId }) => this.runs.wait(runId, { timeoutMs: leavingLimitMs }));
     await Promise.allSettled(ends);
-    await manager[Symbol.asyncDispose]();
+    await sessions[Symbol.asyncDispose]();
   }
 }

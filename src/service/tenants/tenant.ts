@@ -1,48 +1,45 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/log/logger.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
-import { McpHttpHandler } from "../../surfaces/mcp/http-handler.ts";
-import type { McpServerOptions } from "../../surfaces/mcp/server.ts";
 import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
 import type { ReleasePlace } from "../runs/run-registry.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { TenantSessions } from "./tenant-sessions.ts";
 
 export interface TenantParts {
   readonly namespace: string;
+  /** sessions it may have */
   readonly quota: number;
-  readonly manager: Codecell;
-  readonly mcp: McpServerOptions;
-  readonly logger: Logger;
+  readonly codecell: Codecell;
   readonly projectDir: string;
   readonly fileLinks: Links;
+  /** runs it may have at once */
   readonly maxRuns: number;
-  readonly maxBodyBytes: number;
-  /** a place among the runs of the whole service */
+  /** takes one of the runs that the whole service may have at once */
   readonly takePlace: () => ReleasePlace;
 }
 
 /** What ended runs of one tenant may take in memory. */
 const keptRuns = { keepRuns: 200, keepBytes: 64 * 1024 * 1024 };
 
-/** Everything that one token reaches: sessions, runs and MCP connections of its own. Tenants share nothing but the cells' host. */
+/** Everything that one token reaches: its own sessions and runs. Tenants share nothing but the machine. */
 export class Tenant implements AsyncDisposable {
   readonly namespace: string;
   readonly sessions: TenantSessions;
-  /** requests that are being answered, with the digest of the secret that each came with */
-  readonly requests = new Map<IncomingMessage, string>();
+  readonly requests = new OpenRequests();
+  /** what the tools of this tenant work with */
+  readonly lazySandbox: LazySandbox;
   readonly #parts: TenantParts;
   readonly #ended = new AbortController();
-  readonly #door: LazySandbox;
-  #mcp: McpHttpHandler | undefined;
+  readonly #cleanup = new Cleanup();
   #runs = 0;
 
   constructor(parts: TenantParts) {
     this.#parts = parts;
     this.namespace = parts.namespace;
-    this.sessions = new TenantSessions(parts.manager, parts.namespace, parts.quota);
+    this.sessions = new TenantSessions(parts.codecell, parts.namespace, parts.quota);
     const { projectDir, fileLinks, namespace } = parts;
     const runs = { ...keptRuns, takePlace: () => this.#takePlace() };
     const open = async () => this.sessions;
@@ -50,50 +47,44 @@ export class Tenant implements AsyncDisposable {
       async ({ id }: { readonly id: string }) =>
       (artifact: { name: string; sha256: string }) =>
         fileLinks.url(namespace, { session: id, ...artifact }).url;
-    this.#door = new LazySandbox({ open, projectDir, links, runs, isForGuests: true });
+    this.lazySandbox = new LazySandbox({ open, projectDir, links, runs, isForGuests: true });
+    this.#cleanup.defer(() => this.lazySandbox[Symbol.asyncDispose]());
   }
 
-  /** The same that the tools of MCP work with: a run started there can be watched here. */
+  /** The same sandbox that the tools work with: a run started by a tool can be watched by its id. */
   async sandbox(): Promise<Sandbox> {
-    const sandbox = await this.#door.open();
-    await sandbox.manager();
+    const sandbox = await this.lazySandbox.open();
+    await sandbox.sessions();
     return sandbox;
   }
 
-  async serveMcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { mcp, logger, maxBodyBytes } = this.#parts;
-    this.#mcp ??= new McpHttpHandler(this.#door, { ...mcp, logger, maxBodyBytes });
-    await this.#mcp.handle(request, response);
+  /** Takes over something that has to end before the sandbox does. */
+  own(resource: AsyncDisposable): void {
+    this.#cleanup.defer(() => resource[Symbol.asyncDispose]());
   }
 
-  /** Aborted when its token is gone: what it watches ends with it. */
+  /** Aborted when its token is gone: streams that it reads end with it. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }
 
-  /** The attack: a stolen secret that was exchanged, and goes on watching by what it had opened before. */
-  endOthers(digest: string): void {
-    for (const [request, shown] of this.requests) if (shown !== digest) request.socket.destroy();
-  }
-
-  /** Runs that go on. */
+  /** Waits for the runs that are still running. */
   async settled(): Promise<void> {
-    const runs = this.#door.opened?.runs;
+    const runs = this.lazySandbox.opened?.runs;
     const running = runs?.list().filter(({ status }) => status === "running") ?? [];
     await Promise.allSettled(running.map(({ runId }) => runs?.wait(runId)));
   }
 
-  /** Stops what runs. Sessions belong to the manager, which saves and ends them. */
+  /** Stops its runs. The owner of the `Codecell` saves and closes the sessions. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort();
-    await this.#mcp?.[Symbol.asyncDispose]();
-    await this.#door[Symbol.asyncDispose]();
+    await this.#cleanup[Symbol.asyncDispose]();
   }
 
   #takePlace(): ReleasePlace {
     const { maxRuns } = this.#parts;
     if (this.#runs >= maxRuns) {
-      throw new CodecellError("run_limit", `${maxRuns} runs go on, as many as this token may have`, {
+      throw new CodecellError("run_limit", `${maxRuns} runs are running, which is the limit of this token`, {
         hint: "wait for one, or cancel it",
       });
     }

@@ -1,5 +1,4 @@
-import type { Logger } from "../../lib/log/logger.ts";
-import type { Codecell } from "../../sessions/codecell.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
 import { isOver, type TokenRecord } from "./token-store.ts";
@@ -7,21 +6,18 @@ import { isOver, type TokenRecord } from "./token-store.ts";
 export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
   /** sessions of a tenant, whatever its token says */
   readonly maxSessions: number;
+  readonly logger?: Logger;
 };
 
-/** Tenants by namespace, from their first request until their token is removed. */
+/** Tenants by namespace, from their first request until their token is removed or expires. */
 export class Tenants implements AsyncDisposable {
   readonly #defaults: TenantDefaults;
-  readonly #manager: Codecell;
-  readonly #logger: Logger;
   readonly #tenants = new Map<string, Tenant>();
   #known: readonly TokenRecord[] = [];
   #nextExpiryMs = Number.POSITIVE_INFINITY;
 
   constructor(defaults: TenantDefaults) {
     this.#defaults = defaults;
-    this.#manager = defaults.manager;
-    this.#logger = defaults.logger;
   }
 
   get size(): number {
@@ -37,18 +33,19 @@ export class Tenants implements AsyncDisposable {
     return tenant;
   }
 
-  /** Whose token was removed, or is over, loses what runs: it must not leave a program behind that goes on for days. */
+  /** A tenant whose token was removed or has expired loses its runs: it must not leave a program running for days. */
   keepOnly(tokens: readonly TokenRecord[], nowMs: number): void {
     if (tokens === this.#known && nowMs < this.#nextExpiryMs) return;
     this.#known = tokens;
     const valid = tokens.filter((token) => !isOver(token, nowMs));
     this.#nextExpiryMs = Math.min(...valid.map(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs));
-    for (const { namespace, sha256 } of valid) this.#tenants.get(namespace)?.endOthers(sha256);
+    for (const { namespace, sha256 } of valid) this.#tenants.get(namespace)?.requests.endOthers(sha256);
     const namespaces = new Set(valid.map(({ namespace }) => namespace));
+    const { logger = silentLogger } = this.#defaults;
     for (const [namespace, tenant] of this.#tenants) {
       if (namespaces.has(namespace)) continue;
       this.#tenants.delete(namespace);
-      void this.#end(tenant).catch((error: unknown) => this.#logger.warn("a tenant could not be ended", { error }));
+      void this.#end(tenant).catch((error: unknown) => logger.warn("a tenant could not be ended", { error }));
     }
   }
 
@@ -63,7 +60,7 @@ export class Tenants implements AsyncDisposable {
   async #end(tenant: Tenant): Promise<void> {
     await tenant[Symbol.asyncDispose]();
     for (const { id, state } of await tenant.sessions.list()) {
-      if (state === "live") await this.#manager.close(sessionKey(tenant.namespace, id));
+      if (state === "live") await this.#defaults.codecell.close(sessionKey(tenant.namespace, id));
     }
   }
 }

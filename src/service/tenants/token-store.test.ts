@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { TokenStore } from "./token-store.ts";
+import { newTokenText, TokenStore } from "./token-store.ts";
 
 let directory: string;
 let path: string;
@@ -15,6 +15,18 @@ afterEach(() => rm(directory, { recursive: true }));
 const alice = { name: "alice", scopes: ["run" as const], sessions: 5 };
 
 describe("the token store", () => {
+  test("a single token lets in whoever holds it and nobody else", async () => {
+    const token = newTokenText();
+    const store = TokenStore.single(token);
+    for (const header of [`Bearer ${token}`, `bearer ${token}`]) {
+      expect(await store.find(header, 1)).toMatchObject({ name: "single", scopes: ["admin"] });
+    }
+    for (const header of [undefined, "", "Bearer", token, `Basic ${token}`, `Bearer ${token}x`, `Bearer ${token} x`]) {
+      expect(await store.find(header, 1), String(header)).toBeUndefined();
+    }
+    expect(() => TokenStore.single("short")).toThrow(/16 characters/);
+  });
+
   test("finds whose token it is, and nobody else's", async () => {
     const store = await TokenStore.open(path);
     const { token, record } = await store.create(alice, 1);

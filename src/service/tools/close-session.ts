@@ -11,9 +11,9 @@ export const closeSessionTool = defineTool({
   effect: "destroys",
   isIdempotent: true,
   async call({ session_id, forget }, sandbox) {
-    const manager = await sandbox.manager();
-    await manager.close(session_id, { forget });
+    const sessions = await sandbox.sessions();
+    await sessions.close(session_id, { forget });
     sandbox.artifactsChanged();
-    return { facts: { session_id, closed: true, kept: manager.policy.session.persist && !forget } };
+    return { facts: { session_id, closed: true, kept: sessions.policy.session.persist && !forget } };
   },
 });

@@ -10,7 +10,7 @@ export const forkSessionTool = defineTool({
   output: z.object({ session_id: z.string().describe("the new session"), forked_from: z.string() }),
   effect: "changes",
   async call({ session_id }, sandbox) {
-    const fork = await (await sandbox.manager()).fork(session_id);
+    const fork = await (await sandbox.sessions()).fork(session_id);
     return { facts: { session_id: fork.id, forked_from: session_id } };
   },
 });

@@ -1,14 +1,22 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { HttpLimits } from "./limits.ts";
 import { listenFailure } from "./listen-failure.ts";
-import type { HttpService } from "./service.ts";
+
+/** What a port can be opened for: `HttpService`, `MountServer`. */
+export interface Listening {
+  readonly limits: HttpLimits;
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Called once the address is known. */
+  listensAt?(url: string): void;
+}
 
 export interface Listener {
   readonly url: string;
   readonly port: number;
-  /** Takes no new connections, and lets go of those that are idle. */
+  /** Accepts no new connections, and closes idle ones. */
   stop(): void;
-  /** Ends every connection. */
+  /** Closes every connection. */
   end(): Promise<void>;
 }
 
@@ -18,8 +26,8 @@ const crowded = 0.75;
 /** Longer than proxies keep an idle connection: the one that closes first must not be the one that is not asked. */
 const keepAliveMs = 65_000;
 
-/** Listens for a service, with limits on what a connection may take before anybody knows who it is. */
-export async function listen(service: HttpService, { host, port }: { host: string; port: number }): Promise<Listener> {
+/** Opens a port for a service, with limits on what a connection may take before anybody knows who it is. */
+export async function listen(service: Listening, { host, port }: { host: string; port: number }): Promise<Listener> {
   const { limits } = service;
   const server = createServer(
     {
@@ -41,7 +49,7 @@ export async function listen(service: HttpService, { host, port }: { host: strin
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
-  if (service.links.baseUrl === "") service.links.baseUrl = url;
+  service.listensAt?.(url);
   let closed: Promise<unknown> | undefined;
   const stop = () => {
     closed ??= new Promise((resolve) => server.close(resolve));

@@ -42,7 +42,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const options = { version: codecellVersion(), tools, hasModel, effects, logger };
   await using cleanup = new Cleanup();
   let reload = () => {}; // until a tool needs it nothing was read that could be read again
-  const door = new LazySandbox({
+  const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
     async open() {
       const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
@@ -56,17 +56,17 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
       return linksTo({ id: key, workspace }, flags, terminal);
     },
   });
-  cleanup.defer(() => door[Symbol.asyncDispose]());
+  cleanup.defer(() => sandbox[Symbol.asyncDispose]());
   const gone = clientGone(terminal, flags.http ? "http" : "stdio", (signal) => {
     // Over a pipe it says that the client has gone.
     if (!flags.http || !asksForReload(signal, terminal)) return false;
     reload();
     return true;
   });
-  if (flags.http) await serveHttp(door, options, { flags, port, terminal, logger }, cleanup);
+  if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
   else {
     if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
-    const connection = serveOverStdio(door, options, logger);
+    const connection = serveOverStdio(sandbox, options, logger);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
   logger.debug("leaving", { why: await gone });
@@ -93,23 +93,33 @@ async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<vo
   flagsToOverride(flags, terminal.cwd);
 }
 
-async function serveHttp(door: LazySandbox, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
+/** The HTTP surface with nothing but MCP on it, for one user. */
+async function serveHttp(sandbox: LazySandbox, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
   const { flags, port, terminal, logger } = request;
-  const { newToken, readTokenFile } = await import("../../../service/tenants/token-file.ts");
-  const { serveOverHttp } = await import("../../mcp/http.ts");
+  const { newTokenText } = await import("../../../service/tenants/token-store.ts");
+  const { listen } = await import("../../http/listen.ts");
+  const { MountServer } = await import("../../http/mount-server.ts");
+  const { mcpMount } = await import("../../mcp/http-handler.ts");
   const tokenFile = flags["token-file"];
-  const token = tokenFile === undefined ? newToken() : await readTokenFile(resolve(terminal.cwd, tokenFile));
+  const token = tokenFile === undefined ? newTokenText() : await tokenOf(resolve(terminal.cwd, tokenFile));
   const host = flags.host ?? "127.0.0.1";
-  const server = await serveOverHttp(door, { ...options, host, port, token, logger });
+  const server = new MountServer({ sandbox, token, mount: mcpMount(options), hostNames: [host], logger });
+  const listener = await listen(server, { host, port });
+  cleanup.defer(() => listener.end());
   cleanup.defer(() => server[Symbol.asyncDispose]());
   if (tokenFile === undefined) {
     const { keepTokenFile } = await import("./keep-token-file.ts");
     const named = flags["runtime-dir"];
     const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
-    const file = await keepTokenFile({ token, server: "mcp", port: server.port, runtimeDir }, cleanup);
+    const file = await keepTokenFile({ token, server: "mcp", port: listener.port, runtimeDir }, cleanup);
     // A log is kept and sent around, so the token itself is for people alone.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
     logger.background.info("a token was made", { file });
   }
-  logger.announce(`MCP on ${server.url}`);
+  logger.announce(`MCP on ${listener.url}/mcp`);
+}
+
+async function tokenOf(path: string): Promise<string> {
+  const { readTokenFile } = await import("../../../service/tenants/token-file.ts");
+  return readTokenFile(path);
 }

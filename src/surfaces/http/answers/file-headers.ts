@@ -1,4 +1,4 @@
-import { isActiveType } from "../../../artifacts/mime.ts";
+import { isActiveType } from "../../../service/files/served-file.ts";
 
 /** What a browser may show in place: it draws these, and runs nothing of them. */
 const shownInPlace = /^(?:image\/(?:png|jpeg|gif|webp|bmp)|text\/plain; charset=utf-8)$/;

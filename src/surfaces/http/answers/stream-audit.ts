@@ -1,8 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { AuditPage } from "../../../audit/page.ts";
-import type { AuditEntry, AuditFilter } from "../../../audit/read.ts";
 import { firstSignal } from "../../../lib/first-signal.ts";
-import type { AuditReader } from "../../../service/audit/audit-reader.ts";
+import type { AuditEntry, AuditFilter, AuditPage, AuditReader } from "../../../service/audit/audit-reader.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";
 import type { Reply } from "../route.ts";
 import type { HttpService } from "../service.ts";

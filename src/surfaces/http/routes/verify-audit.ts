@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { reportJson } from "../../cli/format/format-audit.ts";
+import { reportJson } from "../../../service/audit/report-json.ts";
 import { auditOf } from "../audit-view.ts";
 import { defineRoute } from "../route.ts";
 

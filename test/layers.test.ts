@@ -14,7 +14,7 @@ const mayImport: Record<string, readonly string[]> = {
   runners: ["lib", "policy", "kernel"],
   sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
   service: ["lib", "policy", "audit", "artifacts", "sessions"],
-  surfaces: ["lib", "policy", "audit", "runners", "artifacts", "sessions", "service"],
+  surfaces: ["lib", "policy", "sessions", "service"],
 };
 
 const source = fileURLToPath(new URL("../src", import.meta.url));

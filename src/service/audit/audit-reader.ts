@@ -7,10 +7,6 @@ import { CodecellError } from "../../lib/errors.ts";
 import { SealedText } from "../../lib/sealed-text.ts";
 import { Turns } from "../../lib/turns.ts";
 
-export { auditEventTypes } from "../../audit/event.ts";
-export type { AuditPage } from "../../audit/page.ts";
-export type { AuditEntry, AuditFilter } from "../../audit/read.ts";
-
 /** Files of 16 MiB that the search for the last events goes back in each chain. */
 const maxFilesBack = 4;
 /** What the last events take at most: their code is in them, and a page lies in memory until its reader has taken it. */

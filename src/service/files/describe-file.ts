@@ -4,6 +4,8 @@ import type { HashCache } from "../../artifacts/hash-cache.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Session } from "../../sessions/session.ts";
 
+export { describeArtifacts } from "../../artifacts/artifacts.ts";
+
 /** One file of a session with the digest of its content now; `file_refused` when it is not given out. */
 export async function describeFile(
   session: Session,

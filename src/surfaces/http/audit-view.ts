@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
-import type { AuditEntry, AuditFilter } from "../../service/audit/audit-reader.ts";
+import type { AuditEntry, AuditFilter } from "../../service/audit/audit-files.ts";
 import type { Scope } from "../../service/tenants/scope.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import { shownId } from "../../sessions/session-id.ts";

@@ -1,4 +1,4 @@
-import { describeArtifacts } from "../../../artifacts/artifacts.ts";
+import { describeArtifacts } from "../../../service/files/describe-file.ts";
 import type { DownloadUrl } from "../../../service/sandbox.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { filesJson, filesRemarks, filesTable } from "../format/format-files.ts";

@@ -1,5 +1,4 @@
-import { auditDirectory } from "../../../audit/chain-files.ts";
-import { verifyAudit } from "../../../audit/verify.ts";
+import { auditDirectory, verifyAudit } from "../../../service/audit/audit-files.ts";
 import { reportJson } from "../../../service/audit/report-json.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { reportText } from "../format/format-audit.ts";

@@ -1,6 +1,5 @@
-import type { AuditEntry } from "../../../audit/read.ts";
-import type { AuditReport } from "../../../audit/verify.ts";
 import { printable } from "../../../policy/file/problem.ts";
+import type { AuditEntry, AuditReport } from "../../../service/audit/audit-files.ts";
 import { formatBytes } from "./format-bytes.ts";
 import { safeText } from "./safe-text.ts";
 import type { Style } from "./style.ts";

@@ -1,9 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { auditDirectory } from "../../../audit/chain-files.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import { isBelow } from "../../../policy/paths/host-path.ts";
 import type { Policy } from "../../../policy/schema.ts";
+import { auditDirectory } from "../../../sessions/open-audit.ts";
 
 /** The attack: a program that may write where the audit lies tells another story of what it did. */
 export async function guardAudit(policy: Policy, stateDir: string): Promise<void> {

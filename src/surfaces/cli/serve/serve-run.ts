@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { auditDirectory } from "../../../audit/chain-files.ts";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { deadline } from "../../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { makeDirectories } from "../../../lib/files/make-directories.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import { duration } from "../../../policy/units.ts";
+import { auditDirectory } from "../../../service/audit/audit-files.ts";
 import { openLinkKey } from "../../../service/links/link-key.ts";
 import { publishService } from "../../../service/links/published-service.ts";
 import { hostEffects } from "../../../service/tools/tool-hints.ts";

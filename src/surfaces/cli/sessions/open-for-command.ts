@@ -1,6 +1,6 @@
-import type { Audit } from "../../../audit/audit.ts";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { LiveSessions } from "../../../sessions/live-sessions.ts";
+import type { Audit } from "../../../sessions/open-audit.ts";
 import type { CommandContext } from "../command.ts";
 import { choiceLines, policyLines } from "../format/format-choice.ts";
 import { type EffectivePolicy, effectivePolicy } from "../policy/effective-policy.ts";

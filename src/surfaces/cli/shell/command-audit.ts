@@ -1,6 +1,5 @@
-import { type Audit, silentAudit } from "../../../audit/audit.ts";
 import { policyHash } from "../../../policy/hash.ts";
-import { openAudit } from "../../../sessions/open-audit.ts";
+import { type Audit, openAudit, silentAudit } from "../../../sessions/open-audit.ts";
 import { type EffectivePolicy, effectivePolicy } from "../policy/effective-policy.ts";
 import { guardAudit, guardLog } from "../policy/guard-audit.ts";
 import { type CommandLogger, openCommandLogger } from "./command-logger.ts";

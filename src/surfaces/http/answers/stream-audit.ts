@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { firstSignal } from "../../../lib/first-signal.ts";
-import type { AuditEntry, AuditFilter, AuditPage, AuditReader } from "../../../service/audit/audit-reader.ts";
+import type { AuditEntry, AuditFilter, AuditPage } from "../../../service/audit/audit-files.ts";
+import type { AuditReader } from "../../../service/audit/audit-reader.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";
 import type { Reply } from "../route.ts";
 import type { HttpService } from "../service.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type AuditFilter, auditEventTypes } from "../../../service/audit/audit-reader.ts";
+import { type AuditFilter, auditEventTypes } from "../../../service/audit/audit-files.ts";
 import { streamAudit } from "../answers/stream-audit.ts";
 import { auditEntrySchema, auditOf, auditSight } from "../audit-view.ts";
 import { pageLimit } from "../parameters.ts";

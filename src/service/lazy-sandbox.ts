@@ -1,5 +1,6 @@
 import { CodecellError } from "../lib/errors.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
+import type { HostEffects } from "./tools/tool-hints.ts";
 
 /** A sandbox whose code is loaded by the first call: many clients start a server only to list its tools. */
 export class LazySandbox implements AsyncDisposable {
@@ -16,6 +17,11 @@ export class LazySandbox implements AsyncDisposable {
   /** The sandbox if a tool has needed it; reading this loads nothing. */
   get opened(): Sandbox | undefined {
     return this.#sandbox;
+  }
+
+  /** What code may do outside its cell; unknown: the worst. */
+  get effects(): HostEffects {
+    return this.#options.effects ?? { writesHost: true, reachesNetwork: true };
   }
 
   get isForGuests(): boolean {

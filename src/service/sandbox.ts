@@ -6,15 +6,20 @@ import type { Session } from "../sessions/session.ts";
 import { KeptOutput } from "./output/kept-output.ts";
 import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
+import type { HostEffects } from "./tools/tool-hints.ts";
 
 export interface SandboxOptions {
   /** Opens the sessions. The first tool that needs them calls it, and the next one if that failed. */
   readonly open: () => Promise<Sessions>;
+  /** whether disposing the sandbox closes the sessions; default: true */
+  readonly ownsSessions?: boolean;
   /** where relative paths of `rlm_load` start */
   readonly projectDir: string;
   readonly runs?: RunRegistryOptions;
   /** Makes links to the files of a session; undefined: no service gives them out. */
   readonly links?: (session: Session) => Promise<DownloadUrl | undefined>;
+  /** what the policy lets code do outside its cell, for clients that ask people before a call */
+  readonly effects?: HostEffects;
   /** the caller does not run this server, so errors do not tell it about the host */
   readonly isForGuests?: boolean;
 }
@@ -40,6 +45,7 @@ export class Sandbox implements AsyncDisposable {
   readonly digests = new HashCache();
   readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;
+  readonly #ownsSessions: boolean;
   readonly #handles = new WeakMap<RunResult, string>();
   #sessions: Sessions | undefined;
   #opening: Promise<Sessions> | undefined;
@@ -49,6 +55,7 @@ export class Sandbox implements AsyncDisposable {
 
   constructor(options: SandboxOptions, artifactsChanged = () => {}) {
     this.#open = options.open;
+    this.#ownsSessions = options.ownsSessions ?? true;
     this.projectDir = options.projectDir;
     this.#links = options.links;
     this.runs = new RunRegistry(options.runs);
@@ -105,7 +112,7 @@ export class Sandbox implements AsyncDisposable {
     return handle;
   }
 
-  /** Stops all runs, saves persistent sessions and closes every cell. */
+  /** Stops all runs; then, if the sessions are its own, saves persistent ones and closes every cell. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -139,6 +146,6 @@ export class Sandbox implements AsyncDisposable {
     for (const { runId } of running) this.runs.cancel(runId, { graceMs: leavingGraceMs });
     const ends = running.map(({ runId }) => this.runs.wait(runId, { timeoutMs: leavingLimitMs }));
     await Promise.allSettled(ends);
-    await sessions[Symbol.asyncDispose]();
+    if (this.#ownsSessions) await sessions[Symbol.asyncDispose]();
   }
 }

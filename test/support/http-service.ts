@@ -66,7 +66,6 @@ export class TestService implements AsyncDisposable {
     });
     cleanup.defer(() => manager[Symbol.asyncDispose]());
     const tokens = await TokenStore.open(join(stateDir, "tokens.json"));
-    const effects = { writesHost: false, reachesNetwork: false };
     const service = new HttpService({
       ...{
         codecell: manager,
@@ -75,7 +74,7 @@ export class TestService implements AsyncDisposable {
         logger: setup.logger ?? silentLogger,
         projectDir: stateDir,
       },
-      mount: mcpMount({ version: "0", tools: "all", effects, ...(setup.logger ? { logger: setup.logger } : {}) }),
+      mount: mcpMount(setup.logger ? { logger: setup.logger } : {}),
       ...(setup.audit ? { auditDir: auditDirectory(stateDir) } : {}),
       ...(setup.limits ? { limits: setup.limits } : {}),
       ...(setup.openMetrics ? { openMetrics: true } : {}),

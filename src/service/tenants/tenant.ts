@@ -5,6 +5,7 @@ import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
 import type { ReleasePlace } from "../runs/run-registry.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { hostEffects } from "../tools/tool-hints.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { TenantSessions } from "./tenant-sessions.ts";
 
@@ -42,12 +43,13 @@ export class Tenant implements AsyncDisposable {
     this.sessions = new TenantSessions(parts.codecell, parts.namespace, parts.quota);
     const { projectDir, fileLinks, namespace } = parts;
     const runs = { ...keptRuns, takePlace: () => this.#takePlace() };
+    const effects = hostEffects(parts.codecell.policy);
     const open = async () => this.sessions;
     const links =
       async ({ id }: { readonly id: string }) =>
       (artifact: { name: string; sha256: string }) =>
         fileLinks.url(namespace, { session: id, ...artifact }).url;
-    this.lazySandbox = new LazySandbox({ open, projectDir, links, runs, isForGuests: true });
+    this.lazySandbox = new LazySandbox({ open, projectDir, links, runs, effects, isForGuests: true });
     this.#cleanup.defer(() => this.lazySandbox[Symbol.asyncDispose]());
   }
 

@@ -28,3 +28,9 @@ export const waitBody = z
   .describe("seconds to wait for the end of the run; a longer one answers 202 with its run_id");
 export const flagQuery = z.enum(["true", "false"]).default("false");
 export const pageLimit = z.coerce.number().int().min(1).max(1000).default(200);
+
+/** A plain name: an expression would be code, and reading is not running. */
+export const variableName = z
+  .string()
+  .max(200)
+  .regex(/^[\p{XID_Start}_][\p{XID_Continue}]*$/u, "expected the name of a Python variable");

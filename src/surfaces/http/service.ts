@@ -9,6 +9,7 @@ import type { ReleasePlace } from "../../service/runs/run-registry.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import { Tenants } from "../../service/tenants/tenants.ts";
 import { isOver, type TokenStore } from "../../service/tenants/token-store.ts";
+import { codecellVersion } from "../../service/version.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { sendJson } from "./answers/send-json.ts";
 import { callOf } from "./call.ts";
@@ -25,8 +26,6 @@ export interface ServiceOptions {
   readonly codecell: Codecell;
   /** who may call */
   readonly tokens: TokenStore;
-  /** of this program, for the OpenAPI document; default: unknown */
-  readonly version?: string;
   /** signs links to files; default: random, so that links end with the service */
   readonly linkKey?: Uint8Array;
   /** where sessions of other processes have their files, for links that those processes make; absent: nowhere */
@@ -56,7 +55,6 @@ export class HttpService implements Listening, AsyncDisposable {
   readonly stateDir: string | undefined;
   readonly audit: AuditReader | undefined;
   readonly digests = new HashCache();
-  readonly #version: string;
   readonly #tokens: TokenStore;
   readonly #tenants: Tenants;
   readonly #gate: Gate<Tenant>;
@@ -80,7 +78,6 @@ export class HttpService implements Listening, AsyncDisposable {
     this.stateDir = options.stateDir;
     this.audit = auditDir === undefined ? undefined : new AuditReader(auditDir, linkKey);
     this.#now = now;
-    this.#version = options.version ?? "unknown";
     this.#tokens = tokens;
     this.#openMetrics = options.openMetrics === true;
     const { mount, limits, hostNames, logger } = options;
@@ -117,7 +114,7 @@ export class HttpService implements Listening, AsyncDisposable {
 
   /** Made once. The attack: it takes a tenth of a second, in which nobody else is answered, and one token may ask often. */
   openApi(): object {
-    this.#openApi ??= openApiDocument(routes, this.#version);
+    this.#openApi ??= openApiDocument(routes, codecellVersion());
     return this.#openApi;
   }
 

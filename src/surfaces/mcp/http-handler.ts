@@ -12,7 +12,7 @@ type NodeRequest = Parameters<typeof toWebRequest>[0];
 const defaultBodyBytes = 16 * 1024 * 1024;
 
 /** MCP on `/mcp` of an `HttpService`, or of a `MountServer`. */
-export function mcpMount(options: McpServerOptions) {
+export function mcpMount(options: McpServerOptions = {}) {
   return {
     path: "/mcp",
     open: (sandbox: LazySandbox, { maxBodyBytes }: { readonly maxBodyBytes: number }) =>

@@ -4,18 +4,12 @@ import type { Logger } from "../../lib/log/logger.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { callTool, type ToolOutcome } from "../../service/tools/call-tool.ts";
 import type { Tool, ToolContext } from "../../service/tools/tool.ts";
-import { type HostEffects, toolHints } from "../../service/tools/tool-hints.ts";
-
-export interface ToolParts {
-  readonly sandbox: LazySandbox;
-  readonly effects: HostEffects;
-  readonly logger: Logger;
-}
+import { toolHints } from "../../service/tools/tool-hints.ts";
 
 /** Offers a tool of the service layer over MCP. */
-export function registerTool(server: McpServer, tool: Tool, { sandbox, effects, logger }: ToolParts): void {
+export function registerTool(server: McpServer, tool: Tool, sandbox: LazySandbox, logger: Logger): void {
   const { name, title, description, input, output, isMain } = tool;
-  const annotations = { title, ...toolHints(tool, effects) };
+  const annotations = { title, ...toolHints(tool, sandbox.effects) };
   const _meta = { "anthropic/maxResultSizeChars": 100_000, ...(isMain ? { "anthropic/alwaysLoad": true } : {}) };
   const schemas: { inputSchema: z.ZodObject; outputSchema: z.ZodObject } = { inputSchema: input, outputSchema: output };
   server.registerTool(name, { title, description, ...schemas, annotations, _meta }, async (args, context) =>

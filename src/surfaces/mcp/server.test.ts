@@ -2,16 +2,15 @@ import { readFile } from "node:fs/promises";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
+import type { HostEffects } from "../../service/tools/tool-hints.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
-const sandbox = new LazySandbox({
-  projectDir: "/nowhere",
-  open: () => Promise.reject(new Error("it must not be opened")),
-});
+const newSandbox = (effects: HostEffects) =>
+  new LazySandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("it must not be opened")), effects });
+const sandbox = newSandbox({ writesHost: false, reachesNetwork: false });
 
-async function listed(options: Partial<McpServerOptions> = {}) {
-  const effects = { writesHost: false, reachesNetwork: false };
-  const server = createMcpServer(sandbox, { version: "1", tools: "all", effects, ...options });
+async function listed(options: McpServerOptions = {}, from = sandbox) {
+  const server = createMcpServer(from, options);
   const [near, far] = InMemoryTransport.createLinkedPair();
   await server.connect(far);
   const client = new Client({ name: "test", version: "1" });
@@ -44,8 +43,8 @@ test("no tool takes an argument that it does not know", async () => {
 });
 
 test("hints follow what the policy lets code do", async () => {
-  const run = async (effects: McpServerOptions["effects"]) =>
-    (await listed({ effects })).tools.find(({ name }) => name === "run_python")?.annotations;
+  const run = async (effects: HostEffects) =>
+    (await listed({}, newSandbox(effects))).tools.find(({ name }) => name === "run_python")?.annotations;
   expect(await run({ writesHost: false, reachesNetwork: false })).toMatchObject({
     ...{ readOnlyHint: false, destructiveHint: false, openWorldHint: false },
   });

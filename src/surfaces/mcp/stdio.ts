@@ -1,6 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Logger } from "../../lib/log/logger.ts";
+import { silentLogger } from "../../lib/log/logger.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
@@ -8,7 +8,8 @@ import { createMcpServer, type McpServerOptions } from "./server.ts";
 const maxMessageBytes = 32 * 1024 * 1024;
 
 /** Speaks MCP, of either era, on this process's standard input and output, until it is disposed. */
-export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions, logger: Logger): AsyncDisposable {
+export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions = {}): AsyncDisposable {
+  const { logger = silentLogger } = options;
   // One stray line on stdout would break the protocol.
   console.log = console.info = console.debug = console.error;
   let server: McpServer | undefined;

@@ -1,4 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
+import { codecellVersion } from "../../../service/version.ts";
 import type { LiveSession } from "../../../sessions/live-session.ts";
 import type { LiveSessions } from "../../../sessions/live-sessions.ts";
 import type { Run } from "../../../sessions/runs/run.ts";
@@ -18,7 +19,6 @@ import { logOptions } from "../shell/log-options.ts";
 import type { Language } from "../shell/read-code.ts";
 import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { codecellVersion } from "../shell/version.ts";
 
 const options = {
   ...policyOptions,

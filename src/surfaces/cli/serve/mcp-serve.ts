@@ -10,7 +10,6 @@ import { parseArguments } from "../shell/arguments.ts";
 import { clientGone } from "../shell/client-gone.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { codecellVersion } from "../shell/version.ts";
 import { mcpEffects } from "./mcp-effects.ts";
 import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
@@ -39,11 +38,12 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   using logger = openCommandLogger(flags, terminal);
   const hasModel = isModelConfigured(flags.model, terminal.env);
   const effects = await mcpEffects(flags, terminal);
-  const options = { version: codecellVersion(), tools, hasModel, effects, logger };
+  const options = { tools, hasModel, logger };
   await using cleanup = new Cleanup();
   let reload = () => {}; // until a tool needs it nothing was read that could be read again
   const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
+    effects,
     async open() {
       const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
       const manager = await openMcpManager(flags, { terminal, runners: await runners() }, logger);
@@ -66,7 +66,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
   else {
     if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
-    const connection = serveOverStdio(sandbox, options, logger);
+    const connection = serveOverStdio(sandbox, options);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
   logger.debug("leaving", { why: await gone });

@@ -9,7 +9,7 @@ import { duration } from "../../../policy/units.ts";
 import { auditDirectory } from "../../../service/audit/audit-files.ts";
 import { openLinkKey } from "../../../service/links/link-key.ts";
 import { publishService } from "../../../service/links/published-service.ts";
-import { hostEffects } from "../../../service/tools/tool-hints.ts";
+import { codecellVersion } from "../../../service/version.ts";
 import { Codecell } from "../../../sessions/codecell.ts";
 import { namingOuterSandbox } from "../../../sessions/outer-sandbox.ts";
 import type { HttpLimits } from "../../http/limits.ts";
@@ -27,7 +27,6 @@ import { commandAudit } from "../shell/command-audit.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { codecellVersion } from "../shell/version.ts";
 import { keepTokenFile } from "./keep-token-file.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
@@ -109,13 +108,11 @@ async function start(
   });
   cleanup.defer(() => codecell[Symbol.asyncDispose]());
   await makeDirectories(stateDir, 0o700);
-  const effects = hostEffects(policy);
   const hasModel = isModelConfigured(undefined, terminal.env);
-  const version = codecellVersion();
   const publicName = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
   const service = new HttpService({
-    ...{ codecell, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl, version },
-    mount: mcpMount({ version, tools: parseToolset(flags.tools), effects, hasModel, logger }),
+    ...{ codecell, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
+    mount: mcpMount({ tools: parseToolset(flags.tools), hasModel, logger }),
     projectDir: projectDirectory(terminal),
     ...{ stateDir, limits },
     auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,

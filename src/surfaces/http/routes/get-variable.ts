@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { sessionId } from "../parameters.ts";
+import { sessionId, variableName } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { variableName } from "../variable-name.ts";
 
 const maxBytes = 16 * 1024 * 1024;
 

@@ -23,20 +23,20 @@ test.each([
   expect(JSON.stringify([message, hint, details, String(cause)])).not.toContain("/srv");
 });
 
-test("names a session as its tenant does", () => {
+test("an error for a guest names a session without its namespace", () => {
   const error = new CodecellError("checkpoint_unknown", 'session ns-0123456789ab.work has no checkpoint named "x"');
   expect(guestError(error).message).toBe('session work has no checkpoint named "x"');
 });
 
-test("tells a tenant that the disk failed, and not that codecell is at fault", () => {
+test("a full disk is reported to guests as disk_failed, not as a bug", () => {
   const full = Object.assign(new Error("ENOSPC"), { code: "ENOSPC", syscall: "write", path: secret });
   expect(guestError(full)).toMatchObject({
     code: "disk_failed",
-    message: "what this service keeps cannot be written now",
+    message: "this service cannot write to its disk at the moment",
   });
 });
 
-test("leaves what was meant for whoever asked", () => {
+test("an error about the guest's own call is passed on unchanged", () => {
   const error = new CodecellError("session_busy", "a run goes on", { hint: "wait", details: { run: 1 } });
   expect(guestError(error)).toMatchObject({ code: "session_busy", message: "a run goes on", hint: "wait" });
   expect(guestError(error).details).toEqual({ run: 1 });

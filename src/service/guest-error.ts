@@ -1,28 +1,28 @@
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 import { diskFailure } from "../lib/files/disk-failure.ts";
 
-/** What is told of failures whose own words are those of the system, of an engine or of the operator's policy: mounts, files of secrets. */
+/** Replaces messages that come from the system, an engine or the operator's policy: they name paths of the host. */
 const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
-  policy_refused: "the policy of this service asks for something that it does not have now",
-  secret_unavailable: "a secret that the policy of this service names has no value now",
-  audit_failed: "the audit cannot be written, and nothing runs here that is not written down",
-  disk_failed: "what this service keeps cannot be written now",
-  runner_unavailable: "the isolation that this service's policy asks for is not available now",
-  image_failed: "the image of the cells could not be made",
+  policy_refused: "this service cannot enforce its policy at the moment",
+  secret_unavailable: "a secret in this service's policy has no value at the moment",
+  audit_failed: "the audit cannot be written, and this service runs nothing without an audit",
+  disk_failed: "this service cannot write to its disk at the moment",
+  runner_unavailable: "the sandbox that this service's policy requires is unavailable",
+  image_failed: "the container image could not be built",
   cell_start_failed: "the cell did not start",
 };
-/** A guest knows its sessions without the namespace that they have among those of others. */
+/** A guest knows its sessions without their namespace. */
 const namespaces = /\b(session )ns-[0-9a-f]{12}\./g;
-const laterHint = "try again later; the log of the service says why";
+const laterHint = "try again later; the service's log has the reason";
 
 /**
- * A failure as somebody hears of it who does not run this service. What codecell did not foresee, where it writes its audit, and
- * what the system said to it name files of the host, and of other tenants.
+ * A failure as it is told to a caller who does not run this service. Unexpected errors and messages of the system may name
+ * files of the host or of other tenants, so they are replaced.
  */
 export function guestError(thrown: unknown): CodecellError {
   const error = diskFailure(thrown) ?? thrown;
   if (!(error instanceof CodecellError) || error.code === "internal") {
-    return new CodecellError("internal", "a fault of codecell", { hint: "the log of the service says more" });
+    return new CodecellError("internal", "a bug in codecell", { hint: "the service's log has the reason" });
   }
   const { code, hint, details } = error;
   const message = error.message.replace(namespaces, "$1");
@@ -31,7 +31,7 @@ export function guestError(thrown: unknown): CodecellError {
   return new CodecellError(code, message, { details, ...(hint === undefined ? {} : { hint }) });
 }
 
-/** Whether a guest hears less of it than there is to say: then a log has to have it. */
+/** Whether `guestError` leaves something out; then the log must have it. */
 export function isWithheld(error: unknown): boolean {
   return !(error instanceof CodecellError) || error.code === "internal" || withheldTexts[error.code] !== undefined;
 }

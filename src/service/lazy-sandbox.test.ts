@@ -4,7 +4,7 @@ import { LazySandbox } from "./lazy-sandbox.ts";
 const newSandbox = () =>
   new LazySandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("it must not be opened")) });
 
-test("everybody gets the same sandbox, and nobody one before it is asked for", async () => {
+test("a lazy sandbox is opened once, by the first call", async () => {
   const lazy = newSandbox();
   expect(lazy.opened).toBeUndefined();
   const [one, other] = await Promise.all([lazy.open(), lazy.open()]);
@@ -12,14 +12,14 @@ test("everybody gets the same sandbox, and nobody one before it is asked for", a
   expect(lazy.opened).toBe(one);
 });
 
-test("a call that comes after the end opens nothing", async () => {
+test("a call after the sandbox was disposed opens nothing", async () => {
   const lazy = newSandbox();
   await lazy[Symbol.asyncDispose]();
   await expect(lazy.open()).rejects.toMatchObject({ code: "session_closed" });
   expect(lazy.opened).toBeUndefined();
 });
 
-test("who listened before the sandbox was there hears of its files, until they stop listening", async () => {
+test("a listener added before the sandbox opens hears about changed files until it is removed", async () => {
   const lazy = newSandbox();
   let heard = 0;
   const stop = lazy.onArtifactsChanged(() => heard++);

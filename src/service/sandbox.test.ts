@@ -3,7 +3,7 @@ import { CodecellError } from "../lib/errors.ts";
 import type { Codecell } from "../sessions/codecell.ts";
 import { Sandbox } from "./sandbox.ts";
 
-test("opens the sessions once, when they are first needed", async () => {
+test("a sandbox opens its sessions once, when they are first needed", async () => {
   let opened = 0;
   let closed = 0;
   const sessions = { [Symbol.asyncDispose]: async () => void closed++ } as unknown as Codecell;
@@ -20,7 +20,7 @@ test("opens the sessions once, when they are first needed", async () => {
   expect(() => sandbox.sessions()).toThrow(/shutting down/);
 });
 
-test("tries again after it could not be opened", async () => {
+test("a sandbox that failed to open its sessions tries again", async () => {
   let calls = 0;
   const sessions = {} as Codecell;
   const open = async () => {
@@ -32,7 +32,7 @@ test("tries again after it could not be opened", async () => {
   expect(await sandbox.sessions()).toBe(sessions);
 });
 
-test("closing a server that never opened anything opens nothing", async () => {
+test("disposing an unused sandbox opens nothing", async () => {
   const sandbox = new Sandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("it must not")) });
   await sandbox[Symbol.asyncDispose]();
 });

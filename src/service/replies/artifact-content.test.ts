@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-test("gives text in parts that join to the whole", async () => {
+test("text is returned in parts that join to the whole file", async () => {
   let text = "";
   for (let start = 0; start < 120_000; ) {
     const part = await artifactContent(files, "a/long.txt", { start });
@@ -39,24 +39,24 @@ test("gives text in parts that join to the whole", async () => {
   expect((await artifactContent(files, "a/long.txt", { start: 0, end: 3 })).end).toBe(2);
 });
 
-test("gives a picture as an image, and as bytes when a part is asked for", async () => {
+test("a PNG is returned as an image, and a part of it as bytes", async () => {
   expect((await artifactContent(files, "red.png")).body.as).toBe("image");
   expect((await artifactContent(files, "red.png", { start: 8 })).body.as).toBe("base64");
 });
 
-test("does not take a name for what a file is", async () => {
+test("the type of a file follows its content, not only its name", async () => {
   const { mimeType, body } = await artifactContent(files, "fake.png");
   expect(mimeType).toBe("application/octet-stream");
   expect(body.as).not.toBe("image");
 });
 
-test("refuses more bytes than a client takes, and gives a part of them", async () => {
+test("a binary file over the limit is refused, and a part of it is returned", async () => {
   await expect(artifactContent(files, "large.bin")).rejects.toMatchObject({ code: "too_large" });
   const part = await artifactContent(files, "large.bin", { start: 10, end: 20 });
   expect(part).toMatchObject({ start: 10, end: 20, size: 600 * 1024 });
 });
 
-test("reads an empty file and a range past the end as nothing", async () => {
+test("an empty file and a range past the end are read as empty text", async () => {
   expect((await artifactContent(files, "empty.txt")).body).toEqual({ as: "text", text: "" });
   expect(await artifactContent(files, "a/long.txt", { start: 999_999 })).toMatchObject({
     start: 120_000,
@@ -64,7 +64,7 @@ test("reads an empty file and a range past the end as nothing", async () => {
   });
 });
 
-test.each(["a/long.txt", "red.png", "fake.png", "empty.txt"])("reading %s is written down once", async (name) => {
+test.each(["a/long.txt", "red.png", "fake.png", "empty.txt"])("reading %s is audited once", async (name) => {
   const audit = new FakeAudit();
   const { start, end, size } = await artifactContent(auditedFiles(files, audit, "work"), name, {}, 2 ** 20);
   expect(audit.events).toEqual([

@@ -4,12 +4,12 @@ import { CodecellError } from "../../lib/errors.ts";
 import { imageLimits } from "./image-content.ts";
 import { isSoundPng } from "./sound-image.ts";
 
-/** What of a text a model is given at once. */
+/** How much text a model gets per call. */
 const maxPageBytes = 48 * 1024;
-/** What clients take as bytes in one answer. */
+/** How many bytes clients accept in one reply. */
 export const maxBinaryBytes = 512 * 1024;
 
-/** A part of a file in the form that a model takes best. `end` is the first byte that is not in it. */
+/** A part of a file in the form that suits a model best. `end` is exclusive. */
 export interface ArtifactContent {
   readonly mimeType: string;
   readonly size: number;
@@ -33,7 +33,7 @@ export async function artifactContent(
   const mimeType = mimeTypeOf(name, head);
   const start = Math.min(range.start ?? 0, size);
   const wanted = Math.max(start, Math.min(range.end ?? size, size));
-  // Once: what is read is given out, and written down as such.
+  // Read once: what is read is what is returned and what the audit records.
   const read = (most: number) => file.read({ start, end: Math.min(wanted, start + most), maxBytes: most });
   if (isText(mimeType, head)) {
     const whole = await read(maxTextBytes);
@@ -51,9 +51,13 @@ export async function artifactContent(
 }
 
 function tooLarge(name: string, size: number, mimeType: string): CodecellError {
-  return new CodecellError("too_large", `${name} has ${size} bytes of ${mimeType}; at most ${maxBinaryBytes} at once`, {
-    hint: "give start and end, or let code in the session make something smaller of it",
-  });
+  return new CodecellError(
+    "too_large",
+    `${name} (${mimeType}) has ${size} bytes; one call returns at most ${maxBinaryBytes}`,
+    {
+      hint: "pass start and end, or shrink it with code in the session",
+    },
+  );
 }
 
 function isText(mimeType: string, head: Uint8Array): boolean {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CodecellError } from "../../lib/errors.ts";
 import { errorText } from "./error-text.ts";
 
-test("says the code, the cause, the hint and what to do next, in text", () => {
+test("the text of an error has code, cause, hint and next step", () => {
   const cause = new Error("ENOENT");
   const error = new CodecellError("runner_unavailable", "bubblewrap is missing", { hint: "apt install it", cause });
   const lines = errorText(error).split("\n");
@@ -14,23 +14,23 @@ test("says the code, the cause, the hint and what to do next, in text", () => {
   expect(lines[3]).toMatch(/^next: .*codecell doctor/);
 });
 
-test("names only what a model can do, where the hint is for whoever holds the sessions", () => {
+test("a hint for library users is left out of the text for a model", () => {
   const lines = errorText(new CodecellError("session_culled", "it is over", { hint: "call again" })).split("\n");
   expect(lines).toEqual(["session_culled: it is over", expect.stringMatching(/^next: .*without session_id/)]);
 });
 
-test("does not pass on what steers a terminal, nor a text without end", () => {
+test("the text of an error has no control sequences and a bounded length", () => {
   const text = errorText(new CodecellError("expression_failed", `\u001b[31mred\u001b[0m ${"x".repeat(50_000)}`));
   expect(text).not.toContain("\u001b");
   expect(text.length).toBeLessThan(10_000);
 });
 
-test("answers what nobody expected as our own fault", () => {
+test("an unexpected error is reported as internal", () => {
   expect(errorText(new TypeError("x is undefined"))).toMatch(/^internal: x is undefined\nnext: /);
 });
 
-test("does not tell tenants of a service where it keeps what", () => {
+test("the text of an error for guests names no path of the host", () => {
   const text = errorText(new Error("EACCES: '/srv/state'"), true);
-  expect(text).toMatch(/^internal: a fault of codecell\n/);
+  expect(text).toMatch(/^internal: a bug in codecell\n/);
   expect(text).not.toContain("/srv");
 });

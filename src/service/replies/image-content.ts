@@ -6,11 +6,11 @@ export const imageLimits = { count: 4, bytes: 200 * 1024, totalBytes: 600 * 1024
 
 export interface ShownImages {
   readonly blocks: ToolContent[];
-  /** a sentence for each picture that is not shown */
+  /** one sentence per image that is not shown */
   readonly notes: string[];
 }
 
-/** The pictures that a run displayed, as many and as large as clients take. */
+/** The images that a run displayed, within the limits of clients. */
 export function imageContent(displays: readonly DisplayEvent[]): ShownImages {
   const blocks: ToolContent[] = [];
   const notes: string[] = [];
@@ -18,7 +18,7 @@ export function imageContent(displays: readonly DisplayEvent[]): ShownImages {
   for (const [index, { data }] of displays.filter(({ mime }) => mime === "image/png").entries()) {
     const problem = problemOf(data, blocks.length, totalBytes);
     if (problem !== undefined) {
-      notes.push(`picture ${index + 1} is not shown: ${problem}`);
+      notes.push(`image ${index + 1} is not shown: ${problem}`);
       continue;
     }
     totalBytes += data.byteLength;
@@ -28,9 +28,10 @@ export function imageContent(displays: readonly DisplayEvent[]): ShownImages {
 }
 
 function problemOf(data: Uint8Array, shown: number, totalBytes: number): string | undefined {
-  if (!isSoundPng(data)) return "it is not a whole PNG";
-  if (shown >= imageLimits.count) return `a result shows ${imageLimits.count}; display the others in another run`;
+  if (!isSoundPng(data)) return "it is not a valid PNG";
+  if (shown >= imageLimits.count)
+    return `a result shows at most ${imageLimits.count}; display the others in another run`;
   const isLarge = data.byteLength > imageLimits.bytes || totalBytes + data.byteLength > imageLimits.totalBytes;
   const size = `${Math.ceil(data.byteLength / 1024)} KiB`;
-  return isLarge ? `it has ${size}; use a smaller figure or dpi, or save it to a file` : undefined;
+  return isLarge ? `it is too large (${size}); use a smaller figure or dpi, or save it to a file` : undefined;
 }

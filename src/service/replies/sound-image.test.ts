@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { smallPng } from "../../../test/fakes/small-png.ts";
 import { isSoundPng } from "./sound-image.ts";
 
-test("knows a whole PNG", () => {
+test("a complete PNG is accepted", () => {
   expect(isSoundPng(smallPng())).toBe(true);
 });
 
-test("turns away what only claims to be one", () => {
+test("truncated, oversized and fake PNGs are refused", () => {
   expect(isSoundPng(Buffer.from("not a picture"))).toBe(false);
   expect(isSoundPng(smallPng().subarray(0, -1))).toBe(false);
   expect(isSoundPng(smallPng({ width: 0 }))).toBe(false);

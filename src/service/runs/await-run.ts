@@ -4,17 +4,17 @@ import type { Sandbox } from "../sandbox.ts";
 import type { ToolContext, ToolReply } from "../tools/tool.ts";
 import { followProgress } from "./follow-progress.ts";
 
-/** How long a cancelled run has to end before the call is answered without it. */
+/** How long to wait for a cancelled run to end. */
 const cancelLimitMs = 5_000;
 
 export interface AwaitRunOptions {
   readonly waitMs: number;
-  /** whether the client's cancelling of this call stops the code, or only the waiting */
+  /** whether cancelling the call stops the code, or only the waiting */
   readonly cancelStopsRun: boolean;
   readonly notes?: readonly string[];
 }
 
-/** Waits for a run as long as the client may, and answers with its end or with how far it is. */
+/** Waits for a run and returns its result, or its output so far when the time is up. */
 export async function awaitRun(
   sandbox: Sandbox,
   runId: string,

@@ -28,7 +28,7 @@ export async function runCode(
   const { runId } = await startRun(sandbox.runs, session, code, {
     ...{ language, timeoutMs, turnMs: waitMs, signal: context.signal },
   });
-  const notes = timeoutMs > mostMs ? [`the policy limits a run to ${formatDuration(mostMs)}`] : [];
+  const notes = timeoutMs > mostMs ? [`the policy limits runs to ${formatDuration(mostMs)}`] : [];
   const leftMs = Math.max(0, waitMs - (performance.now() - started));
   return awaitRun(sandbox, runId, context, { waitMs: leftMs, cancelStopsRun: true, notes });
 }

@@ -54,7 +54,7 @@ test("a call waits until the run before it has ended", async () => {
   await runs.wait(runId);
 });
 
-test("a call whose turn does not come is told which run is in its way", async () => {
+test("a call that waits too long for its turn is told which run is in the way", async () => {
   const { session, start } = setUp();
   const { runId } = await start("one");
   await expect(start("two", { turnMs: 0 })).rejects.toMatchObject({
@@ -75,14 +75,14 @@ test("a call that is cancelled while it waits runs nothing", async () => {
   expect(session.started).toEqual(["one"]);
 });
 
-test("cancelling by the registry reaches the run", async () => {
+test("cancelling a run by its id reaches the run", async () => {
   const { runs, start } = setUp();
   const { runId } = await start("one");
   runs.cancel(runId);
   expect(await runs.wait(runId)).toMatchObject({ status: "cancelled" });
 });
 
-test("of many calls that wait, one after the other takes a place among the runs", async () => {
+test("calls that wait for their turn take a run's place one at a time", async () => {
   const session = new OneAtATime();
   let [taken, most] = [0, 0];
   const takePlace = () => {

@@ -3,12 +3,12 @@ import type { RunOptions, Session } from "../../sessions/session.ts";
 import type { RunHandle, RunRegistry } from "./run-registry.ts";
 
 export interface StartRunOptions extends Pick<RunOptions, "language" | "timeoutMs"> {
-  /** how long to wait for a run that goes on in this session: models call tools in parallel */
+  /** how long to wait for another run in this session: models call tools in parallel */
   readonly turnMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Starts a run that the registry follows; what the session refuses is thrown here. */
+/** Starts a run in the registry when it is its turn; throws what the session refuses. */
 export async function startRun(
   runs: RunRegistry,
   session: Session,
@@ -37,7 +37,7 @@ export async function startRun(
   }
 }
 
-/** Waits for the turn and claims it at the same moment: of all that waited, one starts, and only that one takes a place. */
+/** Waits for the turn and claims it at once: of all calls that wait, only one starts and takes a place. */
 async function claimTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<() => void> {
   for (;;) {
     const before = runningIn(runs, sessionId);
@@ -45,7 +45,7 @@ async function claimTurn(runs: RunRegistry, sessionId: string, end: number, sign
     if (!before && !starting) return runs.claim(sessionId);
     const leftMs = end - performance.now();
     if (leftMs <= 0) {
-      const what = before ? `run ${before.runId} of session ${sessionId} still goes on` : "another run is starting";
+      const what = before ? `run ${before.runId} of session ${sessionId} is still running` : "another run is starting";
       throw new CodecellError("session_busy", what, {
         hint: before ? `wait for it or cancel it; its run_id is ${before.runId}` : "try again",
       });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readTokenFile } from "./token-file.ts";
 
-test("reads a token only from a file that nobody else can read, and only a long one", async () => {
+test("a token file is read only if it is private and its token is long enough", async () => {
   const directory = await mkdtemp(join(tmpdir(), "codecell-token-"));
   const file = async (name: string, text: string, mode: number) => {
     await writeFile(join(directory, name), text, { mode });

@@ -11,7 +11,7 @@ export const cancelRunTool = defineTool({
   name: "cancel_run",
   title: "Stop a run",
   description:
-    "Stop a run that goes on and return what it has printed. The code is interrupted first, so the session keeps its variables; code that ignores this is ended, and the session goes on with the variables it had before that run.",
+    "Stop a run and return what it has printed. The code is interrupted first, so the session keeps its variables. Code that ignores the interrupt is killed; the session then continues with the variables from before that run.",
   input: z.strictObject({ run_id: z.string() }),
   output: runFacts,
   effect: "changes",

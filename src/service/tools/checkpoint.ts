@@ -3,9 +3,9 @@ import { defineTool } from "./tool.ts";
 
 export const checkpointTool = defineTool({
   name: "checkpoint",
-  title: "Remember a session's variables",
+  title: "Save a checkpoint",
   description:
-    "Freeze a copy of a session's variables under a name, so that rollback can go back to it. It takes milliseconds, whatever the variables hold. Files are not part of it. The same name again replaces the copy.",
+    "Save a copy of a session's variables under a name; rollback restores it. Takes milliseconds, whatever their size. Files are not included. Using a name again replaces its copy.",
   input: z.strictObject({ session_id: z.string(), name: z.string().describe("1 to 64 of A-Z a-z 0-9 _ . -") }),
   output: z.object({ session_id: z.string(), name: z.string(), checkpoints: z.array(z.string()) }),
   effect: "changes",

@@ -9,7 +9,7 @@ const waiting = loadOnce(() => import("../runs/await-run.ts"));
 export const getRunTool = defineTool({
   name: "get_run",
   title: "Wait for a run",
-  description: `Wait for a run that answered status "running", and return its result or its output so far. wait=0 asks without waiting. Results stay for 15 minutes after the end. Cancelling this call ends the waiting, not the run.`,
+  description: `Wait for a run with status "running" and return its result, or its output so far. wait=0 returns at once. Results are kept for 15 minutes. Cancelling this call stops the waiting, not the run.`,
   input: z.strictObject({ run_id: z.string(), wait: waitSeconds }),
   output: runFacts,
   effect: "reads",

@@ -9,12 +9,12 @@ const reading = loadOnce(() => import("../replies/artifact-content.ts"));
 export const readArtifactTool = defineTool({
   name: "read_artifact",
   title: "Read a file of a session",
-  description: `Read a file that code made or that was uploaded: text as text (48 KiB at a time), PNG pictures as images, anything else as base64 (512 KiB at most). \`start\` and \`end\` are byte offsets; go on with the answer's \`next\`. To look into a large file, run code in the session instead.`,
+  description: `Read a file that code wrote or that was uploaded: text as text (48 KiB per call), PNG files as images, anything else as base64 (512 KiB at most). \`start\` and \`end\` are byte offsets; to continue, pass \`next\` of the result as \`start\`. For a large file, run code in the session instead.`,
   input: z.strictObject({
     session_id: z.string(),
-    name: z.string().describe("Path below the working directory, as list_artifacts gives it."),
+    name: z.string().describe("Path in the working directory, as listed by list_artifacts."),
     start: z.int().min(0).optional().describe("First byte; default 0."),
-    end: z.int().min(0).optional().describe("First byte that is not wanted; default: the end of the file."),
+    end: z.int().min(0).optional().describe("Byte to stop before; default: the end of the file."),
   }),
   output: z.object({
     uri: z.string(),
@@ -23,7 +23,7 @@ export const readArtifactTool = defineTool({
     size: z.number(),
     start: z.number(),
     end: z.number(),
-    next: z.number().nullable().describe("start of the next part; null at the end"),
+    next: z.number().nullable().describe("`start` of the next part; null at the end"),
     form: z.enum(["text", "image", "base64"]),
     text: z.string().nullable().describe("the content, when it is text"),
   }),

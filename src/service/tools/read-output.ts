@@ -7,7 +7,7 @@ const maxLimit = 40_000;
 export const readOutputTool = defineTool({
   name: "read_output",
   title: "Read the full output of a run",
-  description: `Read output that was cut in a run's result, by its output_handle: a page from \`offset\` on, in characters, or with \`search\` the lines that contain a text. Go on with the answer's \`next_offset\`.`,
+  description: `Read output that was truncated in a run's result, by its output_handle: a page from \`offset\` (in characters), or with \`search\` the lines that contain a text. To continue, pass \`next_offset\` of the result as \`offset\`.`,
   input: z.strictObject({
     handle: z.string().describe("output_handle of a run's result."),
     stream: z
@@ -16,14 +16,14 @@ export const readOutputTool = defineTool({
       .describe("stdout, stderr, result or traceback."),
     offset: z.int().min(0).default(0),
     limit: z.int().min(1).max(maxLimit).default(8_000),
-    search: z.string().min(1).max(1_000).optional().describe("Text to find; upper and lower case are the same."),
+    search: z.string().min(1).max(1_000).optional().describe("Text to find, ignoring case."),
   }),
   output: z.object({
     stream: z.string(),
     text: z.string(),
     next_offset: z.number().nullable(),
-    total: z.number().describe("characters of the stream, or lines that matched"),
-    partial: z.boolean().describe("the run wrote more than was kept"),
+    total: z.number().describe("characters in the stream, or matching lines"),
+    partial: z.boolean().describe("the run printed more than was kept"),
   }),
   effect: "reads",
   async call({ handle, offset, limit, search, ...rest }, sandbox) {

@@ -9,9 +9,9 @@ const running = loadOnce(() => import("../runs/run-code.ts"));
 export const rlmExecTool = defineTool({
   name: "rlm_exec",
   title: "Run Python in the shared sandbox",
-  description: `Run Python in this server's one shared, isolated session. Variables stay between calls: load data once with rlm_load, work on it with code, and take out only what you need, so that large data never passes through the conversation.
+  description: `Run Python in this server's one shared, isolated session. Variables persist between calls: load data once with rlm_load, process it with code, and return only what you need, so that large data never passes through the conversation.
 
-The value of the last expression is returned as \`result\`, print() goes to \`stdout\`, shown figures come back as images, files written to the working directory as artifacts. A failing program is a normal answer with status "error"; the variables are kept. Status "running" has a run_id for get_run and cancel_run.`,
+The value of the last expression is returned as \`result\`, print() output as \`stdout\`, shown figures as images, and files written to the working directory as artifacts. If the program fails, the status is "error" and the variables are kept. If the status is "running", use its run_id with get_run or cancel_run.`,
   input: z.strictObject({
     code: z.string().describe("The program."),
     timeout: z.number().positive().max(86_400).default(30).describe("Seconds after which the code is interrupted."),

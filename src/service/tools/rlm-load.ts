@@ -5,7 +5,7 @@ import { defineTool } from "./tool.ts";
 export const rlmLoadTool = defineTool({
   name: "rlm_load",
   title: "Load a file into a variable",
-  description: `Read a file of the user's machine into a variable of the shared session, without passing it through the conversation. Relative paths start at the project's directory. Only what the policy allows (fs.load; by default the project's directory) can be loaded, and never credentials: keys, .env files, .ssh, .aws, .config/gcloud, .gnupg and the like are refused.
+  description: `Read a file from the user's machine into a variable of the shared session, without passing it through the conversation. Relative paths start at the project directory. The policy (fs.load) decides what can be loaded; the default is the project directory. Credentials are always refused: keys, .env files, .ssh, .aws, .config/gcloud, .gnupg and the like.
 
 \`form\`: text (a string), lines (a list), json, jsonl (a list), csv (a list of dicts), bytes.`,
   input: z.strictObject({

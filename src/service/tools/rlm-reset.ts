@@ -7,7 +7,7 @@ export const rlmResetTool = defineTool({
   name: "rlm_reset",
   title: "Clear the shared sandbox",
   description:
-    "Stop what runs in the shared session and clear its variables, imports and checkpoints of the interpreter. Files in its working directory stay.",
+    "Stop the run in the shared session and clear its variables, imports and checkpoints. Files in its working directory stay.",
   input: z.strictObject({}),
   output: z.object({ session_id: z.string(), cleared: z.boolean() }),
   effect: "destroys",

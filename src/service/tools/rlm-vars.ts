@@ -7,7 +7,7 @@ const maxSummary = 200;
 export const rlmVarsTool = defineTool({
   name: "rlm_vars",
   title: "List the variables",
-  description: `List the variables of the shared session with their types and a short summary of each value; ${most} at most.`,
+  description: `List the variables of the shared session with their types and a short summary of each value, ${most} at most.`,
   input: z.strictObject({}),
   output: z.object({
     session_id: z.string(),

@@ -5,7 +5,7 @@ export const rollbackTool = defineTool({
   name: "rollback",
   title: "Go back to a checkpoint",
   description:
-    "Set a session's variables back to how they were at a checkpoint, which stays and can be gone back to again. Files are left as they are now.",
+    "Restore a session's variables from a checkpoint. The checkpoint stays and can be used again. Files are not changed.",
   input: z.strictObject({ session_id: z.string(), name: z.string() }),
   output: z.object({ session_id: z.string(), name: z.string(), after_run: z.number() }),
   effect: "destroys",

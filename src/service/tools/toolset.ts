@@ -20,10 +20,10 @@ import { uploadFileTool } from "./upload-file.ts";
 
 const rlm = [rlmExecTool, rlmLoadTool, rlmGetTool, rlmVarsTool, rlmResetTool];
 const interpreter = [runPythonTool, uploadFileTool, closeSessionTool, checkpointTool, rollbackTool, forkSessionTool];
-/** What both sets need: runs that go on, files that were made, output that was cut. */
+/** Both sets need these: long runs, files, truncated output. */
 const shared = [getRunTool, cancelRunTool, listArtifactsTool, readArtifactTool, readOutputTool];
 
-/** The tools of a set. The sub-agent is offered only where a model can answer. */
+/** The tools of a set. The sub-agent is offered only if a model is configured. */
 export function toolsOf(name: ToolsetName, options: { hasModel: boolean }): Tool[] {
   return [
     ...(name === "rlm" ? [] : interpreter),

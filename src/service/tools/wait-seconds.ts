@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Some clients end a call after 60 s, whatever it does. */
+/** Some clients time out every call after 60 s. */
 const maxWaitSeconds = 45;
 
 export const waitSeconds = z
@@ -8,4 +8,4 @@ export const waitSeconds = z
   .min(0)
   .max(maxWaitSeconds)
   .default(maxWaitSeconds)
-  .describe("Seconds to wait for the end; after that the answer is status running and a run_id for get_run.");
+  .describe("Seconds to wait for the result; after that the status is running, with a run_id for get_run.");

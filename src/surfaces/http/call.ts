@@ -13,10 +13,10 @@ export interface CallParts {
   readonly params: Readonly<Record<string, string>>;
   readonly search: string;
   readonly request: IncomingMessage;
-  /** aborted when the client goes away */
+  /** aborted when the client disconnects */
   readonly gone: () => AbortSignal;
   readonly service: HttpService;
-  /** absent where a route asks for no token */
+  /** absent where a route needs no token */
   readonly caller: Caller<Tenant> | undefined;
 }
 
@@ -42,7 +42,7 @@ function checked(schema: z.ZodObject | undefined, value: unknown, where: string)
   if (!schema) return {};
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new CodecellError("usage", `the ${where} is wrong: ${z.prettifyError(parsed.error)}`, {
+  throw new CodecellError("usage", `the ${where} is invalid: ${z.prettifyError(parsed.error)}`, {
     hint: "/v1/openapi.json describes every call",
   });
 }

@@ -8,14 +8,14 @@ async function failure(host: string, port: number) {
   return listenFailure(host, port, cause);
 }
 
-test("says that another program has the port, and to choose another one", async () => {
+test("a port in use is reported with the fix", async () => {
   const first = createServer();
   await new Promise<void>((resolve) => first.listen(0, "127.0.0.1", resolve));
   try {
     const { port } = first.address() as { port: number };
     expect(await failure("127.0.0.1", port)).toMatchObject({
       code: "usage",
-      message: `cannot listen on 127.0.0.1:${port}: another program listens there`,
+      message: `cannot listen on 127.0.0.1:${port}: another program uses this port`,
       hint: "choose another --port, or 0 for any",
     });
   } finally {
@@ -23,8 +23,8 @@ test("says that another program has the port, and to choose another one", async 
   }
 });
 
-test("says that the address is another machine's, and to choose another one", async () => {
+test("an address of another machine is reported with the fix", async () => {
   const { message, hint } = await failure("192.0.2.1", 0);
-  expect(message).toBe("cannot listen on 192.0.2.1:0: this machine does not have that address");
+  expect(message).toBe("cannot listen on 192.0.2.1:0: this machine does not have this address");
   expect(hint).toContain("--host");
 });

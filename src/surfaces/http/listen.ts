@@ -21,9 +21,9 @@ export interface Listener {
 }
 
 const maxHeaders = 100;
-/** share of the connections from which on idle ones are closed */
+/** share of the connections above which idle ones are closed */
 const crowded = 0.75;
-/** Longer than proxies keep an idle connection: the one that closes first must not be the one that is not asked. */
+/** Longer than proxies keep an idle connection: if we close first, their next request fails. */
 const keepAliveMs = 65_000;
 
 /** Opens a port for a service, with limits on what a connection may take before anybody knows who it is. */
@@ -68,14 +68,14 @@ export async function listen(service: Listening, { host, port }: { host: string;
 }
 
 /**
- * The attack: to ask again and again on one connection and never to read. Its answers fill what there is room for, and it is neither
- * idle nor late with a request: nobody else would ever end it. One that waits for an answer, or takes it slowly, goes on.
+ * The attack: send request after request on one connection and never read. The answers fill its buffer, and since it is
+ * neither idle nor late, nothing else would close it. A client that waits for an answer, or reads slowly, stays.
  */
 function endIfStalled(socket: Socket): void {
   if (socket.writableLength > 0) socket.destroy();
 }
 
-/** The attack: connections that once asked for something and now only wait keep everybody else out. So those go first. */
+/** The attack: idle connections that keep everybody else out. So they are closed first. */
 function makeRoom(server: Server, most: number): void {
   let open = 0;
   server.on("connection", (socket) => {

@@ -21,14 +21,14 @@ async function listed(options: McpServerOptions = {}, from = sandbox) {
   return { tools, resources, instructions: client.getInstructions() ?? "" };
 }
 
-test("listing opens nothing", async () => {
+test("listing tools and resources opens no sandbox", async () => {
   const { tools, resources } = await listed();
   expect(tools).toHaveLength(16);
   expect(resources).toEqual([]);
   expect(sandbox.opened).toBeUndefined();
 });
 
-test("every tool is described shortly enough for clients that cut", async () => {
+test("descriptions of tools stay below the length at which clients truncate", async () => {
   const { tools, instructions } = await listed({ hasModel: true });
   for (const { name, description = "" } of tools) {
     expect(description.length, name).toBeGreaterThan(50);
@@ -37,12 +37,12 @@ test("every tool is described shortly enough for clients that cut", async () => 
   expect(instructions.length).toBeLessThan(2_000);
 });
 
-test("no tool takes an argument that it does not know", async () => {
+test("every tool refuses unknown arguments", async () => {
   const { tools } = await listed();
   for (const { name, inputSchema } of tools) expect(inputSchema.additionalProperties, name).toBe(false);
 });
 
-test("hints follow what the policy lets code do", async () => {
+test("the hints of run_python follow the policy", async () => {
   const run = async (effects: HostEffects) =>
     (await listed({}, newSandbox(effects))).tools.find(({ name }) => name === "run_python")?.annotations;
   expect(await run({ writesHost: false, reachesNetwork: false })).toMatchObject({
@@ -59,7 +59,7 @@ test("the main tools stay in a model's context", async () => {
   expect(main.sort()).toEqual(["get_run", "rlm_exec", "rlm_load", "run_python"]);
 });
 
-test("the sub-agent is offered only where a model is configured", async () => {
+test("the sub-agent tool is offered only if a model is configured", async () => {
   const names = async (hasModel: boolean) => (await listed({ hasModel })).tools.map(({ name }) => name);
   expect(await names(false)).not.toContain("rlm_sub_agent");
   expect(await names(true)).toContain("rlm_sub_agent");

@@ -14,16 +14,16 @@ import { writeAll } from "./sse.ts";
 
 export interface SendFileOptions {
   readonly disposition: "attachment" | "inline";
-  /** the content that was promised; another one is not given out */
+  /** the content that the link was made for; any other is refused */
   readonly sha256?: string;
   readonly digests: HashCache;
   readonly stallMs: number;
 }
 
-/** An answer that writes itself. */
+/** A reply that writes the response itself. */
 export type FileReply = Extract<Reply, { readonly send: unknown }>;
 
-/** A file as an answer: whole or one range, read from one descriptor, however the program renames and links meanwhile. */
+/** Sends a file, whole or one range of it, from one descriptor: renaming it meanwhile changes nothing. */
 export async function sendFile(
   files: WorkspaceFiles,
   name: string,
@@ -63,7 +63,7 @@ export async function sendFile(
   }
 }
 
-/** The last piece goes out when everything before it was what the digest says; else the client sees a broken answer. */
+/** Holds back the last chunk until the digest matches; otherwise the client sees a broken answer. */
 async function write(
   response: ServerResponse,
   file: ServedFile["file"],

@@ -14,7 +14,7 @@ export interface StreamAuditOptions {
   readonly tenant: Tenant;
 }
 
-/** A page of the audit and then what is written behind it, as it is written; each event once. */
+/** Streams a page of the audit, then new events as they are written; each event once. */
 export function streamAudit(
   audit: AuditReader,
   page: AuditPage,

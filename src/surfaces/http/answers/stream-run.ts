@@ -7,8 +7,8 @@ import { errorReply } from "./error-status.ts";
 import { EventStream } from "./sse.ts";
 
 /**
- * The events of a run from an offset on, past and to come, then its result. Their ids are the offsets, so a client that
- * lost its connection goes on where it was.
+ * Streams the events of a run from an offset, past and future, then its result. Event ids are offsets, so a client that
+ * lost its connection can resume.
  */
 export function streamRun(
   sandbox: Sandbox,

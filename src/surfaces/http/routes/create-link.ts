@@ -9,7 +9,7 @@ export const createLinkRoute = defineRoute({
   path: "/v1/sessions/{session}/links",
   id: "createLink",
   summary: "Make a link to a file as it is now",
-  description: "Whoever has the link downloads this content until it expires, without a token.",
+  description: "Anybody who has the link can download this content without a token until the link expires.",
   tag: "artifacts",
   scope: "read",
   params: sessionParams,

@@ -8,16 +8,16 @@ export const downloadRoute = defineRoute({
   method: "GET",
   path: "/v1/download/{link}",
   id: "download",
-  summary: "Download what a link names",
+  summary: "Download a file by its link",
   description:
-    "The link is the permission: it names session, file, content and time, and only this service can sign one.",
+    "The link is the permission. It names session, file, content and expiry, and only this service can sign one.",
   tag: "artifacts",
   scope: "none",
   params: z.strictObject({ link: z.string().max(4096) }),
   replies: {
     200: { description: "the file", contentType: "application/octet-stream" },
     206: { description: "a part of it", contentType: "application/octet-stream" },
-    410: { description: "the link has expired, or the file is another one by now" },
+    410: { description: "the link has expired, or the file has changed" },
   },
   async handle({ params, service, request }) {
     const link = service.links.check(params.link);

@@ -6,18 +6,21 @@ import { artifactTemplate, artifactUri } from "../../service/replies/artifact-ur
 const maxListed = 500;
 const maxPerSession = 100;
 
-/** The files of living sessions as resources. Listing them starts nothing and wakes no saved session. */
+/** Files of live sessions as resources. Listing them starts nothing and restores no saved session. */
 export function registerArtifactResources(server: McpServer, sandbox: LazySandbox): void {
   const template = new ResourceTemplate(artifactTemplate, {
     list: async () => ({ resources: await listed(sandbox) }),
-    complete: { session: async (typed) => (await living(sandbox)).filter((id) => id.startsWith(typed)).slice(0, 100) },
+    complete: { session: async (typed) => (await liveIds(sandbox)).filter((id) => id.startsWith(typed)).slice(0, 100) },
   });
-  const about = { title: "File of a session", description: "A file that code made in a session, or that was uploaded" };
+  const about = {
+    title: "File of a session",
+    description: "A file that code wrote in a session, or that was uploaded",
+  };
   server.registerResource("artifact", template, about, async (uri, variables) => {
     const session = decoded(variables.session);
     const name = decoded(variables.name);
-    // Asking for a resource is no reason to start anything: what is not alive here is not found.
-    if (session === undefined || name === undefined || !(await living(sandbox)).includes(session)) {
+    // Reading a resource starts nothing: a session that is not live is not found.
+    if (session === undefined || name === undefined || !(await liveIds(sandbox)).includes(session)) {
       throw new ResourceNotFoundError(uri.href);
     }
     try {
@@ -25,7 +28,7 @@ export function registerArtifactResources(server: McpServer, sandbox: LazySandbo
       const files = await (await (await sandbox.open()).session(session)).files();
       const { mimeType, body, end, size } = await artifactContent(files, name, {}, maxBinaryBytes);
       if (end < size)
-        throw new CodecellError("too_large", `${name} has ${size} bytes; read_artifact reads it in parts`);
+        throw new CodecellError("too_large", `${name} has ${size} bytes; read it in parts with read_artifact`);
       const about = { uri: uri.href, mimeType };
       if (body.as === "text") return { contents: [{ ...about, text: body.text }] };
       return { contents: [{ ...about, blob: Buffer.from(body.data).toString("base64") }] };
@@ -38,9 +41,9 @@ export function registerArtifactResources(server: McpServer, sandbox: LazySandbo
 
 async function listed(sandbox: LazySandbox) {
   const resources: { uri: string; name: string; size: number }[] = [];
-  for (const id of await living(sandbox)) {
+  for (const id of await liveIds(sandbox)) {
     if (resources.length >= maxListed) break;
-    // A runner without files on the host, or a session that ended meanwhile, has none to list.
+    // A runner without files on the host, or a session that was closed meanwhile, lists none.
     const page = await sandbox
       .open()
       .then((opened) => opened.session(id))
@@ -51,7 +54,7 @@ async function listed(sandbox: LazySandbox) {
   return resources;
 }
 
-async function living(sandbox: LazySandbox): Promise<string[]> {
+async function liveIds(sandbox: LazySandbox): Promise<string[]> {
   const sessions = (await sandbox.opened?.opened?.list()) ?? [];
   return sessions.filter(({ state }) => state === "live").map(({ id }) => id);
 }

@@ -6,7 +6,7 @@ import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
-/** The SDK's view of a request, which differs from Node's only in how it writes optional properties. */
+/** The SDK's type of a request differs from Node's only in optional properties. */
 type NodeRequest = Parameters<typeof toWebRequest>[0];
 
 const defaultBodyBytes = 16 * 1024 * 1024;

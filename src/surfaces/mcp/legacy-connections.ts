@@ -16,8 +16,8 @@ interface Connection {
 }
 
 /**
- * HTTP clients of the protocol before 2026-07-28. They have connections with an id, and a cancellation comes as a request
- * of its own, so it has to find the instance that runs the call. A connection owns no session of the sandbox.
+ * HTTP clients of the protocol before 2026-07-28. Their connections have an id, and a cancellation is a separate request
+ * that must find the server of its call. A connection owns no session of the sandbox.
  */
 export class LegacyConnections implements AsyncDisposable {
   readonly #sandbox: LazySandbox;
@@ -35,8 +35,8 @@ export class LegacyConnections implements AsyncDisposable {
     if (id === undefined && isInitializeRequest(body)) return this.#open(request, response, body);
     const connection = typeof id === "string" ? this.#connections.get(id) : undefined;
     if (connection) return this.#serve(connection, request, response, body);
-    if (id === undefined) return refuse(response, 400, -32_000, "an Mcp-Session-Id header is needed");
-    refuse(response, 404, -32_001, "this connection is not known; initialize again");
+    if (id === undefined) return refuse(response, 400, -32_000, "the Mcp-Session-Id header is missing");
+    refuse(response, 404, -32_001, "unknown Mcp-Session-Id; initialize again");
   }
 
   artifactsChanged(): void {

@@ -15,20 +15,20 @@ import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } f
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
 
-/** A client that left waits for nobody: every cell is gone within 3 s, saved or not. */
+/** After the client has left, every cell is closed within 3 s, saved or not. */
 const leaveWithinMs = 2_700;
 
-/** Somebody who starts it by hand sees nothing else. */
+/** For people who start it by hand. */
 const forPeople =
   "codecell: waiting for an MCP client on standard input; docs/clients.md says how to add it to one. Ctrl-C leaves.\n";
 
 export interface McpContext {
   readonly terminal: Terminal;
-  /** loaded when the first tool needs it */
+  /** loaded by the first tool that needs it */
   readonly runners: () => Promise<CommandContext["runners"]>;
 }
 
-/** Serves until the client is gone. What a tool call needs is imported by the first one, so that a probe is cheap. */
+/** Serves until the client is gone. The first tool call imports what it needs, so listing the tools is cheap. */
 export async function serveMcp(argv: readonly string[], { terminal, runners }: McpContext): Promise<number> {
   const { values: flags } = parseArguments("mcp", argv, mcpOptions, 0);
   const tools = parseToolset(flags.tools);
@@ -40,7 +40,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const effects = await mcpEffects(flags, terminal);
   const options = { tools, hasModel, logger };
   await using cleanup = new Cleanup();
-  let reload = () => {}; // until a tool needs it nothing was read that could be read again
+  let reload = () => {}; // before the first tool call there is no policy to reload
   const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
     effects,
@@ -58,7 +58,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   });
   cleanup.defer(() => sandbox[Symbol.asyncDispose]());
   const gone = clientGone(terminal, flags.http ? "http" : "stdio", (signal) => {
-    // Over a pipe it says that the client has gone.
+    // Over stdio, SIGHUP means that the client is gone.
     if (!flags.http || !asksForReload(signal, terminal)) return false;
     reload();
     return true;
@@ -72,9 +72,9 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   logger.debug("leaving", { why: await gone });
   setTimeout(() => terminal.exitNow(0), leaveWithinMs).unref();
   await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
-    logger.error("not everything could be ended", { error: messageOf(error) });
+    logger.error("not everything could be closed", { error: messageOf(error) });
   });
-  terminal.exitNow(0); // standard input may be open still, and would hold the process
+  terminal.exitNow(0); // an open standard input would keep the process alive
   return 0;
 }
 
@@ -85,7 +85,7 @@ interface HttpRequest {
   readonly logger: CommandLogger;
 }
 
-/** A flag that does not parse is told now and not by every tool. */
+/** Reports an invalid flag now, not with every tool call. */
 async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<void> {
   const { runner, timeout, memory, mount } = flags;
   if ([runner, timeout, memory, mount].every((flag) => flag === undefined)) return;
@@ -112,7 +112,7 @@ async function serveHttp(sandbox: LazySandbox, options: McpServerOptions, reques
     const named = flags["runtime-dir"];
     const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
     const file = await keepTokenFile({ token, server: "mcp", port: listener.port, runtimeDir }, cleanup);
-    // A log is kept and sent around, so the token itself is for people alone.
+    // Logs are kept and shared, so the token itself is shown only to people.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
     logger.background.info("a token was made", { file });
   }

@@ -2,7 +2,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
-import { runFacts } from "../dist/surfaces/mcp/run-facts.js";
+import { runFacts } from "../dist/service/replies/run-facts.js";
 
 const facts = {
   ...{ status: "ok", error: null, result: "2", stdout: "", stderr: "", truncated: false, output_handle: null },

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { instructionsFor } from "../src/surfaces/mcp/instructions.ts";
-import { toolsOf } from "../src/surfaces/mcp/toolset.ts";
+import { instructionsFor } from "../src/service/tools/instructions.ts";
+import { toolsOf } from "../src/service/tools/toolset.ts";
 
 const text = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const json = (path: string) => JSON.parse(text(path));

@@ -14,7 +14,7 @@ const mayImport: Record<string, readonly string[]> = {
   runners: ["lib", "policy", "kernel"],
   sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
   service: ["lib", "policy", "audit", "artifacts", "sessions"],
-  surfaces: ["lib", "policy", "audit", "runners", "artifacts", "sessions", "service"],
+  surfaces: ["lib", "policy", "sessions", "service"],
 };
 
 const source = fileURLToPath(new URL("../src", import.meta.url));
@@ -44,6 +44,28 @@ describe("layers", () => {
     const isTest = name.endsWith(".test.ts");
     const wrong = importedLayers(file).filter(({ layer }) => !allowed.includes(layer) && !(isTest && layer === ".."));
     expect(wrong).toEqual([]);
+  });
+
+  test("surfaces do not import each other, but the command line starts the others", () => {
+    const mayStart: Record<string, readonly string[]> = { cli: ["http", "mcp"] };
+    const surfaceFiles = files.filter((file) => relative(source, file).startsWith(`surfaces${sep}`));
+    const wrong = surfaceFiles.flatMap((file) => {
+      const [, own = ""] = relative(source, file).split(sep);
+      const allowed = [own, ...(mayStart[own] ?? [])];
+      return importedLayers(file)
+        .map(({ specifier }) => relative(source, join(file, "..", specifier)).split(sep))
+        .filter(([layer, surface = ""]) => layer === "surfaces" && !allowed.includes(surface))
+        .map((target) => `${relative(source, file)} → ${target.join(sep)}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("only the MCP surface imports the MCP SDK", () => {
+    const importers = files.filter(
+      (file) => !file.endsWith(".test.ts") && /from "@modelcontextprotocol\//.test(readFileSync(file, "utf8")),
+    );
+    const folders = importers.map((file) => relative(source, join(file, "..")));
+    expect([...new Set(folders)]).toEqual([join("surfaces", "mcp")]);
   });
 
   test("runners do not know each other, but for the files they share", () => {

@@ -149,7 +149,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(offered).toEqual(expect.arrayContaining([...main, "mcp__codecell__cancel_run"]));
     expect(offered).not.toContain("mcp__codecell__fork_session");
     expect(briefing).toContain("run_python runs Python (or bash) in an isolated session");
-    expect(briefing).toContain("do not try to get around a refusal, tell the user");
+    expect(briefing).toContain("Do not work around a refusal; tell the user");
     expect(seen[0]?.isError).toBe(false);
   });
 

@@ -43,8 +43,8 @@ async function loadedByProbe(): Promise<string[]> {
 
 test("a client that only asks what there is does not load what runs code", async () => {
   const loaded = await loadedByProbe();
-  expect(loaded.filter((line) => line.includes("/dist/surfaces/mcp/tools/")).length).toBeGreaterThan(10);
+  expect(loaded.filter((line) => line.includes("/dist/service/tools/")).length).toBeGreaterThan(10);
   const heavy =
-    /\/dist\/(?:runners|kernel|policy\/schema|sessions\/(?:manager|session|run-registry))|\/(?:yaml|pyodide|hono)\//;
+    /\/dist\/(?:runners|kernel|policy\/schema|sessions\/(?:codecell|session)|service\/(?:sandbox|runs\/run-registry))|\/(?:yaml|pyodide|hono)\//;
   expect(loaded.filter((line) => heavy.test(line))).toEqual([]);
 });

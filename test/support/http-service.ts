@@ -15,6 +15,7 @@ import { openAudit } from "../../src/sessions/open-audit.ts";
 import type { HttpLimits } from "../../src/surfaces/http/limits.ts";
 import { type Listener, listen } from "../../src/surfaces/http/listen.ts";
 import { HttpService } from "../../src/surfaces/http/service.ts";
+import { mcpMount } from "../../src/surfaces/mcp/http-handler.ts";
 import { newStateDir, removeStateDir } from "./managers.ts";
 
 export interface ServiceSetup {
@@ -65,10 +66,15 @@ export class TestService implements AsyncDisposable {
     });
     cleanup.defer(() => manager[Symbol.asyncDispose]());
     const tokens = await TokenStore.open(join(stateDir, "tokens.json"));
-    const effects = { writesHost: false, reachesNetwork: false };
     const service = new HttpService({
-      ...{ manager, tokens, linkKey: randomBytes(32), logger: setup.logger ?? silentLogger, projectDir: stateDir },
-      mcp: { version: "0", tools: "all", effects },
+      ...{
+        codecell: manager,
+        tokens,
+        linkKey: randomBytes(32),
+        logger: setup.logger ?? silentLogger,
+        projectDir: stateDir,
+      },
+      mount: mcpMount(setup.logger ? { logger: setup.logger } : {}),
       ...(setup.audit ? { auditDir: auditDirectory(stateDir) } : {}),
       ...(setup.limits ? { limits: setup.limits } : {}),
       ...(setup.openMetrics ? { openMetrics: true } : {}),

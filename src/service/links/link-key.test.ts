@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-test("is the same for every service of a state directory, also for those that start together", async () => {
+test("services of one state directory share a link key, even when they start concurrently", async () => {
   const keys = await Promise.all([1, 2, 3, 4].map(() => openLinkKey(directory)));
   const [first] = keys;
   expect(first?.byteLength).toBe(32);
@@ -19,7 +19,7 @@ test("is the same for every service of a state directory, also for those that st
   expect((await stat(join(directory, "link-key"))).mode & 0o777).toBe(0o600);
 });
 
-test("is refused when others can read it or it is none", async () => {
+test("a link key that others can read, or that is damaged, is refused", async () => {
   await openLinkKey(directory);
   await chmod(join(directory, "link-key"), 0o644);
   await expect(openLinkKey(directory)).rejects.toThrow(/can be read by others/);

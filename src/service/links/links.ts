@@ -1,6 +1,5 @@
-import { checkLink, type LinkClaim, signLink } from "../../artifacts/signed-link.ts";
+import { checkLink, type LinkCheck, type LinkClaim, signLink } from "../../artifacts/signed-link.ts";
 import { sessionKey } from "../../sessions/session-id.ts";
-import { HttpError } from "../../surfaces/http/answers/error-status.ts";
 
 export const defaultLinkMs = 3_600_000;
 /** Where links lead, on whatever address the service has. */
@@ -32,15 +31,7 @@ export class Links {
     return { url: `${this.baseUrl}${downloadPath}${signLink(this.#key, claim)}`, expiresMs };
   }
 
-  claimOf(text: string): LinkClaim {
-    const check = checkLink(this.#key, text, this.#now());
-    if (check.status === "valid") return check.claim;
-    if (check.status === "expired") throw new HttpError("link_expired", "this link has expired");
-    throw noSuchLink();
+  check(text: string): LinkCheck {
+    return checkLink(this.#key, text, this.#now());
   }
-}
-
-/** The same for a forged link as for one whose tenant is gone. */
-export function noSuchLink(): HttpError {
-  return new HttpError("not_found", "there is nothing at this path");
 }

@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 import { signLink } from "../../artifacts/signed-link.ts";
 import { checkSessionId } from "../../sessions/session-id.ts";
 import { workspacePath } from "../../sessions/storage/stored-workspace.ts";
-import type { DownloadUrl } from "../../surfaces/mcp/sandbox.ts";
+import type { DownloadUrl } from "../sandbox.ts";
 import { openLinkKey } from "./link-key.ts";
 import { defaultLinkMs, downloadPath } from "./links.ts";
 import { findService } from "./published-service.ts";

@@ -14,7 +14,7 @@ afterEach(() => rm(top, { recursive: true, force: true }));
 const place = () => ({ stateDir: join(top, "state"), runtimeDir: join(top, "rt") });
 const notes = () => readdir(join(top, "state", "services"));
 
-test("a service is found as long as it lives, and of several the one that started last", async () => {
+test("a running service is found; of several, the one that started last", async () => {
   expect(await findService(place().stateDir)).toBeUndefined();
   await using first = await publishService({ ...place(), url: "http://127.0.0.1:1" });
   expect(await findService(place().stateDir)).toBe("http://127.0.0.1:1");
@@ -27,7 +27,7 @@ test("a service is found as long as it lives, and of several the one that starte
   expect(await notes()).toEqual([]);
 });
 
-test("what a killed service left is not believed, and goes with the next start", async () => {
+test("the note of a killed service is ignored, and removed by the next start", async () => {
   await using _living = await publishService({ ...place(), url: "http://127.0.0.1:1" });
   const dead = { version: 1, url: "http://127.0.0.1:9", lock: join(top, "rt", "nobody"), startedMs: Date.now() + 1e6 };
   const path = join(top, "state", "services", "0123456789ab.json");
@@ -37,7 +37,7 @@ test("what a killed service left is not believed, and goes with the next start",
   expect(await notes()).not.toContain("0123456789ab.json");
 });
 
-test("a note that others could have written, or that is no note, leads nowhere", async () => {
+test("a note that others could have written, or that is damaged, is ignored", async () => {
   await using _living = await publishService({ ...place(), url: "http://127.0.0.1:1" });
   const [name = ""] = await notes();
   const path = join(top, "state", "services", name);
@@ -49,7 +49,7 @@ test("a note that others could have written, or that is no note, leads nowhere",
   expect(await findService(place().stateDir)).toBeUndefined();
 });
 
-test("the key of a local session is never that of a tenant's, and names no path", () => {
+test("the link key of a local session never equals a tenant's, and contains no path", () => {
   const session = { id: "work", workspace: "m0123-1" };
   expect(localSessionOf(localKey(session))).toEqual(session);
   expect(localSessionOf("ns-0123456789ab.work")).toBeUndefined();

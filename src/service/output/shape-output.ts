@@ -1,4 +1,3 @@
-import type { RunStatus } from "../../kernel/messages.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { type Collapsed, collapseRepeats } from "./collapse-repeats.ts";
 import { cutMiddle, longestMarker } from "./cut-middle.ts";
@@ -42,7 +41,7 @@ export interface ShapedText {
 
 /** A result as a model sees it. */
 export interface ShapedResult extends ShapedText {
-  readonly status: RunStatus;
+  readonly status: RunResult["status"];
   /** where the full text can be paged and searched */
   readonly handle: string | undefined;
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { RunStatus } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Clock, systemClock } from "../../sessions/clock.ts";
 import type { Run, RunResult } from "../../sessions/runs/run.ts";
 import type { NumberedEvent } from "../../sessions/runs/run-log.ts";
 import type { RunOptions } from "../../sessions/session.ts";
 import { type ShapeBudget, type ShapedText, shapeStreams } from "../output/shape-output.ts";
+
+type RunStatus = RunResult["status"];
 
 /** What the registry needs of a run; a `Run` is one. */
 export type FollowedRun = PromiseLike<RunResult> & Pick<Run, "log" | "interrupt">;

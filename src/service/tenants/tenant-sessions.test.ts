@@ -36,7 +36,7 @@ const failure = (work: Promise<unknown>) =>
   );
 
 describe("the sessions of a tenant", () => {
-  test("with the same id are others than another tenant's", async () => {
+  test("are separate from another tenant's session with the same id", async () => {
     const [one, two] = [await alice.session("work"), await bob.session("work")];
     expect(one).not.toBe(two);
     expect([one.id, two.id]).toEqual(["work", "work"]);
@@ -47,7 +47,7 @@ describe("the sessions of a tenant", () => {
     expect(await bob.list()).toEqual([]);
   });
 
-  test("are to others exactly like those that never were", async () => {
+  test("look to other tenants as if they did not exist", async () => {
     await alice.session("secret");
     for (const ask of [
       (id: string) => bob.get(id),
@@ -62,7 +62,7 @@ describe("the sessions of a tenant", () => {
     }
   });
 
-  test("are not spoken of by their namespace", async () => {
+  test("are named without their namespace", async () => {
     const messages = [await failure(alice.get("x")), await failure(alice.closeSession("x"))];
     await alice.session("one");
     messages.push(await failure(alice.fork("one", "one")));
@@ -70,7 +70,7 @@ describe("the sessions of a tenant", () => {
     expect(JSON.stringify(messages)).toContain("there is a session one already");
   });
 
-  test("are as many as the quota allows, also when they are asked for at the same time", async () => {
+  test("never exceed the quota, even when they are created concurrently", async () => {
     const asked = await Promise.allSettled(Array.from({ length: 12 }, (_, at) => alice.session(`s${at}`)));
     expect(asked.filter(({ status }) => status === "fulfilled").length).toBe(3);
     expect(await failure(alice.session())).toMatchObject({ code: "session_limit" });
@@ -81,14 +81,14 @@ describe("the sessions of a tenant", () => {
     expect((await alice.session("next")).id).toBe("next");
   });
 
-  test("have ids that fit into a directory's name with their prefix", async () => {
+  test("have ids that fit into a directory name together with their prefix", async () => {
     expect((await alice.session("x".repeat(48))).id.length).toBe(48);
     await expect(alice.session("x".repeat(49))).rejects.toThrow(/48 characters/);
     await expect(alice.session("../x")).rejects.toThrow(/not a session id/);
   });
 });
 
-test("a namespace has a length of its own, so no id of one can begin another", () => {
+test("all namespaces have the same length, so none is a prefix of another", () => {
   const namespace = newNamespace();
   expect(shownId(sessionKey(namespace, "ns-aaaaaaaaaaaa.x"))).toBe("ns-aaaaaaaaaaaa.x");
   expect(shownId("work")).toBe("work");

@@ -5,20 +5,20 @@ import type { Codecell } from "../../sessions/codecell.ts";
 import type { Session, SessionInfo } from "../../sessions/session.ts";
 import { newSessionId, sessionKey, shownId } from "../../sessions/session-id.ts";
 
-/** Sessions by id, as a surface uses them: all of a manager's, or one tenant's. */
+/** Sessions by id, as a surface uses them: all of a `Codecell`, or those of one tenant. */
 export type Sessions = Pick<Codecell, "policy" | "runner" | "session" | "get" | "info" | "list" | "fork"> &
   Pick<Codecell, "closeSession"> &
   AsyncDisposable;
 
 /**
- * One tenant's sessions in a manager that has others'. Every id gets the tenant's prefix before it is looked up, so an id
- * of another tenant is not refused but names nothing: neither answers nor their time can tell the two apart.
+ * The sessions of one tenant. Every id gets the tenant's prefix before it is looked up, so an id of another tenant names
+ * nothing: neither answers nor their timing reveal that it exists.
  */
 export class TenantSessions implements Sessions {
   readonly #manager: Codecell;
   readonly #namespace: string;
   readonly #quota: number;
-  /** ids on their way, so that calls at the same time cannot pass the quota together */
+  /** ids that are being created, so that concurrent calls cannot exceed the quota together */
   readonly #coming = new Set<string>();
 
   constructor(manager: Codecell, namespace: string, quota: number) {
@@ -58,7 +58,7 @@ export class TenantSessions implements Sessions {
     const key = this.#key(id);
     const forkKey = this.#key(newId);
     return this.#own(async () => {
-      await this.#manager.info(key); // an unknown parent is told before a full quota
+      await this.#manager.info(key); // an unknown parent is reported before a full quota
       return this.#within(forkKey, () => this.#manager.fork(key, forkKey));
     });
   }
@@ -68,7 +68,7 @@ export class TenantSessions implements Sessions {
     return this.#own(() => this.#manager.closeSession(key, options));
   }
 
-  /** The manager has other tenants: its owner ends it. */
+  /** The `Codecell` has other tenants, so its owner closes it. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
   get #prefix(): string {
@@ -79,15 +79,15 @@ export class TenantSessions implements Sessions {
     return sessionKey(this.#namespace, id);
   }
 
-  /** Makes a session if the quota has room for it; saved ones count, as they take space until they are forgotten. */
+  /** Creates a session if the quota allows it. Saved sessions count: they take space until they are deleted. */
   async #within<T>(key: string, make: () => Promise<T>): Promise<T> {
     const saved = (await this.#manager.list({ prefix: this.#prefix })).map(({ id }) => id);
     // From here to `add` nothing else runs, and both sets are as they are now.
     const alive = this.#manager.aliveIds().filter((id) => id.startsWith(this.#prefix));
     const all = new Set([...saved, ...alive, ...this.#coming]);
     if (!all.has(key) && all.size >= this.#quota) {
-      throw new CodecellError("session_limit", `there are ${all.size} sessions, as many as this token may have`, {
-        hint: "close one; where sessions persist, forget it",
+      throw new CodecellError("session_limit", `this token has ${all.size} sessions, which is its limit`, {
+        hint: "close one; delete it if sessions are persistent",
       });
     }
     this.#coming.add(key);
@@ -98,7 +98,7 @@ export class TenantSessions implements Sessions {
     }
   }
 
-  /** The manager speaks of its keys; a tenant knows its own names only. */
+  /** Errors name internal keys; a tenant knows only its own ids. */
   async #own<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { TokenStore } from "./token-store.ts";
+import { newTokenText, TokenStore } from "./token-store.ts";
 
 let directory: string;
 let path: string;
@@ -15,7 +15,19 @@ afterEach(() => rm(directory, { recursive: true }));
 const alice = { name: "alice", scopes: ["run" as const], sessions: 5 };
 
 describe("the token store", () => {
-  test("finds whose token it is, and nobody else's", async () => {
+  test("a single token lets in whoever holds it and nobody else", async () => {
+    const token = newTokenText();
+    const store = TokenStore.single(token);
+    for (const header of [`Bearer ${token}`, `bearer ${token}`]) {
+      expect(await store.find(header, 1)).toMatchObject({ name: "single", scopes: ["admin"] });
+    }
+    for (const header of [undefined, "", "Bearer", token, `Basic ${token}`, `Bearer ${token}x`, `Bearer ${token} x`]) {
+      expect(await store.find(header, 1), String(header)).toBeUndefined();
+    }
+    expect(() => TokenStore.single("short")).toThrow(/16 characters/);
+  });
+
+  test("finds the record of a token, and of no other text", async () => {
     const store = await TokenStore.open(path);
     const { token, record } = await store.create(alice, 1);
     const other = await store.create({ ...alice, name: "bob" }, 1);
@@ -35,14 +47,14 @@ describe("the token store", () => {
     }
   });
 
-  test("keeps digests and no tokens, where only the owner reads", async () => {
+  test("stores digests instead of tokens, in a private file", async () => {
     const store = await TokenStore.open(path);
     const { token } = await store.create(alice, 1);
     expect(await readFile(path, "utf8")).not.toContain(token.slice(3));
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test("sees at once what another process changed", async () => {
+  test("sees changes of another process at once", async () => {
     const [service, command] = [await TokenStore.open(path), await TokenStore.open(path)];
     const { token } = await command.create(alice, 1);
     expect(await service.find(`Bearer ${token}`, 2)).toMatchObject({ name: "alice" });
@@ -53,14 +65,14 @@ describe("the token store", () => {
     expect(await service.find(`Bearer ${next}`, 2)).toBeUndefined();
   });
 
-  test("does not find a token whose time is up", async () => {
+  test("does not find a token that has expired", async () => {
     const store = await TokenStore.open(path);
     const { token } = await store.create({ ...alice, expiresMs: 100 }, 1);
     expect(await store.find(`Bearer ${token}`, 99)).toBeDefined();
     expect(await store.find(`Bearer ${token}`, 100)).toBeUndefined();
   });
 
-  test("loses none of the tokens that are made at the same time", async () => {
+  test("loses no token when several are created concurrently", async () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const made = await Promise.allSettled(
       names.map(async (name) => (await TokenStore.open(path)).create({ ...alice, name }, 1)),
@@ -70,7 +82,7 @@ describe("the token store", () => {
     expect(kept.length).toBeGreaterThan(0);
   });
 
-  test("refuses a file that others can read, one that is damaged, and names twice", async () => {
+  test("refuses a file that others can read, a damaged file, and duplicate names", async () => {
     const store = await TokenStore.open(path);
     await store.create(alice, 1);
     await expect(store.create(alice, 1)).rejects.toThrow(/already/);
@@ -83,7 +95,7 @@ describe("the token store", () => {
     await expect(TokenStore.open(path)).rejects.toThrow(/not a token file/);
   });
 
-  test("takes one long token from the environment", async () => {
+  test("accepts a single token only if it is long enough", async () => {
     const store = TokenStore.single("0123456789abcdef", 3);
     expect(await store.find("Bearer 0123456789abcdef", 0)).toMatchObject({ scopes: ["admin"], sessions: 3 });
     expect(() => TokenStore.single("short", 3)).toThrow(/16 characters/);

@@ -11,6 +11,9 @@ import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { isNamespace, newNamespace } from "../../sessions/session-id.ts";
 import { type Scope, scopes } from "./scope.ts";
 
+/** With the only token of a service, the policy's `session.limit` decides. */
+const mostSessions = 10_000;
+
 const tokenRecord = z.strictObject({
   name: z
     .string()
@@ -19,7 +22,7 @@ const tokenRecord = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   scopes: z.array(z.enum(scopes)).min(1),
   /** sessions it may have, saved ones included */
-  sessions: z.int().min(1).max(10_000),
+  sessions: z.int().min(1).max(mostSessions),
   namespace: z.string().refine(isNamespace, "not a namespace"),
   createdMs: z.int(),
   expiresMs: z.int().optional(),
@@ -65,7 +68,7 @@ export class TokenStore {
   }
 
   /** One token with every scope, for a service that has one user. */
-  static single(token: string, sessions: number): TokenStore {
+  static single(token: string, sessions = mostSessions): TokenStore {
     if (token.length < 16 || /\s/.test(token)) {
       throw new CodecellError("usage", "the token has to have at least 16 characters and no spaces", {
         hint: "make one with `openssl rand -hex 32`",

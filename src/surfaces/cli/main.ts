@@ -1,5 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { nearest } from "../../policy/file/suggest.ts";
+import { codecellVersion } from "../../service/version.ts";
 import { builtInRunners } from "../../sessions/built-in-runners.ts";
 import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
 import type { Command, CommandContext } from "./command.ts";
@@ -7,7 +8,6 @@ import { commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./format/help.ts";
 import { processTerminal } from "./shell/process-terminal.ts";
 import { reportFailure } from "./shell/report-failure.ts";
-import { codecellVersion } from "./shell/version.ts";
 
 /** The command line: arguments in, exit code out. */
 export async function main(

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
-import { wasmRunner } from "../../runners/wasm/runner.ts";
+import { plainWasm } from "../../../test/support/plain-wasm.ts";
 import { setupClaudeCodeCommand } from "./commands/setup-claude-code.ts";
 import { srtVersion } from "./setup/find-srt.ts";
 
@@ -52,7 +52,7 @@ async function setup(...argv: string[]): Promise<FakeTerminal> {
 async function setupIn(cwd: string, ...argv: string[]): Promise<FakeTerminal> {
   const env = { PATH: `${top}/bin:/usr/bin:/bin`, XDG_STATE_HOME: join(top, "state"), HOME: top, MY_KEY: "secret" };
   const terminal = new FakeTerminal({ cwd, env });
-  const runners = () => [wasmRunner({ bubblewrap: "off" })];
+  const runners = plainWasm;
   expect(await setupClaudeCodeCommand.run(argv, { terminal, runners })).toBe(0);
   return terminal;
 }

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { AuditEntry, AuditFilter } from "../../audit/read.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { AuditEntry, AuditFilter } from "../../service/audit/audit-files.ts";
 import type { Scope } from "../../service/tenants/scope.ts";
+import type { Tenant } from "../../service/tenants/tenant.ts";
 import { shownId } from "../../sessions/session-id.ts";
 import type { HttpService } from "./service.ts";
-import type { Tenant } from "./tenant.ts";
 
 export const auditEntrySchema = z
   .looseObject({
@@ -33,7 +33,7 @@ export function auditSight(tenant: Tenant, scopes: readonly Scope[], session: st
   const prefix = `${tenant.namespace}.`;
   return {
     filter: { sessionPrefix: prefix, session: session === undefined ? undefined : `${prefix}${session}` },
-    // Without the line's number: its gaps would tell how much others do.
+    // Without line numbers: gaps would tell how much others do.
     view: ({ time, event }) => ({ time, ...event, ...ownNames(event) }),
   };
 }
@@ -46,7 +46,7 @@ function ownNames(event: AuditEntry["event"]): Record<string, string> {
 
 export function auditOf({ audit }: HttpService) {
   if (audit) return audit;
-  throw new CodecellError("not_supported", "this service writes no audit", {
-    hint: "audit.enabled in its policy decides",
+  throw new CodecellError("not_supported", "this service has no audit", {
+    hint: "set `audit.enabled` in its policy",
   });
 }

@@ -1,29 +1,23 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
-import type { TokenRecord } from "../../service/tenants/token-store.ts";
+import type { Tenant } from "../../service/tenants/tenant.ts";
+import type { Caller } from "./gate.ts";
 import { readJson } from "./read-json.ts";
 import type { Call, Route } from "./route.ts";
 import type { HttpService } from "./service.ts";
-import type { Tenant } from "./tenant.ts";
 
 type AnyCall = Call<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>>;
-
-/** Who asks. */
-export interface Caller {
-  readonly token: TokenRecord;
-  readonly tenant: Tenant;
-}
 
 export interface CallParts {
   readonly params: Readonly<Record<string, string>>;
   readonly search: string;
   readonly request: IncomingMessage;
-  /** aborted when the client goes away */
+  /** aborted when the client disconnects */
   readonly gone: () => AbortSignal;
   readonly service: HttpService;
-  /** absent where a route asks for no token */
-  readonly caller: Caller | undefined;
+  /** absent where a route needs no token */
+  readonly caller: Caller<Tenant> | undefined;
 }
 
 const nothing = z.strictObject({});
@@ -44,28 +38,11 @@ export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
   };
 }
 
-/** A signal for the client's going away, made for those who ask: most answers are done before it could be of use. */
-export function goneSignal(response: ServerResponse): () => AbortSignal {
-  let controller: AbortController | undefined;
-  return () => {
-    if (controller) return controller.signal;
-    const made = new AbortController();
-    controller = made;
-    const close = () => {
-      // An answer that went out whole is no reason to stop anything, and a reason costs a stack trace.
-      if (!response.writableFinished) made.abort();
-    };
-    if (response.destroyed) close();
-    else response.once("close", close);
-    return made.signal;
-  };
-}
-
 function checked(schema: z.ZodObject | undefined, value: unknown, where: string): Record<string, unknown> {
   if (!schema) return {};
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new CodecellError("usage", `the ${where} is wrong: ${z.prettifyError(parsed.error)}`, {
+  throw new CodecellError("usage", `the ${where} is invalid: ${z.prettifyError(parsed.error)}`, {
     hint: "/v1/openapi.json describes every call",
   });
 }

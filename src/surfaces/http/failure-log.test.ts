@@ -6,7 +6,7 @@ import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { TestService } from "../../../test/support/http-service.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import type { Sandbox } from "../mcp/sandbox.ts";
+import type { Sandbox } from "../../service/sandbox.ts";
 import { streamRun } from "./answers/stream-run.ts";
 import { defaultLimits } from "./limits.ts";
 
@@ -27,7 +27,7 @@ async function failingService(logger: Logger, code: "secret_unavailable" | "poli
 }
 
 test.each(["secret_unavailable", "policy_refused"] as const)(
-  "a tenant is not told what the log is: %s",
+  "the log has a reason that the tenant is not told: %s",
   async (code) => {
     const { heard, logger } = heardErrors();
     await using service = await failingService(logger, code);
@@ -39,7 +39,7 @@ test.each(["secret_unavailable", "policy_refused"] as const)(
   },
 );
 
-test("what a tool of MCP withholds is in the log", async () => {
+test("the log has the reason that an MCP tool does not tell a tenant", async () => {
   const { heard, logger } = heardErrors();
   await using service = await failingService(logger, "secret_unavailable");
   const client = await service.client("a");
@@ -52,7 +52,7 @@ test("what a tool of MCP withholds is in the log", async () => {
   expect(heard.join("\n")).toContain(path);
 });
 
-test("a stream that ends in a failure leaves the reason in the log", async () => {
+test("the log has the reason why a stream failed", async () => {
   const { heard, logger } = heardErrors();
   const runs = {
     status: () => ({ sessionId: "s" }),

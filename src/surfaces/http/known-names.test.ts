@@ -12,19 +12,19 @@ const passes = (headers: object) => {
   }
 };
 
-test("answers to this machine's names and to those it was given", () => {
+test("a request to localhost or to a configured host name is accepted", () => {
   for (const host of ["localhost", "127.0.0.1:7410", "[::1]:80", "cells.example", "CELLS.example:443", "[fd00::1]:1"]) {
     expect(passes({ host }), host).toBe(true);
   }
 });
 
-test("refuses a name that was made to point here", () => {
+test("a request with an unknown Host header is refused", () => {
   for (const host of [undefined, "", "attacker.example", "127.0.0.1.attacker.example", "localhost.attacker.example"]) {
     expect(passes({ host }), host).toBe(false);
   }
 });
 
-test("refuses another site's page", () => {
+test("a request with the Origin of another site is refused", () => {
   const from = (origin: string) => passes({ host: "localhost", origin });
   expect(from("http://localhost:3000")).toBe(true);
   for (const origin of ["https://attacker.example", "null", "file://", "http://localhost@attacker.example"]) {

@@ -4,27 +4,27 @@ import { HttpError } from "./answers/error-status.ts";
 const local = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Names first: a web page that reaches us by DNS rebinding comes with its own name as Host, and one that calls from
- * another site comes with its Origin. Both are refused before a token is looked at.
+ * The attack: a web page reaches us by DNS rebinding, with its own name as Host, or calls from another site, with its
+ * Origin. Both are refused before the token is checked.
  */
 export function nameCheck(names: readonly string[]): (request: IncomingMessage) => void {
   const known = new Set([...local, ...names.map((name) => bracketed(name.toLowerCase()))]);
   return ({ headers, rawHeaders }) => {
-    // Of two, a proxy may have looked at the one and we at the other.
-    if (isRepeated(rawHeaders)) throw new HttpError("bad_request", "a header that says who asks stands there twice");
+    // A proxy may have checked one of the two, and we would check the other.
+    if (isRepeated(rawHeaders)) throw new HttpError("bad_request", "Host, Origin or Authorization was sent twice");
     if (!known.has(hostOf(headers.host ?? ""))) {
-      throw new HttpError("forbidden", "this service is not known by that name", {
-        hint: "`codecell serve --allow-host NAME` adds a name",
+      throw new HttpError("forbidden", "the Host header is not a name of this service", {
+        hint: "use its own address, or start it with `codecell serve --allow-host NAME`",
       });
     }
     if (headers.origin === undefined) return;
     const origin = /^https?:\/\/([^/]+)$/i.exec(headers.origin)?.[1];
     if (origin === undefined || !known.has(hostOf(origin)))
-      throw new HttpError("forbidden", "another site's page may not call this service");
+      throw new HttpError("forbidden", "pages of other sites may not call this service");
   };
 }
 
-/** Without the port; an address of IPv6 keeps its brackets. */
+/** Without the port; an IPv6 address keeps its brackets. */
 function hostOf(text: string): string {
   return text.toLowerCase().replace(/:\d+$/, "");
 }

@@ -1,24 +1,24 @@
-/** What a caller may take of the service. */
+/** Limits on what callers may use. */
 export interface HttpLimits {
-  /** requests that are being answered, waiting ones and streams included */
+  /** open requests, including streams and requests that wait */
   readonly requests: number;
   readonly requestsPerToken: number;
-  /** runs that go on */
+  /** runs at once */
   readonly runs: number;
   readonly runsPerToken: number;
   /** sessions of a token, whatever its own quota says */
   readonly sessionsPerToken: number;
   readonly connections: number;
-  /** of a body that is JSON; uploads have the policy's `proc.disk` */
+  /** of a JSON body; uploads are limited by the policy's `proc.disk` */
   readonly jsonBytes: number;
   readonly headerBytes: number;
-  /** how long the headers may take to arrive: what sends them byte by byte is cut off */
+  /** how long the headers may take to arrive; slower clients are disconnected */
   readonly headersMs: number;
   /** how long a whole request may take to arrive */
   readonly requestMs: number;
-  /** how long a reader may take nothing of an answer that waits for it */
+  /** how long a client may read nothing of its answer */
   readonly stallMs: number;
-  /** how often a silent stream says that it is alive */
+  /** how often a silent stream sends a heartbeat */
   readonly heartbeatMs: number;
 }
 

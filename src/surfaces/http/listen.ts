@@ -1,25 +1,33 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { listenFailure } from "../listen-failure.ts";
-import type { HttpService } from "./service.ts";
+import type { HttpLimits } from "./limits.ts";
+import { listenFailure } from "./listen-failure.ts";
+
+/** What a port can be opened for: `HttpService`, `MountServer`. */
+export interface Listening {
+  readonly limits: HttpLimits;
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Called once the address is known. */
+  listensAt?(url: string): void;
+}
 
 export interface Listener {
   readonly url: string;
   readonly port: number;
-  /** Takes no new connections, and lets go of those that are idle. */
+  /** Accepts no new connections, and closes idle ones. */
   stop(): void;
-  /** Ends every connection. */
+  /** Closes every connection. */
   end(): Promise<void>;
 }
 
 const maxHeaders = 100;
-/** share of the connections from which on idle ones are closed */
+/** share of the connections above which idle ones are closed */
 const crowded = 0.75;
-/** Longer than proxies keep an idle connection: the one that closes first must not be the one that is not asked. */
+/** Longer than proxies keep an idle connection: if we close first, their next request fails. */
 const keepAliveMs = 65_000;
 
-/** Listens for a service, with limits on what a connection may take before anybody knows who it is. */
-export async function listen(service: HttpService, { host, port }: { host: string; port: number }): Promise<Listener> {
+/** Opens a port for a service, with limits on what a connection may take before anybody knows who it is. */
+export async function listen(service: Listening, { host, port }: { host: string; port: number }): Promise<Listener> {
   const { limits } = service;
   const server = createServer(
     {
@@ -41,7 +49,7 @@ export async function listen(service: HttpService, { host, port }: { host: strin
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
-  if (service.links.baseUrl === "") service.links.baseUrl = url;
+  service.listensAt?.(url);
   let closed: Promise<unknown> | undefined;
   const stop = () => {
     closed ??= new Promise((resolve) => server.close(resolve));
@@ -60,14 +68,14 @@ export async function listen(service: HttpService, { host, port }: { host: strin
 }
 
 /**
- * The attack: to ask again and again on one connection and never to read. Its answers fill what there is room for, and it is neither
- * idle nor late with a request: nobody else would ever end it. One that waits for an answer, or takes it slowly, goes on.
+ * The attack: send request after request on one connection and never read. The answers fill its buffer, and since it is
+ * neither idle nor late, nothing else would close it. A client that waits for an answer, or reads slowly, stays.
  */
 function endIfStalled(socket: Socket): void {
   if (socket.writableLength > 0) socket.destroy();
 }
 
-/** The attack: connections that once asked for something and now only wait keep everybody else out. So those go first. */
+/** The attack: idle connections that keep everybody else out. So they are closed first. */
 function makeRoom(server: Server, most: number): void {
   let open = 0;
   server.on("connection", (socket) => {

@@ -1,6 +1,6 @@
 import type { PoolStatistics } from "../../sessions/warm-pool.ts";
 
-/** What is asked of the service at the moment of a scrape. */
+/** Values at the moment of a scrape. */
 export interface Gauges {
   readonly requests: number;
   readonly runs: number;
@@ -11,7 +11,7 @@ export interface Gauges {
 
 const boundsSeconds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
-/** Counters of the service as Prometheus reads them. Labels are routes and states, never ids: their number is bounded. */
+/** Counters in the format of Prometheus. Labels are routes and states, never ids, so their number is bounded. */
 export class Metrics {
   readonly #requests = new Map<string, number>();
   readonly #runs = new Map<string, number>();
@@ -34,7 +34,7 @@ export class Metrics {
     add(this.#runs, `status="${status}"`);
   }
 
-  /** A request that a limit of the service turned away. */
+  /** A request that a limit refused. */
   refused(): void {
     this.#refused++;
   }
@@ -43,13 +43,13 @@ export class Metrics {
     const { rss } = process.memoryUsage();
     const families: [name: string, type: string, help: string, samples: string[]][] = [
       ["codecell_http_requests_total", "counter", "Requests answered.", labelled(this.#requests)],
-      ["codecell_http_refused_total", "counter", "Requests turned away by a limit.", [` ${this.#refused}`]],
+      ["codecell_http_refused_total", "counter", "Requests refused by a limit.", [` ${this.#refused}`]],
       ["codecell_http_requests_in_flight", "gauge", "Requests being answered.", [` ${gauges.requests}`]],
       ["codecell_http_request_seconds", "histogram", "Time from a request to its end.", this.#histogram()],
       ["codecell_runs_total", "counter", "Runs by how they ended.", labelled(this.#runs)],
-      ["codecell_runs_running", "gauge", "Runs that go on.", [` ${gauges.runs}`]],
-      ["codecell_sessions_live", "gauge", "Sessions with a cell, or on their way to one.", [` ${gauges.sessions}`]],
-      ["codecell_tenants", "gauge", "Tokens that were used since the start.", [` ${gauges.tenants}`]],
+      ["codecell_runs_running", "gauge", "Runs that are running.", [` ${gauges.runs}`]],
+      ["codecell_sessions_live", "gauge", "Sessions with a cell, or starting one.", [` ${gauges.sessions}`]],
+      ["codecell_tenants", "gauge", "Tokens used since the start.", [` ${gauges.tenants}`]],
       ["codecell_pool_ready", "gauge", "Cells kept ready.", [` ${gauges.pool.ready}`]],
       ["codecell_pool_hits_total", "counter", "Sessions that got a ready cell.", [` ${gauges.pool.hits}`]],
       ["codecell_pool_misses_total", "counter", "Sessions that waited for a cell.", [` ${gauges.pool.misses}`]],

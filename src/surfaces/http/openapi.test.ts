@@ -17,18 +17,18 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.values(methods).map((operation) => ({ path, operation })),
 );
 
-test("describes every route once, by an id of its own", () => {
+test("the OpenAPI document describes every route once, with a unique id", () => {
   expect(document.openapi).toBe("3.1.0");
   expect(operations.length).toBe(routes.length);
   expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(routes.length);
 });
 
-test.each(operations)("$path has a parameter for every name in its path", ({ path, operation }) => {
+test.each(operations)("the OpenAPI document has a parameter for every name in $path", ({ path, operation }) => {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   expect(operation.parameters.filter((one) => one.in === "path").map(({ name }) => name)).toEqual(named);
 });
 
-test("points only to schemas that it has", () => {
+test("the OpenAPI document references only schemas that it contains", () => {
   const references = JSON.stringify(document).match(/"#\/components\/schemas\/\w+"/g) ?? [];
   expect(references.length).toBeGreaterThan(10);
   for (const reference of references) {
@@ -36,6 +36,6 @@ test("points only to schemas that it has", () => {
   }
 });
 
-test("is JSON and stays the same from call to call", () => {
+test("the OpenAPI document is JSON and the same on every call", () => {
   expect(JSON.parse(JSON.stringify(document))).toEqual(openApiDocument(routes, "1.2.3"));
 });

@@ -25,7 +25,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
     info: {
       title: "codecell",
       version,
-      description: "Run code that nobody has read, in persistent sessions under one policy.",
+      description: "Run untrusted code in persistent sessions under one policy.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -52,7 +52,7 @@ function operation(route: Route): object {
     ...(takesBytes ? { requestBody: { required: true, content: { "application/octet-stream": {} } } } : {}),
     responses: {
       ...Object.fromEntries(answers),
-      default: { description: "why it could not be done", content: json(reference(errorSchema)) },
+      default: { description: "the error", content: json(reference(errorSchema)) },
     },
   };
 }

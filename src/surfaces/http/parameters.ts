@@ -6,12 +6,12 @@ export const sessionId = z
   .string()
   .min(1)
   .max(maxNamespacedId)
-  .describe("letters, digits, dots, dashes and underscores, beginning with a letter or digit");
+  .describe("letters, digits, dots, dashes and underscores; starts with a letter or digit");
 export const sessionParams = z.strictObject({ session: sessionId });
 export const runParams = z.strictObject({ session: sessionId, run: z.string().max(64) });
 export const fileParams = z.strictObject({
   session: sessionId,
-  path: z.string().describe("path in the workspace; its slashes are those of the address"),
+  path: z.string().describe("path in the workspace, with its slashes"),
 });
 export const checkpointName = z.string().min(1).max(128);
 
@@ -25,6 +25,12 @@ export const waitBody = z
   .min(0)
   .max(maxWaitSeconds)
   .default(30)
-  .describe("seconds to wait for the end of the run; a longer one answers 202 with its run_id");
+  .describe("seconds to wait for the end of the run; after that the answer is 202 with its run_id");
 export const flagQuery = z.enum(["true", "false"]).default("false");
 export const pageLimit = z.coerce.number().int().min(1).max(1000).default(200);
+
+/** A plain name: an expression would be code, and reading is not running. */
+export const variableName = z
+  .string()
+  .max(200)
+  .regex(/^[\p{XID_Start}_][\p{XID_Continue}]*$/u, "expected the name of a Python variable");

@@ -5,13 +5,13 @@ import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 
 export const sessionPolicySchema = z.object({
-  policy_hash: z.string().describe("sha256 of the whole policy in force, as in receipts and in the audit"),
+  policy_hash: z.string().describe("sha256 of the policy in force, as in receipts and in the audit"),
   net: z
     .object({
       ...{ enabled: z.boolean(), allowlist: z.array(z.string()), deny: z.array(z.string()) },
       ...{ connections: z.number(), requests: z.number(), sent: z.string(), received: z.string() },
     })
-    .describe("the rules that can change while the session lives"),
+    .describe("the rules that can change in a live session"),
 });
 
 export const changedPolicySchema = sessionPolicySchema.extend({

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { CodecellError } from "../../lib/errors.ts";
 
-/** A body as JSON; nothing at all is an empty object. More than the limit is refused before it is taken into memory. */
+/** A JSON body; no body is an empty object. A body over the limit is refused before it is in memory. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const body = await readBody(request, maxBytes);
   if (body.byteLength === 0) return {};
   const type = request.headers["content-type"] ?? "";
-  // A form of a web page can send text/plain anywhere without being asked; it cannot send JSON.
+  // The attack: a form of a web page can send text/plain to any site; it cannot send JSON.
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
-    throw new CodecellError("usage", "the body is not declared as JSON", { hint: "content-type: application/json" });
+    throw new CodecellError("usage", "the Content-Type is not JSON", { hint: "send `content-type: application/json`" });
   }
   try {
     return JSON.parse(utf8.decode(body));
@@ -19,9 +19,10 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** By events, as every run pays for it: an iterator over the same takes several times as long. */
+/** By events, since every run pays for it: an async iterator is several times slower. */
 function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = () => new CodecellError("too_large", `a body has at most ${maxBytes} bytes`, { hint: "send less" });
+  const tooLarge = () =>
+    new CodecellError("too_large", `the body is larger than ${maxBytes} bytes`, { hint: "send less" });
   return new Promise((resolve, reject) => {
     if (request.destroyed) return reject(goneClient());
     if (Number(request.headers["content-length"] ?? 0) > maxBytes) return reject(tooLarge());
@@ -35,7 +36,7 @@ function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       chunks.push(chunk);
       if (size <= maxBytes) return;
       settled();
-      request.pause(); // whoever answers decides what becomes of the rest
+      request.pause(); // whoever answers decides what to do with the rest
       reject(tooLarge());
     };
     const end = () => {
@@ -51,5 +52,5 @@ function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
 }
 
 function goneClient(): CodecellError {
-  return new CodecellError("aborted", "the client went away before its request was whole");
+  return new CodecellError("aborted", "the client disconnected before its request was complete");
 }

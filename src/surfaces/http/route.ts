@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
 import type { Scope } from "../../service/tenants/scope.ts";
+import type { Tenant } from "../../service/tenants/tenant.ts";
 import type { HttpService } from "./service.ts";
-import type { Tenant } from "./tenant.ts";
 
 /** What a route is called with: parameters that its own schemas have checked. */
 export interface Call<Params, Query, Body> {
@@ -14,7 +14,7 @@ export interface Call<Params, Query, Body> {
   readonly scopes: readonly Scope[];
   readonly service: HttpService;
   readonly request: IncomingMessage;
-  /** aborted when the client goes away */
+  /** aborted when the client disconnects */
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject
   readonly summary: string;
   readonly description?: string;
   readonly tag: string;
-  /** `none`: no token is asked for; the route itself decides */
+  /** `none`: no token is needed; the route itself decides */
   readonly scope: Scope | "none";
   /** the schemas that check a call are the ones that the OpenAPI document shows */
   readonly params?: Params;
@@ -52,7 +52,7 @@ export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject
 
 export type Route = RouteSpec<z.ZodObject, z.ZodObject, z.ZodObject>;
 
-/** Forgets the types of one route's parameters once they have checked its handler. */
+/** Checks a handler against the types of its parameters, then forgets them. */
 export function defineRoute<
   Params extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Query extends z.ZodObject = z.ZodObject<Record<never, never>>,

@@ -28,11 +28,11 @@ describe("the router", () => {
     expect(router.find("GET", "/v1/things/x/files").route.path).toBe("/v1/things/{thing}/files");
   });
 
-  test("answers HEAD by the route of GET", () => {
+  test("answers HEAD with the route of GET", () => {
     expect(router.find("HEAD", "/v1/things").route.method).toBe("GET");
   });
 
-  test("leaves dots in a path as a name that somebody checks", () => {
+  test("leaves dots in a path to the code that checks file names", () => {
     expect(router.find("GET", "/v1/things/x/files/../../y").params.path).toBe("../../y");
   });
 
@@ -41,11 +41,11 @@ describe("the router", () => {
     (path) => expect(failure("GET", path)).toMatchObject({ code: "not_found", status: 404 }),
   );
 
-  test("says which methods a path takes", () => {
+  test("says which methods a path accepts", () => {
     expect(failure("DELETE", "/v1/things")).toMatchObject({ status: 405, headers: { allow: "GET, POST" } });
   });
 
-  test("knows every route by its own path", () => {
+  test("finds every route by its own path", () => {
     const all = new Router(routes);
     for (const route of routes) {
       const path = route.path.replaceAll(/\{\w+(?:\.\.\.)?\}/g, "x");

@@ -15,7 +15,7 @@ const maxPathCharacters = 8_192;
 
 type Part = { readonly text: string } | { readonly name: string; readonly isRest: boolean };
 
-/** Pure: a method and a path in, a route and its parameters out. HEAD is answered by the route of GET. */
+/** Pure: a method and a path in, a route and its parameters out. HEAD uses the route of GET. */
 export class Router<Route extends Routed> {
   readonly #routes: readonly { readonly route: Route; readonly parts: readonly Part[] }[];
 
@@ -34,7 +34,7 @@ export class Router<Route extends Routed> {
     }
     if (allowed.size === 0) throw new HttpError("not_found", "there is nothing at this path");
     const all = [...allowed].join(", ");
-    throw new HttpError("method_not_allowed", `this path takes ${all}`, { headers: { allow: all } });
+    throw new HttpError("method_not_allowed", `this path accepts ${all}`, { headers: { allow: all } });
   }
 }
 

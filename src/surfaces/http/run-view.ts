@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { StillRunning } from "../../service/runs/run-registry.ts";
+import type { Sandbox } from "../../service/sandbox.ts";
+import { egressJson } from "../../service/wire/egress-json.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
-import { egressJson } from "../egress-json.ts";
-import type { Sandbox } from "../mcp/sandbox.ts";
 
 /** Displays that an answer carries; the rest is there by its size, and in the events. */
 const maxDisplayBytes = 8 * 1024 * 1024;

@@ -261,7 +261,7 @@ describe("what is wrong with a call", () => {
       ["GET", "/v1/sessions/s/runs/x", undefined, 404, /no run is remembered/],
       ["GET", "/v1/sessions?x=1", undefined, 400, /x/],
       ["GET", "/v1/nothing", undefined, 404, /nothing at this path/],
-      ["PUT", "/v1/sessions", {}, 405, /takes GET, POST/],
+      ["PUT", "/v1/sessions", {}, 405, /accepts GET, POST/],
       ["GET", "/v1/sessions/s/variables/a.b()", undefined, 400, /name of a Python variable/],
       ["GET", "/v1/sessions/s/files", undefined, 501, /keeps its files/],
     ];
@@ -272,7 +272,7 @@ describe("what is wrong with a call", () => {
     }
     // what to do about it is said in calls of this surface
     const unknown = await client.call("POST", "/v1/sessions/nobody/runs", { code: "1" });
-    expect(unknown.json.error.hint).toBe("GET /v1/sessions lists yours, POST /v1/sessions makes one");
+    expect(unknown.json.error.hint).toBe("GET /v1/sessions lists your sessions, POST /v1/sessions starts one");
   });
 
   test("includes a body that is no JSON, or is not said to be", async () => {

@@ -1,31 +1,34 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import { CodecellError } from "../../lib/errors.ts";
-import { artifactTemplate, artifactUri } from "./artifact-uri.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { artifactTemplate, artifactUri } from "../../service/replies/artifact-uri.ts";
 
 const maxListed = 500;
 const maxPerSession = 100;
 
-/** The files of living sessions as resources. Listing them starts nothing and wakes no saved session. */
-export function registerArtifactResources(server: McpServer, door: SandboxDoor): void {
+/** Files of live sessions as resources. Listing them starts nothing and restores no saved session. */
+export function registerArtifactResources(server: McpServer, sandbox: LazySandbox): void {
   const template = new ResourceTemplate(artifactTemplate, {
-    list: async () => ({ resources: await listed(door) }),
-    complete: { session: async (typed) => (await living(door)).filter((id) => id.startsWith(typed)).slice(0, 100) },
+    list: async () => ({ resources: await listed(sandbox) }),
+    complete: { session: async (typed) => (await liveIds(sandbox)).filter((id) => id.startsWith(typed)).slice(0, 100) },
   });
-  const about = { title: "File of a session", description: "A file that code made in a session, or that was uploaded" };
+  const about = {
+    title: "File of a session",
+    description: "A file that code wrote in a session, or that was uploaded",
+  };
   server.registerResource("artifact", template, about, async (uri, variables) => {
     const session = decoded(variables.session);
     const name = decoded(variables.name);
-    // Asking for a resource is no reason to start anything: what is not alive here is not found.
-    if (session === undefined || name === undefined || !(await living(door)).includes(session)) {
+    // Reading a resource starts nothing: a session that is not live is not found.
+    if (session === undefined || name === undefined || !(await liveIds(sandbox)).includes(session)) {
       throw new ResourceNotFoundError(uri.href);
     }
     try {
-      const { artifactContent, maxBinaryBytes } = await import("./artifact-content.ts");
-      const files = await (await (await door.open()).session(session)).files();
+      const { artifactContent, maxBinaryBytes } = await import("../../service/replies/artifact-content.ts");
+      const files = await (await (await sandbox.open()).session(session)).files();
       const { mimeType, body, end, size } = await artifactContent(files, name, {}, maxBinaryBytes);
       if (end < size)
-        throw new CodecellError("too_large", `${name} has ${size} bytes; read_artifact reads it in parts`);
+        throw new CodecellError("too_large", `${name} has ${size} bytes; read it in parts with read_artifact`);
       const about = { uri: uri.href, mimeType };
       if (body.as === "text") return { contents: [{ ...about, text: body.text }] };
       return { contents: [{ ...about, blob: Buffer.from(body.data).toString("base64") }] };
@@ -36,14 +39,14 @@ export function registerArtifactResources(server: McpServer, door: SandboxDoor):
   });
 }
 
-async function listed(door: SandboxDoor) {
+async function listed(sandbox: LazySandbox) {
   const resources: { uri: string; name: string; size: number }[] = [];
-  for (const id of await living(door)) {
+  for (const id of await liveIds(sandbox)) {
     if (resources.length >= maxListed) break;
-    // A runner without files on the host, or a session that ended meanwhile, has none to list.
-    const page = await door
+    // A runner without files on the host, or a session that was closed meanwhile, lists none.
+    const page = await sandbox
       .open()
-      .then((sandbox) => sandbox.session(id))
+      .then((opened) => opened.session(id))
       .then((session) => session.listFiles({ limit: Math.min(maxPerSession, maxListed - resources.length) }))
       .catch(() => undefined);
     for (const { path, size } of page?.files ?? []) resources.push({ uri: artifactUri(id, path), name: path, size });
@@ -51,8 +54,8 @@ async function listed(door: SandboxDoor) {
   return resources;
 }
 
-async function living(door: SandboxDoor): Promise<string[]> {
-  const sessions = (await door.opened?.opened?.list()) ?? [];
+async function liveIds(sandbox: LazySandbox): Promise<string[]> {
+  const sessions = (await sandbox.opened?.opened?.list()) ?? [];
   return sessions.filter(({ state }) => state === "live").map(({ id }) => id);
 }
 

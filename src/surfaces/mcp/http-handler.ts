@@ -1,17 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
-import type { Logger } from "../../lib/log/logger.ts";
+import { silentLogger } from "../../lib/log/logger.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
-import { buildMcpServer, type McpServerOptions } from "./server.ts";
+import { createMcpServer, type McpServerOptions } from "./server.ts";
 
-/** The SDK's view of a request, which differs from Node's only in how it writes optional properties. */
+/** The SDK's type of a request differs from Node's only in optional properties. */
 type NodeRequest = Parameters<typeof toWebRequest>[0];
 
 const defaultBodyBytes = 16 * 1024 * 1024;
 
-/** Streamable HTTP for both eras of the protocol, behind whatever checks who may come in. */
+/** MCP on `/mcp` of an `HttpService`, or of a `MountServer`. */
+export function mcpMount(options: McpServerOptions = {}) {
+  return {
+    path: "/mcp",
+    open: (sandbox: LazySandbox, { maxBodyBytes }: { readonly maxBodyBytes: number }) =>
+      new McpHttpHandler(sandbox, { ...options, maxBodyBytes }),
+  };
+}
+
+/** Streamable HTTP for both eras of the protocol. It checks no token: whoever gives it a request has done that. */
 export class McpHttpHandler implements AsyncDisposable {
   readonly #legacy: LegacyConnections;
   readonly #modern: ReturnType<typeof createMcpHandler>;
@@ -19,20 +28,17 @@ export class McpHttpHandler implements AsyncDisposable {
   readonly #stopTelling: () => void;
   readonly #maxBodyBytes: number;
 
-  constructor(
-    door: SandboxDoor,
-    options: McpServerOptions & { readonly logger: Logger; readonly maxBodyBytes?: number },
-  ) {
-    const { logger, maxBodyBytes = defaultBodyBytes } = options;
+  constructor(sandbox: LazySandbox, options: McpServerOptions & { readonly maxBodyBytes?: number }) {
+    const { logger = silentLogger, maxBodyBytes = defaultBodyBytes } = options;
     this.#maxBodyBytes = maxBodyBytes;
-    this.#legacy = new LegacyConnections(door, options);
-    this.#modern = createMcpHandler(() => buildMcpServer(door, options), {
+    this.#legacy = new LegacyConnections(sandbox, options);
+    this.#modern = createMcpHandler(() => createMcpServer(sandbox, options), {
       legacy: "reject",
       maxRequestBodySize: maxBodyBytes,
       onerror: (error) => logger.debug("mcp", { error }),
     });
     this.#handleModern = toNodeHandler(this.#modern);
-    this.#stopTelling = door.onArtifactsChanged(() => {
+    this.#stopTelling = sandbox.onArtifactsChanged(() => {
       this.#modern.notify.resourcesChanged();
       this.#legacy.artifactsChanged();
     });

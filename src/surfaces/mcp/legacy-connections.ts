@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { isInitializeRequest } from "@modelcontextprotocol/server";
-import type { SandboxDoor } from "./sandbox-door.ts";
-import { buildMcpServer, type McpServerOptions } from "./server.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { createMcpServer, type McpServerOptions } from "./server.ts";
 
 const maxConnections = 256;
 const idleMs = 30 * 60_000;
@@ -16,17 +16,17 @@ interface Connection {
 }
 
 /**
- * HTTP clients of the protocol before 2026-07-28. They have connections with an id, and a cancellation comes as a request
- * of its own, so it has to find the instance that runs the call. A connection owns no session of the sandbox.
+ * HTTP clients of the protocol before 2026-07-28. Their connections have an id, and a cancellation is a separate request
+ * that must find the server of its call. A connection owns no session of the sandbox.
  */
 export class LegacyConnections implements AsyncDisposable {
-  readonly #door: SandboxDoor;
+  readonly #sandbox: LazySandbox;
   readonly #options: McpServerOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sweep = setInterval(() => this.#closeIdle(), 60_000).unref();
 
-  constructor(door: SandboxDoor, options: McpServerOptions) {
-    this.#door = door;
+  constructor(sandbox: LazySandbox, options: McpServerOptions) {
+    this.#sandbox = sandbox;
     this.#options = options;
   }
 
@@ -35,8 +35,8 @@ export class LegacyConnections implements AsyncDisposable {
     if (id === undefined && isInitializeRequest(body)) return this.#open(request, response, body);
     const connection = typeof id === "string" ? this.#connections.get(id) : undefined;
     if (connection) return this.#serve(connection, request, response, body);
-    if (id === undefined) return refuse(response, 400, -32_000, "an Mcp-Session-Id header is needed");
-    refuse(response, 404, -32_001, "this connection is not known; initialize again");
+    if (id === undefined) return refuse(response, 400, -32_000, "the Mcp-Session-Id header is missing");
+    refuse(response, 404, -32_001, "unknown Mcp-Session-Id; initialize again");
   }
 
   artifactsChanged(): void {
@@ -52,7 +52,7 @@ export class LegacyConnections implements AsyncDisposable {
     if (this.#connections.size >= maxConnections && !this.#closeOldest()) {
       return refuse(response, 503, -32_000, `${maxConnections} connections are open`);
     }
-    const server = buildMcpServer(this.#door, this.#options);
+    const server = createMcpServer(this.#sandbox, this.#options);
     const transport: NodeStreamableHTTPServerTransport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => {

@@ -1,35 +1,35 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { instructionsFor } from "../../service/tools/instructions.ts";
+import { toolsOf } from "../../service/tools/toolset.ts";
+import type { ToolsetName } from "../../service/tools/toolset-name.ts";
+import { codecellVersion } from "../../service/version.ts";
 import { registerArtifactResources } from "./artifact-resources.ts";
-import { instructionsFor } from "./instructions.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
-import type { HostEffects } from "./tool.ts";
-import { toolsOf } from "./toolset.ts";
-import type { ToolsetName } from "./toolset-name.ts";
+import { registerTool } from "./register-tool.ts";
 
 export interface McpServerOptions {
-  readonly version: string;
-  readonly tools: ToolsetName;
-  readonly effects: HostEffects;
-  /** whether a model is there for sub-agents */
+  /** which tools to offer; default: all */
+  readonly tools?: ToolsetName;
+  /** whether a model is configured for sub-agents */
   readonly hasModel?: boolean;
   readonly logger?: Logger;
 }
 
 const listTtlMs = 300_000;
 
-/** One protocol instance: per connection, or per request where the protocol has no connections. It owns nothing. */
-export function buildMcpServer(door: SandboxDoor, options: McpServerOptions): McpServer {
-  const { version, tools, effects, hasModel = false, logger = silentLogger } = options;
+/** One MCP server for one connection; it owns nothing, so connections of the same sandbox share its sessions and runs. */
+export function createMcpServer(sandbox: LazySandbox, options: McpServerOptions = {}): McpServer {
+  const { tools = "all", hasModel = false, logger = silentLogger } = options;
   const server = new McpServer(
-    { name: "codecell", title: "codecell sandbox", version },
+    { name: "codecell", title: "codecell sandbox", version: codecellVersion() },
     {
       instructions: instructionsFor(tools),
       capabilities: { tools: {}, resources: { listChanged: true } },
       cacheHints: { "tools/list": { ttlMs: listTtlMs, cacheScope: "public" } },
     },
   );
-  for (const tool of toolsOf(tools, { hasModel })) tool.register(server, door, effects, logger);
-  registerArtifactResources(server, door);
+  for (const tool of toolsOf(tools, { hasModel })) registerTool(server, tool, sandbox, logger);
+  registerArtifactResources(server, sandbox);
   return server;
 }

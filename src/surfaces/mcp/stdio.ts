@@ -1,23 +1,24 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Logger } from "../../lib/log/logger.ts";
-import type { SandboxDoor } from "./sandbox-door.ts";
-import { buildMcpServer, type McpServerOptions } from "./server.ts";
+import { silentLogger } from "../../lib/log/logger.ts";
+import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { createMcpServer, type McpServerOptions } from "./server.ts";
 
-/** A larger message ends the connection; it holds an upload of two thirds of this. */
+/** A larger message closes the connection. An upload may have two thirds of this. */
 const maxMessageBytes = 32 * 1024 * 1024;
 
-/** Speaks MCP, of either era, on this process's standard input and output, until it is disposed. */
-export function serveOverStdio(door: SandboxDoor, options: McpServerOptions, logger: Logger): AsyncDisposable {
-  // One stray line on stdout would break the protocol.
+/** Serves MCP, of either era, on standard input and output until it is disposed. `console.log` goes to stderr from now on. */
+export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions = {}): AsyncDisposable {
+  const { logger = silentLogger } = options;
+  // A stray line on stdout would break the protocol.
   console.log = console.info = console.debug = console.error;
   let server: McpServer | undefined;
-  const stopTelling = door.onArtifactsChanged(() => {
+  const stopTelling = sandbox.onArtifactsChanged(() => {
     if (server?.isConnected()) server.sendResourceListChanged();
   });
   const connection = serveStdio(
     () => {
-      server = buildMcpServer(door, options);
+      server = createMcpServer(sandbox, options);
       return server;
     },
     {

@@ -1,5 +1,5 @@
-import { describeArtifacts } from "../../../artifacts/artifacts.ts";
-import type { DownloadUrl } from "../../mcp/sandbox.ts";
+import { describeArtifacts } from "../../../service/files/describe-file.ts";
+import type { DownloadUrl } from "../../../service/sandbox.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { filesJson, filesRemarks, filesTable } from "../format/format-files.ts";
 import { jsonText } from "../format/json-text.ts";

@@ -1,8 +1,6 @@
 import { resolve } from "node:path";
-import { auditDirectory } from "../../../audit/chain-files.ts";
-import { csvHeader, csvLine } from "../../../audit/csv.ts";
-import { readAudit } from "../../../audit/read.ts";
 import { CodecellError } from "../../../lib/errors.ts";
+import { auditDirectory, csvHeader, csvLine, readAudit } from "../../../service/audit/audit-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { entryJson } from "../format/format-audit.ts";
 import { jsonText } from "../format/json-text.ts";

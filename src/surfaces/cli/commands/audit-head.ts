@@ -1,4 +1,4 @@
-import { auditDirectory, listChains, readHead } from "../../../audit/chain-files.ts";
+import { auditDirectory, listChains, readHead } from "../../../service/audit/audit-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { headWord } from "../sessions/audit-heads.ts";

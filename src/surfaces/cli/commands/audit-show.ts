@@ -1,6 +1,5 @@
-import { auditDirectory } from "../../../audit/chain-files.ts";
-import { readAudit } from "../../../audit/read.ts";
 import { CodecellError } from "../../../lib/errors.ts";
+import { auditDirectory, readAudit } from "../../../service/audit/audit-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { entryJson, entryText } from "../format/format-audit.ts";
 import { jsonText } from "../format/json-text.ts";

@@ -1,6 +1,10 @@
-import { auditDirectory } from "../../../audit/chain-files.ts";
-import { auditPlaces, followAudit } from "../../../audit/follow.ts";
-import { type AuditEntry, lastEntries } from "../../../audit/read.ts";
+import {
+  type AuditEntry,
+  auditDirectory,
+  auditPlaces,
+  followAudit,
+  lastEntries,
+} from "../../../service/audit/audit-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { entryJson, entryLine } from "../format/format-audit.ts";
 import { jsonText } from "../format/json-text.ts";

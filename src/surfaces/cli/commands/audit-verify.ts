@@ -1,7 +1,7 @@
-import { auditDirectory } from "../../../audit/chain-files.ts";
-import { verifyAudit } from "../../../audit/verify.ts";
+import { auditDirectory, verifyAudit } from "../../../service/audit/audit-files.ts";
+import { reportJson } from "../../../service/audit/report-json.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { reportJson, reportText } from "../format/format-audit.ts";
+import { reportText } from "../format/format-audit.ts";
 import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
 import { readHeads } from "../sessions/audit-heads.ts";

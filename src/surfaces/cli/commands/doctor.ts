@@ -2,6 +2,7 @@ import { arch, platform, release } from "node:os";
 import { silentLogger } from "../../../lib/log/logger.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import { runnerNames } from "../../../policy/schema.ts";
+import { codecellVersion } from "../../../service/version.ts";
 import { LiveSessions } from "../../../sessions/live-sessions.ts";
 import { findOuterSandbox } from "../../../sessions/outer-sandbox.ts";
 import type { Command, CommandContext } from "../command.ts";
@@ -10,7 +11,6 @@ import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
-import { codecellVersion } from "../shell/version.ts";
 
 const options = { json: { type: "boolean", help: "Print one JSON object." }, ...commonOptions } as const;
 

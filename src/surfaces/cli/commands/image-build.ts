@@ -1,7 +1,11 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import { bootstraps, buildImage, buildNetworks } from "../../../runners/container/image/image-build.ts";
-import { imageEngine } from "../../../runners/container/image/image-engine.ts";
-import { checkImageName } from "../../../runners/container/image/image-name.ts";
+import {
+  bootstraps,
+  buildImage,
+  buildNetworks,
+  checkImageName,
+  imageEngine,
+} from "../../../sessions/container-images.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { formatAge } from "../format/format-age.ts";
 import { formatBytes } from "../format/format-bytes.ts";

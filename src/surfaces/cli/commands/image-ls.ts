@@ -1,6 +1,4 @@
-import { defaultImage } from "../../../runners/container/image/default-image.ts";
-import { imageEngine } from "../../../runners/container/image/image-engine.ts";
-import { listImages } from "../../../runners/container/image/image-list.ts";
+import { defaultImage, imageEngine, listImages } from "../../../sessions/container-images.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { imageJson, imagesText } from "../format/format-images.ts";
 import { jsonText } from "../format/json-text.ts";

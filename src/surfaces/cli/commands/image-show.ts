@@ -1,7 +1,4 @@
-import { defaultImage } from "../../../runners/container/image/default-image.ts";
-import { imageEngine } from "../../../runners/container/image/image-engine.ts";
-import { findImage } from "../../../runners/container/image/image-list.ts";
-import { checkImageName } from "../../../runners/container/image/image-name.ts";
+import { checkImageName, defaultImage, findImage, imageEngine } from "../../../sessions/container-images.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { formatAge } from "../format/format-age.ts";
 import { formatBytes } from "../format/format-bytes.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeTerminal } from "../../../../test/fakes/fake-terminal.ts";
-import { wasmRunner } from "../../../runners/wasm/runner.ts";
+import { plainWasm } from "../../../../test/support/plain-wasm.ts";
 import { policyExportCommand } from "./policy-export.ts";
 
 let cwd: string;
@@ -14,7 +14,7 @@ afterEach(() => rm(cwd, { recursive: true }));
 
 async function exported(...argv: string[]): Promise<FakeTerminal> {
   const terminal = new FakeTerminal({ cwd, env: { PATH: cwd, XDG_STATE_HOME: join(cwd, "state") } });
-  const runners = () => [wasmRunner({ bubblewrap: "off" })];
+  const runners = plainWasm;
   expect(await policyExportCommand.run(["--format", "srt", ...argv], { terminal, runners })).toBe(0);
   return terminal;
 }

@@ -1,4 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
+import { codecellVersion } from "../../../service/version.ts";
 import type { Codecell } from "../../../sessions/codecell.ts";
 import type { Run } from "../../../sessions/runs/run.ts";
 import type { Session } from "../../../sessions/session.ts";
@@ -18,7 +19,6 @@ import { logOptions } from "../shell/log-options.ts";
 import type { Language } from "../shell/read-code.ts";
 import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { codecellVersion } from "../shell/version.ts";
 
 const options = {
   ...policyOptions,

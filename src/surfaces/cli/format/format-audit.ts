@@ -1,6 +1,5 @@
-import type { AuditEntry } from "../../../audit/read.ts";
-import type { AuditReport } from "../../../audit/verify.ts";
 import { printable } from "../../../policy/file/problem.ts";
+import type { AuditEntry, AuditReport } from "../../../service/audit/audit-files.ts";
 import { formatBytes } from "./format-bytes.ts";
 import { safeText } from "./safe-text.ts";
 import type { Style } from "./style.ts";
@@ -94,23 +93,4 @@ function countOf(count: number, what: string): string {
 function tornText({ tornParts, tornBytes }: { readonly tornParts: number; readonly tornBytes: number }): string {
   const crashes = tornParts === 1 ? "a crash" : `${tornParts} crashes`;
   return `${formatBytes(tornBytes)} torn by ${crashes}, sealed since`;
-}
-
-export function reportJson({ isSound, chains, problems }: AuditReport): object {
-  return {
-    sound: isSound && chains.length > 0,
-    chains: chains.map((chain) => ({
-      ...{ chain: chain.chain, files: chain.files, lines: chain.lines, live: chain.isLive },
-      ...{ first_time: chain.firstTime ?? null, last_time: chain.lastTime ?? null },
-      ...{ lost_events: chain.lostEvents, pruned_through: chain.prunedThrough },
-      ...{ torn_parts: chain.tornParts, torn_bytes: chain.tornBytes, torn_end_bytes: chain.tornEndBytes },
-      head: chain.head ? `${chain.chain}:${chain.head.seq}:${chain.head.hash}` : null,
-    })),
-    problems: problems.map(({ chain, file, line, message }) => ({
-      chain,
-      file: file ?? null,
-      line: line ?? null,
-      message,
-    })),
-  };
 }

@@ -1,4 +1,4 @@
-import type { FoundImage } from "../../../runners/container/image/image-list.ts";
+import type { FoundImage } from "../../../sessions/container-images.ts";
 import { formatAge } from "./format-age.ts";
 import { formatBytes } from "./format-bytes.ts";
 import { safeText } from "./safe-text.ts";

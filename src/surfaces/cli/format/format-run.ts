@@ -1,6 +1,6 @@
+import type { DownloadUrl } from "../../../service/sandbox.ts";
+import { egressJson } from "../../../service/wire/egress-json.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
-import { egressJson } from "../../egress-json.ts";
-import type { DownloadUrl } from "../../mcp/sandbox.ts";
 import type { RunStatus } from "../sessions/session-types.ts";
 import { runExitCode } from "../shell/exit-codes.ts";
 import { formatBytes } from "./format-bytes.ts";

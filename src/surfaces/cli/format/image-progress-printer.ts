@@ -1,4 +1,4 @@
-import type { ImageProgress } from "../../../runners/container/image/image-progress.ts";
+import type { ImageProgress } from "../../../sessions/container-images.ts";
 import type { Output } from "../shell/terminal.ts";
 import { safeText } from "./safe-text.ts";
 

@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import type { HostEffects } from "../../mcp/tool.ts";
+import { type HostEffects, hostEffects } from "../../../service/tools/tool-hints.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { McpFlags } from "./mcp-options.ts";
 
@@ -8,21 +8,19 @@ import type { McpFlags } from "./mcp-options.ts";
 export const defaultPolicyFile = "sandbox.policy.yaml";
 
 /**
- * What code may do outside its cell, for the hints beside the tools. A policy is read only where somebody wrote one: most
- * starts of a server are probes, and reading it takes longer than everything else.
+ * What code may do outside its cell, for the hints of the tools. The policy is read only if there is one: most clients
+ * start a server only to list its tools, and reading a policy takes longer than everything else.
  */
-export async function hostEffects(flags: McpFlags, terminal: Terminal): Promise<HostEffects> {
+export async function mcpEffects(flags: McpFlags, terminal: Terminal): Promise<HostEffects> {
   const isNamed = flags.policy !== undefined || Boolean(terminal.env.CODECELL_POLICY);
   const hasPolicy = isNamed || (await exists(join(terminal.cwd, defaultPolicyFile)));
   const isPlain = !hasPolicy && flags.workspace === undefined && flags.mount === undefined;
   if (isPlain) return { writesHost: false, reachesNetwork: false };
   try {
     const { mcpPolicy } = await import("./mcp-open.ts");
-    const { fs, net } = await mcpPolicy(flags, terminal);
-    const writesHost = fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw");
-    return { writesHost, reachesNetwork: net.enabled };
+    return hostEffects(await mcpPolicy(flags, terminal));
   } catch {
-    // A policy that cannot be read is told by the first call; until then the worst is assumed.
+    // The first call reports a policy that cannot be read; until then, assume the worst.
     return { writesHost: true, reachesNetwork: true };
   }
 }

@@ -1,5 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import { type ToolsetName, toolsetNames } from "../../mcp/toolset-name.ts";
+import { type ToolsetName, toolsetNames } from "../../../service/tools/toolset-name.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { commonOptions, type parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { messageOf } from "../../../lib/errors.ts";
-import { SandboxDoor } from "../../mcp/sandbox-door.ts";
+import { LazySandbox } from "../../../service/lazy-sandbox.ts";
 import type { McpServerOptions } from "../../mcp/server.ts";
 import { serveOverStdio } from "../../mcp/stdio.ts";
 import type { CommandContext } from "../command.ts";
@@ -10,26 +10,25 @@ import { parseArguments } from "../shell/arguments.ts";
 import { clientGone } from "../shell/client-gone.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { codecellVersion } from "../shell/version.ts";
-import { hostEffects } from "./mcp-effects.ts";
+import { mcpEffects } from "./mcp-effects.ts";
 import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
 
-/** A client that left waits for nobody: every cell is gone within 3 s, saved or not. */
+/** After the client has left, every cell is closed within 3 s, saved or not. */
 const leaveWithinMs = 2_700;
 
-/** Somebody who starts it by hand sees nothing else. */
+/** For people who start it by hand. */
 const forPeople =
   "codecell: waiting for an MCP client on standard input; docs/clients.md says how to add it to one. Ctrl-C leaves.\n";
 
 export interface McpContext {
   readonly terminal: Terminal;
-  /** loaded when the first tool needs it */
+  /** loaded by the first tool that needs it */
   readonly runners: () => Promise<CommandContext["runners"]>;
 }
 
-/** Serves until the client is gone. What a tool call needs is imported by the first one, so that a probe is cheap. */
+/** Serves until the client is gone. The first tool call imports what it needs, so listing the tools is cheap. */
 export async function serveMcp(argv: readonly string[], { terminal, runners }: McpContext): Promise<number> {
   const { values: flags } = parseArguments("mcp", argv, mcpOptions, 0);
   const tools = parseToolset(flags.tools);
@@ -38,12 +37,13 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   await checkPolicyFlags(flags, terminal);
   using logger = openCommandLogger(flags, terminal);
   const hasModel = isModelConfigured(flags.model, terminal.env);
-  const effects = await hostEffects(flags, terminal);
-  const options = { version: codecellVersion(), tools, hasModel, effects, logger };
+  const effects = await mcpEffects(flags, terminal);
+  const options = { tools, hasModel, logger };
   await using cleanup = new Cleanup();
-  let reload = () => {}; // until a tool needs it nothing was read that could be read again
-  const door = new SandboxDoor({
+  let reload = () => {}; // before the first tool call there is no policy to reload
+  const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
+    effects,
     async open() {
       const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
       const manager = await openMcpManager(flags, { terminal, runners: await runners() }, logger);
@@ -56,25 +56,25 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
       return linksTo({ id: key, workspace }, flags, terminal);
     },
   });
-  cleanup.defer(() => door[Symbol.asyncDispose]());
+  cleanup.defer(() => sandbox[Symbol.asyncDispose]());
   const gone = clientGone(terminal, flags.http ? "http" : "stdio", (signal) => {
-    // Over a pipe it says that the client has gone.
+    // Over stdio, SIGHUP means that the client is gone.
     if (!flags.http || !asksForReload(signal, terminal)) return false;
     reload();
     return true;
   });
-  if (flags.http) await serveHttp(door, options, { flags, port, terminal, logger }, cleanup);
+  if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
   else {
     if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
-    const connection = serveOverStdio(door, options, logger);
+    const connection = serveOverStdio(sandbox, options);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
   logger.debug("leaving", { why: await gone });
   setTimeout(() => terminal.exitNow(0), leaveWithinMs).unref();
   await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
-    logger.error("not everything could be ended", { error: messageOf(error) });
+    logger.error("not everything could be closed", { error: messageOf(error) });
   });
-  terminal.exitNow(0); // standard input may be open still, and would hold the process
+  terminal.exitNow(0); // an open standard input would keep the process alive
   return 0;
 }
 
@@ -85,7 +85,7 @@ interface HttpRequest {
   readonly logger: CommandLogger;
 }
 
-/** A flag that does not parse is told now and not by every tool. */
+/** Reports an invalid flag now, not with every tool call. */
 async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<void> {
   const { runner, timeout, memory, mount } = flags;
   if ([runner, timeout, memory, mount].every((flag) => flag === undefined)) return;
@@ -93,23 +93,33 @@ async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<vo
   flagsToOverride(flags, terminal.cwd);
 }
 
-async function serveHttp(door: SandboxDoor, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
+/** The HTTP surface with nothing but MCP on it, for one user. */
+async function serveHttp(sandbox: LazySandbox, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
   const { flags, port, terminal, logger } = request;
-  const { newToken, readTokenFile } = await import("../../mcp/bearer-token.ts");
-  const { serveOverHttp } = await import("../../mcp/http.ts");
+  const { newTokenText } = await import("../../../service/tenants/token-store.ts");
+  const { listen } = await import("../../http/listen.ts");
+  const { MountServer } = await import("../../http/mount-server.ts");
+  const { mcpMount } = await import("../../mcp/http-handler.ts");
   const tokenFile = flags["token-file"];
-  const token = tokenFile === undefined ? newToken() : await readTokenFile(resolve(terminal.cwd, tokenFile));
+  const token = tokenFile === undefined ? newTokenText() : await tokenOf(resolve(terminal.cwd, tokenFile));
   const host = flags.host ?? "127.0.0.1";
-  const server = await serveOverHttp(door, { ...options, host, port, token, logger });
+  const server = new MountServer({ sandbox, token, mount: mcpMount(options), hostNames: [host], logger });
+  const listener = await listen(server, { host, port });
+  cleanup.defer(() => listener.end());
   cleanup.defer(() => server[Symbol.asyncDispose]());
   if (tokenFile === undefined) {
     const { keepTokenFile } = await import("./keep-token-file.ts");
     const named = flags["runtime-dir"];
     const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
-    const file = await keepTokenFile({ token, server: "mcp", port: server.port, runtimeDir }, cleanup);
-    // A log is kept and sent around, so the token itself is for people alone.
+    const file = await keepTokenFile({ token, server: "mcp", port: listener.port, runtimeDir }, cleanup);
+    // Logs are kept and shared, so the token itself is shown only to people.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
     logger.background.info("a token was made", { file });
   }
-  logger.announce(`MCP on ${server.url}`);
+  logger.announce(`MCP on ${listener.url}/mcp`);
+}
+
+async function tokenOf(path: string): Promise<string> {
+  const { readTokenFile } = await import("../../../service/tenants/token-file.ts");
+  return readTokenFile(path);
 }

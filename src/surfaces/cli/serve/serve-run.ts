@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { auditDirectory } from "../../../audit/chain-files.ts";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { deadline } from "../../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { makeDirectories } from "../../../lib/files/make-directories.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import { duration } from "../../../policy/units.ts";
+import { auditDirectory } from "../../../service/audit/audit-files.ts";
 import { openLinkKey } from "../../../service/links/link-key.ts";
 import { publishService } from "../../../service/links/published-service.ts";
+import { codecellVersion } from "../../../service/version.ts";
 import { Codecell } from "../../../sessions/codecell.ts";
 import { namingOuterSandbox } from "../../../sessions/outer-sandbox.ts";
 import type { HttpLimits } from "../../http/limits.ts";
@@ -16,6 +17,7 @@ import { type Listener, listen } from "../../http/listen.ts";
 import { openApiDocument } from "../../http/openapi.ts";
 import { routes } from "../../http/routes.ts";
 import { HttpService } from "../../http/service.ts";
+import { mcpMount } from "../../mcp/http-handler.ts";
 import type { CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { effectivePolicy } from "../policy/effective-policy.ts";
@@ -25,7 +27,6 @@ import { commandAudit } from "../shell/command-audit.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { codecellVersion } from "../shell/version.ts";
 import { keepTokenFile } from "./keep-token-file.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
 import { isModelConfigured } from "./model-configured.ts";
@@ -55,7 +56,7 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
   const tokens = await servedTokens(flags, terminal);
   const { service, listener } = await start(flags, context, { tokens, limits, logger, cleanup });
   const reloader = new PolicyReloader(async () => (await effectivePolicy(flags, terminal)).policy, logger);
-  const stopped = firstSignal(context, () => void reloader.reload(service.manager));
+  const stopped = firstSignal(context, () => void reloader.reload(service.codecell));
   await announce(flags, context, { listener, tokens, limits, logger, cleanup });
   logger.announce(`${await stopped.signal}: waiting for what runs, then saving`);
   const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
@@ -98,25 +99,20 @@ async function start(
   assertPrivate(policy, tokens.store.isShared);
   const runtimeDir = runtimeDirOf(flags, terminal);
   const stateDir = stateDirOf(flags, terminal);
-  const manager = await Codecell.open({
+  const codecell = await Codecell.open({
     ...{ policy, runners: runners(logger), stateDir, logger },
     audit: await commandAudit(effective, flags, terminal, logger),
     ...(runtimeDir === undefined ? {} : { runtimeDir }),
   }).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
   });
-  cleanup.defer(() => manager[Symbol.asyncDispose]());
+  cleanup.defer(() => codecell[Symbol.asyncDispose]());
   await makeDirectories(stateDir, 0o700);
-  const { fs, net } = policy;
-  const effects = {
-    writesHost: fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw"),
-    reachesNetwork: net.enabled,
-  };
   const hasModel = isModelConfigured(undefined, terminal.env);
   const publicName = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
   const service = new HttpService({
-    ...{ manager, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
-    mcp: { version: codecellVersion(), tools: parseToolset(flags.tools), effects, hasModel },
+    ...{ codecell, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
+    mount: mcpMount({ tools: parseToolset(flags.tools), hasModel, logger }),
     projectDir: projectDirectory(terminal),
     ...{ stateDir, limits },
     auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,

@@ -5,9 +5,6 @@ import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { isLoopback, type ServeFlags } from "./serve-options.ts";
 
-/** Sessions of a token that is alone: the policy's session.limit holds. */
-const sessionsOfOne = 10_000;
-
 export interface ServedTokens {
   readonly store: TokenStore;
   /** made for this start, and to be shown */
@@ -19,7 +16,7 @@ export async function servedTokens(flags: ServeFlags, terminal: Terminal): Promi
   const host = flags.host ?? "127.0.0.1";
   const given = terminal.env.CODECELL_TOKEN || undefined;
   if (flags.tokens === undefined && given !== undefined) {
-    return { store: TokenStore.single(given, sessionsOfOne), made: undefined };
+    return { store: TokenStore.single(given), made: undefined };
   }
   const store = await TokenStore.open(tokenFileOf(flags, terminal));
   if ((await store.all()).length > 0 || flags.tokens !== undefined) return { store, made: undefined };
@@ -30,7 +27,7 @@ export async function servedTokens(flags: ServeFlags, terminal: Terminal): Promi
     });
   }
   const made = newTokenText();
-  return { store: TokenStore.single(made, sessionsOfOne), made };
+  return { store: TokenStore.single(made), made };
 }
 
 export function tokenFileOf(

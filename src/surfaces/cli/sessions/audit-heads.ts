@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ChainHead } from "../../../audit/event.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
+import type { ChainHead } from "../../../service/audit/audit-files.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 /** The last line of a chain in one word: `<chain>:<number>:<hash>`. */

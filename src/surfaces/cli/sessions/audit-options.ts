@@ -1,8 +1,7 @@
-import { auditEventTypes } from "../../../audit/event.ts";
-import type { AuditFilter } from "../../../audit/read.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import { nearest } from "../../../policy/file/suggest.ts";
 import { duration } from "../../../policy/units.ts";
+import { type AuditFilter, auditEventTypes } from "../../../service/audit/audit-files.ts";
 import type { OptionTable } from "../shell/arguments.ts";
 import { parseCount } from "../shell/parse-count.ts";
 import type { RunStatus } from "./session-types.ts";

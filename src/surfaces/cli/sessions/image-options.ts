@@ -1,5 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import type { EngineKind } from "../../../runners/container/engine/engine-address.ts";
+import type { EngineKind } from "../../../sessions/container-images.ts";
 
 /** Options of every `image` command. */
 export const imageOptions = {

@@ -1,5 +1,5 @@
 import type { LocalSession } from "../../../service/links/local-links.ts";
-import type { DownloadUrl } from "../../mcp/sandbox.ts";
+import type { DownloadUrl } from "../../../service/sandbox.ts";
 import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 

@@ -1,7 +1,6 @@
-import { type Audit, silentAudit } from "../../../audit/audit.ts";
 import { policyHash } from "../../../policy/hash.ts";
 import { guardAudit, guardLog } from "../../../sessions/guard-audit.ts";
-import { openAudit } from "../../../sessions/open-audit.ts";
+import { type Audit, openAudit, silentAudit } from "../../../sessions/open-audit.ts";
 import { type EffectivePolicy, effectivePolicy } from "../policy/effective-policy.ts";
 import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { type StateFlags, stateDirOf } from "./state-dir.ts";

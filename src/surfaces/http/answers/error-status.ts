@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { CodecellErrorCode } from "../../../lib/errors.ts";
+import { guestError } from "../../../service/guest-error.ts";
 import { readableText } from "../../../service/output/readable-text.ts";
-import { guestError } from "../../guest-error.ts";
 
-/** The status of an answer when codecell could not do what it was asked. */
+/** The HTTP status of each error of codecell. */
 export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   usage: 400,
   policy_invalid: 500,
@@ -38,7 +38,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   internal: 500,
 };
 
-/** What HTTP itself has to refuse, besides the errors of codecell. */
+/** Errors of the HTTP surface itself. */
 export type HttpErrorCode =
   | "bad_request"
   | "unauthorized"
@@ -88,7 +88,7 @@ export const errorSchema = z.object({
   error: z.object({
     code: z.string().describe("to branch on"),
     message: z.string(),
-    hint: z.string().nullable().describe("what to do about it"),
+    hint: z.string().nullable().describe("how to fix it"),
   }),
 });
 
@@ -98,17 +98,17 @@ export interface ErrorReply {
   readonly body: z.output<typeof errorSchema>;
 }
 
-/** What a caller of this surface can do about it, where the error itself cannot know. */
+/** What a caller over HTTP can do, where the error itself cannot know. */
 const hints: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
-  session_unknown: "GET /v1/sessions lists yours, POST /v1/sessions makes one",
-  session_culled: "POST /v1/sessions with its id starts it afresh",
+  session_unknown: "GET /v1/sessions lists your sessions, POST /v1/sessions starts one",
+  session_culled: "POST /v1/sessions with its id starts it again, empty",
 };
 
 const maxCharacters = 8_000;
 const retryAfter = { "retry-after": "1" };
 const retried = new Set([409, 429, 503]);
 
-/** Any failure as an answer. */
+/** The answer to any failure. */
 export function errorReply(error: unknown): ErrorReply {
   if (error instanceof HttpError) {
     const headers = retried.has(error.status) ? { ...retryAfter, ...error.headers } : error.headers;

@@ -1,12 +1,12 @@
-import { isActiveType } from "../../../artifacts/mime.ts";
+import { isActiveType } from "../../../service/files/served-file.ts";
 
-/** What a browser may show in place: it draws these, and runs nothing of them. */
+/** What a browser may show inline: these types run no code. */
 const shownInPlace = /^(?:image\/(?:png|jpeg|gif|webp|bmp)|text\/plain; charset=utf-8)$/;
 
 /**
- * Headers under which a file of a cell is given out. The attack: a program writes a page, and whoever opens the link runs
- * it in the service's origin. So active types are bytes, nothing is sniffed, everything else is sandboxed, and it is a
- * download unless the caller asked to see a picture or plain text.
+ * Headers for a file from a cell. The attack: a program writes a web page, and whoever opens the link runs it in the
+ * service's origin. So active types are sent as bytes, sniffing is off, everything else is sandboxed, and it is a download
+ * unless the caller asked to see an image or plain text.
  */
 export function fileHeaders(
   name: string,

@@ -1,8 +1,8 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import type { Sandbox } from "../../mcp/sandbox.ts";
+import type { Sandbox } from "../../../service/sandbox.ts";
+import type { Tenant } from "../../../service/tenants/tenant.ts";
 import type { Reply } from "../route.ts";
 import { endedView, runningView, runSchema } from "../run-view.ts";
-import type { Tenant } from "../tenant.ts";
 
 /** The answers of every route that tells how a run is doing. */
 export const runReplies = {

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Digest, digestFile, type HashCache } from "../../../artifacts/hash-cache.ts";
-import { mimeHeadBytes, mimeTypeOf } from "../../../artifacts/mime.ts";
-import type { OpenFile } from "../../../artifacts/regular-file.ts";
-import type { WorkspaceFiles } from "../../../artifacts/workspace-files.ts";
-import { CodecellError } from "../../../lib/errors.ts";
+import {
+  type HashCache,
+  openServedFile,
+  type ServedFile,
+  type WorkspaceFiles,
+} from "../../../service/files/served-file.ts";
 import type { Reply } from "../route.ts";
 import { chooseRange } from "./byte-range.ts";
 import { HttpError } from "./error-status.ts";
@@ -13,25 +14,27 @@ import { writeAll } from "./sse.ts";
 
 export interface SendFileOptions {
   readonly disposition: "attachment" | "inline";
-  /** the content that was promised; another one is not given out */
+  /** the content that the link was made for; any other is refused */
   readonly sha256?: string;
   readonly digests: HashCache;
   readonly stallMs: number;
 }
 
-/** An answer that writes itself. */
+/** A reply that writes the response itself. */
 export type FileReply = Extract<Reply, { readonly send: unknown }>;
 
-/** A file as an answer: whole or one range, read from one descriptor, however the program renames and links meanwhile. */
+/** Sends a file, whole or one range of it, from one descriptor: renaming it meanwhile changes nothing. */
 export async function sendFile(
   files: WorkspaceFiles,
   name: string,
   request: IncomingMessage,
   options: SendFileOptions,
 ): Promise<FileReply> {
-  const file = await files.open(name);
+  const { file, sha256, mimeType } = await openServedFile(files, name, options.digests);
   try {
-    const { sha256, head } = await contentOf(file, options);
+    if (options.sha256 !== undefined && options.sha256 !== sha256) {
+      throw new HttpError("link_stale", "the file has changed since the link was made", { hint: "ask for a new link" });
+    }
     const etag = `"${sha256}"`;
     const ifRange = request.headers["if-range"];
     const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
@@ -42,7 +45,7 @@ export async function sendFile(
     }
     const { start, end } = range.kind === "part" ? range : { start: 0, end: file.size };
     const headers = {
-      ...fileHeaders(name, mimeTypeOf(name, head), options.disposition),
+      ...fileHeaders(name, mimeType, options.disposition),
       etag,
       "content-length": String(end - start),
       ...(range.kind === "part" ? { "content-range": `bytes ${start}-${end - 1}/${file.size}` } : {}),
@@ -60,22 +63,10 @@ export async function sendFile(
   }
 }
 
-/** The digest of what is there now; it has to be the promised one. */
-async function contentOf(file: OpenFile, { sha256, digests }: SendFileOptions): Promise<Digest> {
-  const known = digests.get(file);
-  const digest = known ?? (await digestFile(file, mimeHeadBytes));
-  if (!digest) throw new CodecellError("file_refused", "the file changes while it is read", { hint: "try again" });
-  if (!known) digests.set(file, digest);
-  if (sha256 === undefined || digest.sha256 === sha256) return digest;
-  throw new HttpError("link_stale", "the file is another one than the link was made for", {
-    hint: "ask for a new link",
-  });
-}
-
-/** The last piece goes out when everything before it was what the digest says; else the client sees a broken answer. */
+/** Holds back the last chunk until the digest matches; otherwise the client sees a broken answer. */
 async function write(
   response: ServerResponse,
-  file: OpenFile,
+  file: ServedFile["file"],
   { start, end, sha256 }: { start: number; end: number; sha256: string },
   stallMs: number,
 ): Promise<void> {

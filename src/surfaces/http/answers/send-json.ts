@@ -7,7 +7,7 @@ const jsonHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** How much of a body that nobody wants is still taken in, so that its sender reads the answer. */
+/** How much of a rejected body is still read, so that its sender gets to read the answer. */
 const lingerBytes = 64 * 1024 * 1024;
 const lingerMs = 2_000;
 
@@ -16,15 +16,15 @@ export function sendJson(
   response: ServerResponse,
   { status, json, headers = {} }: { status: number; json: object; headers?: Readonly<Record<string, string>> },
 ): void {
-  // As text, which Node sends in one write with the headers; bytes would be a second one.
+  // As text: Node sends it in one write with the headers; bytes would need a second one.
   const body = JSON.stringify(json);
   response.writeHead(status, { ...jsonHeaders, "content-length": Buffer.byteLength(body), ...headers });
   response.end(request.method === "HEAD" ? undefined : body);
 }
 
 /**
- * An error, also to a client that is still sending. Closing a connection with unread bytes in it would reset it, and the
- * client would see that instead of the answer: so the answer goes out first, and a bounded rest of the body is dropped.
+ * Sends an error, even to a client that is still sending. Closing a connection with unread bytes resets it, and the client
+ * would see the reset instead of the answer. So the answer goes first, and a bounded rest of the body is read and dropped.
  */
 export async function sendRefusal(
   request: IncomingMessage,

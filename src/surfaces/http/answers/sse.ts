@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Events to one reader. It is never given more than it takes: whoever stops reading costs one event of memory. */
+/** Server-sent events to one client. It waits for the client: one that stops reading costs the memory of one event. */
 export class EventStream implements Disposable {
   readonly #response: ServerResponse;
   readonly #stallMs: number;
@@ -14,7 +14,7 @@ export class EventStream implements Disposable {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store, no-transform",
       "x-content-type-options": "nosniff",
-      "x-accel-buffering": "no", // a proxy that gathers the stream would make it one late answer
+      "x-accel-buffering": "no", // a proxy that buffers the stream would deliver it all at the end
     });
     response.flushHeaders();
     this.#heartbeat = setInterval(() => {
@@ -22,7 +22,7 @@ export class EventStream implements Disposable {
     }, options.heartbeatMs);
   }
 
-  /** JSON has no line breaks, so no text of a program can begin a field of its own. */
+  /** JSON has no line breaks, so a program's output cannot inject a field. */
   async send(event: string, data: object, id?: number): Promise<void> {
     const head = id === undefined ? "" : `id: ${id}\n`;
     this.#isBlocked = true;
@@ -38,7 +38,7 @@ export class EventStream implements Disposable {
   }
 }
 
-/** Writes and waits for room. A reader that takes nothing for long is cut off; false: it is gone. */
+/** Writes and waits for room. A client that reads nothing for too long is disconnected; false: it is gone. */
 export async function writeAll(
   response: ServerResponse,
   chunk: string | Uint8Array,

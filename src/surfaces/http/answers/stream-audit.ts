@@ -1,11 +1,10 @@
 import type { ServerResponse } from "node:http";
-import type { AuditPage } from "../../../audit/page.ts";
-import type { AuditEntry, AuditFilter } from "../../../audit/read.ts";
 import { firstSignal } from "../../../lib/first-signal.ts";
-import type { AuditReader } from "../audit-reader.ts";
+import type { AuditEntry, AuditFilter, AuditPage } from "../../../service/audit/audit-files.ts";
+import type { AuditReader } from "../../../service/audit/audit-reader.ts";
+import type { Tenant } from "../../../service/tenants/tenant.ts";
 import type { Reply } from "../route.ts";
 import type { HttpService } from "../service.ts";
-import type { Tenant } from "../tenant.ts";
 import { EventStream } from "./sse.ts";
 
 export interface StreamAuditOptions {
@@ -15,7 +14,7 @@ export interface StreamAuditOptions {
   readonly tenant: Tenant;
 }
 
-/** A page of the audit and then what is written behind it, as it is written; each event once. */
+/** Streams a page of the audit, then new events as they are written; each event once. */
 export function streamAudit(
   audit: AuditReader,
   page: AuditPage,

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Sandbox } from "../../mcp/sandbox.ts";
+import type { Sandbox } from "../../../service/sandbox.ts";
 import type { Reply } from "../route.ts";
 import { endedView } from "../run-view.ts";
 import type { HttpService } from "../service.ts";
@@ -7,8 +7,8 @@ import { errorReply } from "./error-status.ts";
 import { EventStream } from "./sse.ts";
 
 /**
- * The events of a run from an offset on, past and to come, then its result. Their ids are the offsets, so a client that
- * lost its connection goes on where it was.
+ * Streams the events of a run from an offset, past and future, then its result. Event ids are offsets, so a client that
+ * lost its connection can resume.
  */
 export function streamRun(
   sandbox: Sandbox,

@@ -7,7 +7,8 @@ export const cancelRunRoute = defineRoute({
   path: "/v1/sessions/{session}/runs/{run}/cancel",
   id: "cancelRun",
   summary: "Stop a run",
-  description: "The code is interrupted first, so the variables stay; what ignores this is ended after 2 seconds.",
+  description:
+    "The code is interrupted first, so the variables stay. Code that ignores the interrupt is killed after 2 seconds.",
   tag: "runs",
   scope: "run",
   params: runParams,

@@ -7,14 +7,14 @@ export const changePolicyRoute = defineRoute({
   method: "PATCH",
   path: "/v1/sessions/{session}/policy",
   id: "changeSessionPolicy",
-  summary: "Change the network rules of a living session",
+  summary: "Change the network rules of a live session",
   description:
-    "They hold when this is answered, and connections that they do not allow are closed. The service's policy is the limit: a session gets less than that, or all of it back, and never more. Sessions in the same cell share the change.",
+    "The new rules are in force when this is answered, and connections that they do not allow are closed. A session never gets more than the service's policy allows. Sessions in the same cell share the change.",
   tag: "sessions",
   scope: "run",
   params: sessionParams,
   body: liveChangeSchema,
-  replies: { 200: { description: "what holds now, and what changed", schema: changedPolicySchema } },
+  replies: { 200: { description: "the rules in force, and what changed", schema: changedPolicySchema } },
   async handle({ params, body, tenant }) {
     const session = await tenant.sessions.get(params.session);
     const changes = await session.updatePolicy(body, "caller");

@@ -6,13 +6,14 @@ export const closeSessionRoute = defineRoute({
   method: "DELETE",
   path: "/v1/sessions/{session}",
   id: "closeSession",
-  summary: "End a session",
-  description: "What runs in it is stopped. Where the policy makes sessions persistent it is saved, unless `forget`.",
+  summary: "Close a session",
+  description:
+    "Its run is stopped. If the policy makes sessions persistent, the session is saved, unless `forget` is true.",
   tag: "sessions",
   scope: "run",
   params: sessionParams,
-  query: z.strictObject({ forget: flagQuery.describe("true: remove its variables, history and files for good") }),
-  replies: { 204: { description: "it has ended" } },
+  query: z.strictObject({ forget: flagQuery.describe("true: delete its variables, history and files") }),
+  replies: { 204: { description: "it is closed" } },
   async handle({ params, query, tenant }) {
     await tenant.sessions.closeSession(params.session, { forget: query.forget === "true" });
     return { status: 204 };

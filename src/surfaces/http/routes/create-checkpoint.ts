@@ -7,7 +7,7 @@ export const createCheckpointRoute = defineRoute({
   method: "POST",
   path: "/v1/sessions/{session}/checkpoints",
   id: "createCheckpoint",
-  summary: "Freeze a copy of the variables",
+  summary: "Save a copy of the variables",
   tag: "checkpoints",
   scope: "run",
   params: sessionParams,

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { checkArtifactName } from "../../../artifacts/artifact-name.ts";
-import { CodecellError } from "../../../lib/errors.ts";
+import { describeFile } from "../../../service/files/describe-file.ts";
 import { defaultLinkMs, maxLinkMs } from "../../../service/links/links.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
@@ -10,7 +9,7 @@ export const createLinkRoute = defineRoute({
   path: "/v1/sessions/{session}/links",
   id: "createLink",
   summary: "Make a link to a file as it is now",
-  description: "Whoever has the link downloads this content until it expires, without a token.",
+  description: "Anybody who has the link can download this content without a token until the link expires.",
   tag: "artifacts",
   scope: "read",
   params: sessionParams,
@@ -33,13 +32,7 @@ export const createLinkRoute = defineRoute({
   },
   async handle({ params, body, tenant, service, signal }) {
     const session = await tenant.sessions.get(params.session);
-    const files = await session.files();
-    const name = checkArtifactName(body.path);
-    const facts = await files.stat(name);
-    const found = await session.describe([facts], { cache: service.digests, signal });
-    const [artifact] = found.artifacts;
-    if (!artifact) throw new CodecellError("file_refused", found.leftOut[0]?.message ?? "the file is not given out");
-    const { size, sha256 } = artifact;
+    const { name, size, sha256 } = await describeFile(session, body.path, { cache: service.digests, signal });
     const options = { forMs: body.expires_in * 1000, disposition: body.disposition };
     const { url, expiresMs } = service.links.url(tenant.namespace, { session: params.session, name, sha256 }, options);
     return { status: 201, json: { url, sha256, size, expires: new Date(expiresMs).toISOString() } };

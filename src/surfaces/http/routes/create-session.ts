@@ -8,13 +8,13 @@ export const createSessionRoute = defineRoute({
   method: "POST",
   path: "/v1/sessions",
   id: "createSession",
-  summary: "Make a session, or find the one with this id",
+  summary: "Start a session, or find the one with this id",
   tag: "sessions",
   scope: "run",
-  body: z.strictObject({ id: sessionId.optional().describe("absent: one that nobody can guess") }),
+  body: z.strictObject({ id: sessionId.optional().describe("default: an id that nobody can guess") }),
   replies: {
-    200: { description: "it was there already", schema: sessionSchema },
-    201: { description: "it was made", schema: sessionSchema },
+    200: { description: "it existed already", schema: sessionSchema },
+    201: { description: "it was started", schema: sessionSchema },
   },
   async handle({ body, tenant }) {
     const isThere = body.id !== undefined && (await exists(tenant.sessions, body.id));

@@ -1,45 +1,34 @@
 import { z } from "zod";
-import type { WorkspaceFiles } from "../../../artifacts/workspace-files.ts";
-import { noSuchLink } from "../../../service/links/links.ts";
-import { type LocalSession, localSessionOf } from "../../../service/links/local-links.ts";
-import { TenantSessions } from "../../../service/tenants/tenant-sessions.ts";
-import { auditedFiles } from "../../../sessions/files/audited-files.ts";
-import { shownId } from "../../../sessions/session-id.ts";
-import { openStoredWorkspace } from "../../../sessions/storage/stored-workspace.ts";
+import { openLinkedFiles } from "../../../service/links/linked-files.ts";
+import { HttpError } from "../answers/error-status.ts";
 import { type FileReply, sendFile } from "../answers/send-file.ts";
 import { defineRoute } from "../route.ts";
-import type { HttpService } from "../service.ts";
 
 export const downloadRoute = defineRoute({
   method: "GET",
   path: "/v1/download/{link}",
   id: "download",
-  summary: "Download what a link names",
+  summary: "Download a file by its link",
   description:
-    "The link is the permission: it names session, file, content and time, and only this service can sign one.",
+    "The link is the permission. It names session, file, content and expiry, and only this service can sign one.",
   tag: "artifacts",
   scope: "none",
   params: z.strictObject({ link: z.string().max(4096) }),
   replies: {
     200: { description: "the file", contentType: "application/octet-stream" },
     206: { description: "a part of it", contentType: "application/octet-stream" },
-    410: { description: "the link has expired, or the file is another one by now" },
+    410: { description: "the link has expired, or the file has changed" },
   },
   async handle({ params, service, request }) {
-    const { session: key, name, sha256, disposition } = service.links.claimOf(params.link);
+    const link = service.links.check(params.link);
+    if (link.status === "expired") throw new HttpError("link_expired", "this link has expired");
+    // the same answer to a forged link as to one whose tenant is gone
+    const opened = link.status === "valid" ? await openLinkedFiles(link.claim, service) : undefined;
+    if (link.status !== "valid" || !opened) throw new HttpError("not_found", "there is nothing at this path");
+    const { name, sha256, disposition } = link.claim;
     const { digests, limits } = service;
     const options = { disposition, sha256, digests, stallMs: limits.stallMs };
-    const local = localSessionOf(key);
-    if (local) {
-      const files = await localFiles(service, local);
-      return closedAfter(files, () => sendFile(files, name, request, options));
-    }
-    const namespace = key.slice(0, key.indexOf("."));
-    if (!(await service.knowsNamespace(namespace))) throw noSuchLink();
-    // through the tenant's own view, so that no answer speaks of namespaces
-    const sessions = new TenantSessions(service.manager, namespace, 0);
-    const files = await (await sessions.get(shownId(key))).files();
-    return sendFile(files, name, request, options);
+    return closedAfter(opened, () => sendFile(opened.files, name, request, options));
   },
 });
 
@@ -57,12 +46,4 @@ async function closedAfter(files: AsyncDisposable, answer: () => Promise<FileRep
     await files[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/** Of a session that another process of this user has, or had: from the disk, without a cell. */
-async function localFiles(service: HttpService, { id, workspace }: LocalSession): Promise<WorkspaceFiles> {
-  if (service.stateDir === undefined) throw noSuchLink();
-  const files = await openStoredWorkspace(service.stateDir, workspace);
-  const written = service.manager.audit;
-  return written ? auditedFiles(files, written.audit, id) : files;
 }

@@ -7,12 +7,14 @@ export const forkSessionRoute = defineRoute({
   method: "POST",
   path: "/v1/sessions/{session}/fork",
   id: "forkSession",
-  summary: "Start a second session from this one's variables",
-  description: "Nothing is copied. The two share files, memory limit and processors; their variables go separate ways.",
+  summary: "Start a second session with this one's variables",
+  description: "No data is copied. Both share files, memory limit and CPUs; changes to variables are not shared.",
   tag: "sessions",
   scope: "run",
   params: sessionParams,
-  body: z.strictObject({ id: sessionId.optional().describe("of the new session; absent: one that nobody can guess") }),
+  body: z.strictObject({
+    id: sessionId.optional().describe("of the new session; default: an id that nobody can guess"),
+  }),
   replies: { 201: { description: "the new session", schema: sessionSchema } },
   async handle({ params, body, tenant }) {
     const fork = await tenant.sessions.fork(params.session, body.id);

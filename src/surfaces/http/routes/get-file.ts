@@ -8,7 +8,7 @@ export const getFileRoute = defineRoute({
   path: "/v1/sessions/{session}/files/{path...}",
   id: "getFile",
   summary: "Download a file",
-  description: "Whole, or the part that a Range header asks for.",
+  description: "The whole file, or the part that a Range header asks for.",
   tag: "files",
   scope: "read",
   params: fileParams,
@@ -16,7 +16,7 @@ export const getFileRoute = defineRoute({
     disposition: z
       .enum(["attachment", "inline"])
       .default("attachment")
-      .describe("inline holds for pictures and plain text"),
+      .describe("inline works for images and plain text"),
   }),
   replies: {
     200: { description: "the file", contentType: "application/octet-stream" },

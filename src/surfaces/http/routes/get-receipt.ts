@@ -23,7 +23,7 @@ export const getReceiptRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/runs/{run}/receipt",
   id: "getReceipt",
-  summary: "What was enforced while a run went on, rule by rule",
+  summary: "What was enforced during a run, rule by rule",
   tag: "runs",
   scope: "read",
   params: runParams,
@@ -32,7 +32,9 @@ export const getReceiptRoute = defineRoute({
     const { sandbox, runId } = await findRun(tenant, params);
     const outcome = await sandbox.runs.wait(runId, { timeoutMs: 0, signal });
     if (outcome.status === "running") {
-      throw new CodecellError("session_busy", "the run still goes on", { hint: "its receipt comes with its end" });
+      throw new CodecellError("session_busy", "the run is still running", {
+        hint: "its receipt is ready when it ends",
+      });
     }
     const { runner, runnerVersion, policyHash, rules, notes } = outcome.receipt;
     return { json: { runner, runner_version: runnerVersion, policy_hash: policyHash, rules, notes } };

@@ -6,7 +6,7 @@ export const getRunRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/runs/{run}",
   id: "getRun",
-  summary: "How a run ended, or how far it is",
+  summary: "The result of a run, or its output so far",
   tag: "runs",
   scope: "read",
   params: runParams,

@@ -6,7 +6,7 @@ export const getSessionRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}",
   id: "getSession",
-  summary: "Look at a session without waking it",
+  summary: "Show a session without starting it",
   tag: "sessions",
   scope: "read",
   params: sessionParams,

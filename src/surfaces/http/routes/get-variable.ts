@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { sessionId } from "../parameters.ts";
+import { sessionId, variableName } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { variableName } from "../variable-name.ts";
 
 const maxBytes = 16 * 1024 * 1024;
 
@@ -10,7 +9,7 @@ export const getVariableRoute = defineRoute({
   path: "/v1/sessions/{session}/variables/{name}",
   id: "getVariable",
   summary: "The value of a variable",
-  description: `As JSON, at most ${maxBytes} bytes of it. For a part of a larger one, or for what JSON cannot hold, run code.`,
+  description: `As JSON, at most ${maxBytes} bytes. Run code for a part of a larger value, or for a value that JSON cannot represent.`,
   tag: "variables",
   scope: "read",
   params: z.strictObject({ session: sessionId, name: variableName }),

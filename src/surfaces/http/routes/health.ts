@@ -6,7 +6,7 @@ export const healthRoute = defineRoute({
   path: "/v1/health",
   id: "health",
   summary: "Whether the service answers",
-  description: "Without a token, and without details. While it shuts down every path answers 503.",
+  description: "Needs no token and gives no details. During shutdown every path answers 503.",
   tag: "service",
   scope: "none",
   replies: { 200: { description: "it does", schema: z.object({ status: z.literal("ok") }) } },

@@ -15,12 +15,12 @@ export const listArtifactsRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/artifacts",
   id: "listArtifacts",
-  summary: "The files of a session with type, digest and a link that expires",
+  summary: "List the files of a session with type, digest and an expiring link",
   tag: "artifacts",
   scope: "read",
   params: sessionParams,
   query: z.strictObject({ prefix: z.string().max(1024).optional(), after: z.string().max(1024).optional() }),
-  replies: { 200: { description: `${pageSize} at a time, in the order of their paths`, schema: artifactsSchema } },
+  replies: { 200: { description: `${pageSize} per page, ordered by path`, schema: artifactsSchema } },
   async handle({ params, query, tenant, service, signal }) {
     const session = await tenant.sessions.get(params.session);
     const { prefix, after } = query;

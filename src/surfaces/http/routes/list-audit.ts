@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { auditEventTypes } from "../../../audit/event.ts";
-import type { AuditFilter } from "../../../audit/read.ts";
+import { type AuditFilter, auditEventTypes } from "../../../service/audit/audit-files.ts";
 import { streamAudit } from "../answers/stream-audit.ts";
 import { auditEntrySchema, auditOf, auditSight } from "../audit-view.ts";
 import { pageLimit } from "../parameters.ts";

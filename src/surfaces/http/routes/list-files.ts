@@ -5,7 +5,7 @@ import { defineRoute } from "../route.ts";
 const filesSchema = z.object({
   files: z.array(z.object({ path: z.string(), size: z.number(), modified: z.string() })),
   next: z.string().nullable().describe("`after` of the next page"),
-  left_out: z.number().describe("entries that are not given out: links, special files, denied names"),
+  left_out: z.number().describe("number of entries not listed: links, special files, denied names"),
 });
 
 export const listFilesRoute = defineRoute({
@@ -21,7 +21,7 @@ export const listFilesRoute = defineRoute({
     after: z.string().max(1024).optional(),
     limit: pageLimit,
   }),
-  replies: { 200: { description: "in the order of their paths", schema: filesSchema } },
+  replies: { 200: { description: "ordered by path", schema: filesSchema } },
   async handle({ params, query, tenant }) {
     const session = await tenant.sessions.get(params.session);
     const { prefix, after, limit } = query;

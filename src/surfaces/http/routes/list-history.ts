@@ -19,13 +19,13 @@ export const listHistoryRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/history",
   id: "listHistory",
-  summary: "The code of the last runs, and how they ended",
-  description: "Of a session that is kept (session.persist in the policy), also after a restart of the service.",
+  summary: "The code of recent runs, and how they ended",
+  description: "With session.persist in the policy, it survives a restart of the service.",
   tag: "sessions",
   scope: "read",
   params: sessionParams,
   query: z.strictObject({ limit: pageLimit }),
-  replies: { 200: { description: "the newest last", schema: historySchema } },
+  replies: { 200: { description: "newest last", schema: historySchema } },
   async handle({ params, query, tenant }) {
     const entries = await (await tenant.sessions.get(params.session)).history(query.limit);
     const history = entries.map(({ run, atMs, language, code, status, durationMs }) => ({

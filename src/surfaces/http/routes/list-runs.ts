@@ -18,12 +18,12 @@ export const listRunsRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/runs",
   id: "listRuns",
-  summary: "List the runs of a session that are remembered",
-  description: "Those that go on, and those that ended in the last 15 minutes.",
+  summary: "List the recent runs of a session",
+  description: "Runs that are running, and runs that ended in the last 15 minutes.",
   tag: "runs",
   scope: "read",
   params: sessionParams,
-  replies: { 200: { description: "ended ones first", schema: runListSchema } },
+  replies: { 200: { description: "ended runs first", schema: runListSchema } },
   async handle({ params, tenant }) {
     await tenant.sessions.info(params.session);
     const { runs } = await tenant.sandbox();

@@ -9,7 +9,7 @@ export const listSessionsRoute = defineRoute({
   summary: "List the sessions of this token",
   tag: "sessions",
   scope: "read",
-  replies: { 200: { description: "alive and saved ones", schema: z.object({ sessions: z.array(sessionSchema) }) } },
+  replies: { 200: { description: "live and saved sessions", schema: z.object({ sessions: z.array(sessionSchema) }) } },
   async handle({ tenant }) {
     return { json: { sessions: (await tenant.sessions.list()).map(sessionView) } };
   },

@@ -8,7 +8,8 @@ export const metricsRoute = defineRoute({
   path: "/metrics",
   id: "metrics",
   summary: "Counters for Prometheus",
-  description: "Needs the scope `metrics`, or `codecell serve --open-metrics` and a caller on the same machine.",
+  description:
+    "Needs the scope `metrics`. With `codecell serve --open-metrics`, callers on the same machine need no token.",
   tag: "service",
   scope: "metrics",
   replies: { 200: { description: "the text format", contentType } },

@@ -9,21 +9,21 @@ export const putFileRoute = defineRoute({
   id: "putFile",
   summary: "Upload a file",
   description:
-    "The body is the file, of any type. It is written as it arrives, under another name until it is whole; at most the policy's proc.disk.",
+    "The body is the file, of any type. It is written under a temporary name until it is complete. The limit is the policy's proc.disk.",
   tag: "files",
   scope: "run",
   params: fileParams,
   takesBytes: true,
-  replies: { 200: { description: "it is there", schema: z.object({ path: z.string(), size: z.number() }) } },
+  replies: { 200: { description: "it is written", schema: z.object({ path: z.string(), size: z.number() }) } },
   async handle({ params, tenant, request, signal }) {
     const session = await tenant.sessions.get(params.session);
     const maxBytes = session.policy.proc.diskBytes;
     if (Number(request.headers["content-length"] ?? 0) > maxBytes) {
-      throw new CodecellError("too_large", `a file has at most ${maxBytes} bytes`, {
-        hint: "proc.disk in the policy decides",
+      throw new CodecellError("too_large", `the file is larger than ${maxBytes} bytes`, {
+        hint: "the policy's `proc.disk` is the limit",
       });
     }
-    // Left early, a plain loop would destroy the connection, and the client would never read why.
+    // A plain loop that ends early would destroy the connection, and the client would never read why.
     const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     const { size } = await session.upload(params.path, body, signal);
     (await tenant.sandbox()).artifactsChanged();

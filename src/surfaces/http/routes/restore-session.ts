@@ -5,22 +5,22 @@ import { missingSchema } from "../session-view.ts";
 
 const restoreSchema = z.object({
   from_run: z.number().nullable().describe("the save after this run; null: nothing was saved"),
-  variables: z.array(z.string()).describe("those that came back"),
-  failed: z.array(missingSchema).describe("saved, and yet not back"),
+  variables: z.array(z.string()).describe("restored variables"),
+  failed: z.array(missingSchema).describe("saved, but not restored"),
   skipped: z.array(missingSchema).describe("never saved"),
-  problem: z.object({ code: z.string(), message: z.string() }).nullable().describe("why nothing came back at all"),
+  problem: z.object({ code: z.string(), message: z.string() }).nullable().describe("why nothing was restored"),
 });
 
 export const restoreSessionRoute = defineRoute({
   method: "POST",
   path: "/v1/sessions/{session}/restore",
   id: "restoreSession",
-  summary: "Bring a saved session back into a cell, and tell what came back",
-  description: "Any other call brings it back too, and the next result's notes tell the same. This asks for it alone.",
+  summary: "Start a saved session again, and report what was restored",
+  description: "Any other call restores it too and reports this in the notes of the next result.",
   tag: "sessions",
   scope: "run",
   params: sessionParams,
-  replies: { 200: { description: "what came back", schema: restoreSchema } },
+  replies: { 200: { description: "what was restored", schema: restoreSchema } },
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
     await session.wake();

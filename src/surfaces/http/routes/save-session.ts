@@ -18,7 +18,7 @@ export const saveSessionRoute = defineRoute({
   id: "saveSession",
   summary: "Write the variables to disk now",
   description:
-    "Sessions that are kept do so by themselves when they are idle. This says what is saved, and what cannot be.",
+    "Persistent sessions are saved automatically when they are idle. This call reports what was saved and what cannot be.",
   tag: "sessions",
   scope: "run",
   params: sessionParams,
@@ -26,9 +26,9 @@ export const saveSessionRoute = defineRoute({
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
     if (!session.policy.session.persist) {
-      // Nobody would ever find it again, and it would count against nobody's quota.
-      throw new CodecellError("not_supported", "this service does not keep sessions", {
-        hint: "session.persist in its policy decides",
+      // Nobody would find it again, and it would count against no quota.
+      throw new CodecellError("not_supported", "sessions of this service are not persistent", {
+        hint: "set `session.persist` in its policy",
       });
     }
     const { run, savedMs, bytes, saved, skipped } = await session.save();

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
-import { sessionId } from "../parameters.ts";
+import { sessionId, variableName } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { variableName } from "../variable-name.ts";
 
 export const setVariableRoute = defineRoute({
   method: "PUT",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { startRun } from "../../mcp/start-run.ts";
+import { startRun } from "../../../service/runs/start-run.ts";
 import { runOutcome, runReplies } from "../answers/run-outcome.ts";
 import { streamRun } from "../answers/stream-run.ts";
 import { sessionParams, waitBody } from "../parameters.ts";
@@ -11,7 +11,7 @@ export const startRunRoute = defineRoute({
   id: "startRun",
   summary: "Run code",
   description:
-    "Answers with the result, or after `wait` seconds with 202 and the run's id. With `Accept: text/event-stream` the answer is the run's events while they happen. A client that goes away does not stop the run.",
+    "Answers with the result, or after `wait` seconds with 202 and the run's id. With `Accept: text/event-stream` it streams the run's events. If the client disconnects, the run continues.",
   tag: "runs",
   scope: "run",
   params: sessionParams,
@@ -23,7 +23,7 @@ export const startRunRoute = defineRoute({
     when_busy: z
       .enum(["refuse", "wait"])
       .default("refuse")
-      .describe("while another run goes on in this session: 409, or wait for it as long as `wait` says"),
+      .describe("if another run is running in this session: answer 409, or wait for it, at most `wait` seconds"),
   }),
   replies: runReplies,
   async handle({ params, body, tenant, service, request, signal }) {

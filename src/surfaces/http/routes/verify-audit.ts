@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { reportJson } from "../../cli/format/format-audit.ts";
+import { reportJson } from "../../../service/audit/report-json.ts";
 import { auditOf } from "../audit-view.ts";
 import { defineRoute } from "../route.ts";
 
@@ -9,8 +9,8 @@ const reportSchema = z.object({
     z.looseObject({
       chain: z.string(),
       lines: z.number(),
-      live: z.boolean().describe("some process writes it"),
-      head: z.string().nullable().describe("to be kept elsewhere, for `codecell audit verify --head`"),
+      live: z.boolean().describe("a process is writing it"),
+      head: z.string().nullable().describe("keep it elsewhere, for `codecell audit verify --head`"),
     }),
   ),
   problems: z.array(z.looseObject({ chain: z.string(), message: z.string() })),
@@ -20,8 +20,8 @@ export const verifyAuditRoute = defineRoute({
   method: "GET",
   path: "/v1/audit/verify",
   id: "verifyAudit",
-  summary: "Whether every line of the audit is as it was written",
-  description: "Reads all of it, for all tenants. Calls at the same time share one answer.",
+  summary: "Verify that no line of the audit was changed",
+  description: "Reads the audit of all tenants. Concurrent calls share one answer.",
   tag: "audit",
   scope: "admin",
   replies: { 200: { description: "what was found", schema: reportSchema } },

@@ -9,13 +9,13 @@ export const watchRunRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/runs/{run}/events",
   id: "watchRun",
-  summary: "The events of a run while they happen",
+  summary: "Stream the events of a run",
   description:
-    "Server-sent events `run`, `stdout`, `stderr`, `display`, and at the end `result`. Their ids are offsets: a client that reconnects sends `Last-Event-ID` and goes on after it.",
+    "Server-sent events `run`, `stdout`, `stderr`, `display`, and at the end `result`. Their ids are offsets: a client that reconnects sends `Last-Event-ID` to resume.",
   tag: "runs",
   scope: "read",
   params: runParams,
-  query: z.strictObject({ offset: z.coerce.number().int().min(0).optional().describe("the first event wanted") }),
+  query: z.strictObject({ offset: z.coerce.number().int().min(0).optional().describe("the first event to send") }),
   replies: { 200: { description: "events", contentType: "text/event-stream" } },
   async handle({ params, query, tenant, service, request }) {
     const { sandbox, runId } = await findRun(tenant, params);

@@ -1,0 +1,20 @@
+import { checkArtifactName } from "../../artifacts/artifact-name.ts";
+import type { Artifact } from "../../artifacts/artifacts.ts";
+import type { HashCache } from "../../artifacts/hash-cache.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import type { Session } from "../../sessions/session.ts";
+
+export { describeArtifacts } from "../../artifacts/artifacts.ts";
+
+/** One file of a session with the digest of its content now; `file_refused` when it is not given out. */
+export async function describeFile(
+  session: Session,
+  path: string,
+  options: { readonly cache: HashCache; readonly signal: AbortSignal },
+): Promise<Artifact> {
+  const facts = await (await session.files()).stat(checkArtifactName(path));
+  const { artifacts, leftOut } = await session.describe([facts], options);
+  const [artifact] = artifacts;
+  if (artifact) return artifact;
+  throw new CodecellError("file_refused", leftOut[0]?.message ?? "the file is not given out");
+}

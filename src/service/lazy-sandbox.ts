@@ -1,0 +1,56 @@
+import { CodecellError } from "../lib/errors.ts";
+import type { Sandbox, SandboxOptions } from "./sandbox.ts";
+import type { HostEffects } from "./tools/tool-hints.ts";
+
+/** A sandbox whose code is loaded by the first call: many clients start a server only to list its tools. */
+export class LazySandbox implements AsyncDisposable {
+  readonly #options: SandboxOptions;
+  readonly #artifactListeners = new Set<() => void>();
+  #sandbox: Sandbox | undefined;
+  #opening: Promise<Sandbox> | undefined;
+  #isClosed = false;
+
+  constructor(options: SandboxOptions) {
+    this.#options = options;
+  }
+
+  /** The sandbox if a tool has needed it; reading this loads nothing. */
+  get opened(): Sandbox | undefined {
+    return this.#sandbox;
+  }
+
+  /** What code may do outside its cell; unknown: the worst. */
+  get effects(): HostEffects {
+    return this.#options.effects ?? { writesHost: true, reachesNetwork: true };
+  }
+
+  get isForGuests(): boolean {
+    return this.#options.isForGuests === true;
+  }
+
+  /** After the end, nothing is opened. */
+  async open(): Promise<Sandbox> {
+    if (this.#isClosed) throw new CodecellError("session_closed", "the server is shutting down");
+    this.#opening ??= this.#load();
+    return this.#sandbox ?? this.#opening;
+  }
+
+  onArtifactsChanged(listener: () => void): () => void {
+    this.#artifactListeners.add(listener);
+    return () => this.#artifactListeners.delete(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const sandbox = await this.#opening;
+    await sandbox?.[Symbol.asyncDispose]();
+  }
+
+  async #load(): Promise<Sandbox> {
+    const { Sandbox } = await import("./sandbox.ts");
+    this.#sandbox = new Sandbox(this.#options, () => {
+      for (const listener of this.#artifactListeners) listener();
+    });
+    return this.#sandbox;
+  }
+}

@@ -1,0 +1,82 @@
+import { mimeHeadBytes, mimeTypeOf } from "../../artifacts/mime.ts";
+import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { imageLimits } from "./image-content.ts";
+import { isSoundPng } from "./sound-image.ts";
+
+/** How much text a model gets per call. */
+const maxPageBytes = 48 * 1024;
+/** How many bytes clients accept in one reply. */
+export const maxBinaryBytes = 512 * 1024;
+
+/** A part of a file in the form that suits a model best. `end` is exclusive. */
+export interface ArtifactContent {
+  readonly mimeType: string;
+  readonly size: number;
+  readonly start: number;
+  readonly end: number;
+  readonly body:
+    | { readonly as: "text"; readonly text: string }
+    | { readonly as: "image" | "base64"; readonly data: Uint8Array };
+}
+
+export async function artifactContent(
+  files: WorkspaceFiles,
+  name: string,
+  range: { start?: number | undefined; end?: number | undefined } = {},
+  maxTextBytes = maxPageBytes,
+): Promise<ArtifactContent> {
+  await using file = await files.open(name);
+  const { size } = file;
+  const head = new Uint8Array(Math.min(size, mimeHeadBytes));
+  await file.readInto(head, 0);
+  const mimeType = mimeTypeOf(name, head);
+  const start = Math.min(range.start ?? 0, size);
+  const wanted = Math.max(start, Math.min(range.end ?? size, size));
+  // Read once: what is read is what is returned and what the audit records.
+  const read = (most: number) => file.read({ start, end: Math.min(wanted, start + most), maxBytes: most });
+  if (isText(mimeType, head)) {
+    const whole = await read(maxTextBytes);
+    const data = start + whole.byteLength < size ? whole.subarray(0, lastWholeCharacter(whole)) : whole;
+    const text = new TextDecoder().decode(data);
+    return { mimeType, size, start, end: start + data.byteLength, body: { as: "text", text } };
+  }
+  const isWhole = range.start === undefined && range.end === undefined;
+  const mayBeImage = mimeType === "image/png" && isWhole && size <= imageLimits.bytes;
+  if (!mayBeImage && wanted - start > maxBinaryBytes) throw tooLarge(name, size, mimeType);
+  const data = await read(mayBeImage ? imageLimits.bytes : maxBinaryBytes);
+  if (mayBeImage && isSoundPng(data)) return { mimeType, size, start, end: size, body: { as: "image", data } };
+  if (data.byteLength > maxBinaryBytes) throw tooLarge(name, size, mimeType);
+  return { mimeType, size, start, end: start + data.byteLength, body: { as: "base64", data } };
+}
+
+function tooLarge(name: string, size: number, mimeType: string): CodecellError {
+  return new CodecellError(
+    "too_large",
+    `${name} (${mimeType}) has ${size} bytes; one call returns at most ${maxBinaryBytes}`,
+    {
+      hint: "pass start and end, or shrink it with code in the session",
+    },
+  );
+}
+
+function isText(mimeType: string, head: Uint8Array): boolean {
+  if (/^text\/|[/+](?:json|jsonl|xml)$/.test(mimeType.split(";")[0] ?? "")) return true;
+  if (mimeType !== "application/octet-stream") return false;
+  try {
+    return !new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true }).includes("\0");
+  } catch {
+    return false;
+  }
+}
+
+/** Where the last whole UTF-8 character ends: a page must not cut one in two. */
+function lastWholeCharacter(data: Uint8Array): number {
+  for (let back = 1; back <= Math.min(4, data.length); back++) {
+    const byte = data[data.length - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue; // inside a character
+    const length = byte < 0x80 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return length > back ? data.length - back : data.length;
+  }
+  return data.length;
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { CodecellError } from "../../lib/errors.ts";
+import { errorText } from "./error-text.ts";
+
+test("the text of an error has code, cause, hint and next step", () => {
+  const cause = new Error("ENOENT");
+  const error = new CodecellError("runner_unavailable", "bubblewrap is missing", { hint: "apt install it", cause });
+  const lines = errorText(error).split("\n");
+  expect(lines.slice(0, 3)).toEqual([
+    "runner_unavailable: bubblewrap is missing",
+    "cause: ENOENT",
+    "hint: apt install it",
+  ]);
+  expect(lines[3]).toMatch(/^next: .*codecell doctor/);
+});
+
+test("a hint for library users is left out of the text for a model", () => {
+  const lines = errorText(new CodecellError("session_culled", "it is over", { hint: "call again" })).split("\n");
+  expect(lines).toEqual(["session_culled: it is over", expect.stringMatching(/^next: .*without session_id/)]);
+});
+
+test("the text of an error has no control sequences and a bounded length", () => {
+  const text = errorText(new CodecellError("expression_failed", `\u001b[31mred\u001b[0m ${"x".repeat(50_000)}`));
+  expect(text).not.toContain("\u001b");
+  expect(text.length).toBeLessThan(10_000);
+});
+
+test("an unexpected error is reported as internal", () => {
+  expect(errorText(new TypeError("x is undefined"))).toMatch(/^internal: x is undefined\nnext: /);
+});
+
+test("the text of an error for guests names no path of the host", () => {
+  const text = errorText(new Error("EACCES: '/srv/state'"), true);
+  expect(text).toMatch(/^internal: a bug in codecell\n/);
+  expect(text).not.toContain("/srv");
+});

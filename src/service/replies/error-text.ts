@@ -1,0 +1,65 @@
+import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
+import { diskFailure } from "../../lib/files/disk-failure.ts";
+import { guestError } from "../guest-error.ts";
+import { readableText } from "../output/readable-text.ts";
+
+/** Clients truncate the text of an error at 10,000 characters. */
+const maxCharacters = 8_000;
+
+/** What a model can do next when a tool failed. */
+const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
+  usage: "correct the arguments and call again",
+  policy_invalid: "tell the user to correct this server's policy file; no tool works until then",
+  policy_refused: "tell the user: no sandbox on this machine can enforce the policy; `codecell doctor` shows why",
+  override_refused: "do without it: the policy does not allow it",
+  secret_unavailable: "tell the user which secret of the policy has no value; no session starts until it has one",
+  runner_unavailable: "tell the user what is missing; `codecell doctor` shows every sandbox and how to install it",
+  image_failed: "tell the user: the container image could not be built; `codecell image build` shows why",
+  cell_start_failed: "call again once; if it fails again, tell the user to run `codecell doctor`",
+  cell_lost: "call again without session_id to start a new session; the variables of this one are lost",
+  session_closed: "call again without session_id to start a new session",
+  session_busy: "wait for its run with get_run, stop it with cancel_run, or use another session",
+  session_unknown:
+    "its state is gone: call again without session_id to start a new session, and use the session_id it returns",
+  session_culled: "its state is gone: call again without session_id and repeat the steps you need",
+  session_limit: "close a session that you no longer need with close_session",
+  run_limit: "wait for one of your runs with get_run, or stop it with cancel_run",
+  snapshot_damaged: "start a new session and repeat the steps you need",
+  checkpoint_unknown: "use a name that checkpoint returned in this session",
+  not_supported: "find another way: this sandbox does not support it",
+  run_gone: "run the code again",
+  output_gone: "run the code again and write its output to a file",
+  language_unavailable: "write it in Python",
+  variable_missing: "list the variables first (rlm_vars, or run `dir()`)",
+  variable_unserializable: "ask for an expression that returns text, such as repr(x) or x.head().to_string()",
+  expression_failed: "correct the expression",
+  file_missing: "list the files with list_artifacts",
+  file_refused: "use another file: the policy refuses this one, and asking again does not change that",
+  too_large: "read it in parts",
+  audit_failed: "tell the user: the policy requires an audit, and it cannot be written (is the disk full?)",
+  disk_failed: "tell the user: codecell cannot write its files (is the disk full or read-only?)",
+  aborted: "call again if you still need it",
+  internal: "this is a bug in codecell; call again once, then tell the user",
+};
+
+/** Here `next` tells the model what to do, and the hint is for programs that use the library. */
+const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled"]);
+
+/** Why a tool failed, and what the model can do next. Guests do not read about the host. */
+export function errorText(error: unknown, isForGuests = false): string {
+  const { code, message, hint, cause } = isForGuests ? guestError(error) : ownError(error);
+  const causeText = cause === undefined ? undefined : messageOf(cause);
+  const lines = [
+    `${code}: ${message}`,
+    ...(causeText === undefined || message.includes(causeText) ? [] : [`cause: ${causeText.slice(0, 500)}`]),
+    ...(hint === undefined || withoutHint.has(code) ? [] : [`hint: ${hint}`]),
+    `next: ${nextSteps[code]}`,
+  ];
+  // parts of it may come from a cell
+  return readableText(lines.join("\n")).slice(0, maxCharacters);
+}
+
+function ownError(error: unknown): CodecellError {
+  if (error instanceof CodecellError) return error;
+  return diskFailure(error) ?? new CodecellError("internal", messageOf(error));
+}

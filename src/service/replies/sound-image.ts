@@ -1,0 +1,15 @@
+const pngStart = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+const pngEnd = Buffer.from("IEND\xaeB`\x82", "latin1");
+const longestSide = 8_000;
+
+/**
+ * Whether bytes from a cell are a complete PNG of a usual size. With some clients, a broken image in a conversation makes
+ * every later request fail, so a file that only claims to be a PNG is not passed on.
+ */
+export function isSoundPng(data: Uint8Array): boolean {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (bytes.length < 57 || !bytes.subarray(0, 8).equals(pngStart)) return false;
+  if (bytes.toString("latin1", 12, 16) !== "IHDR" || !bytes.subarray(-8).equals(pngEnd)) return false;
+  const sides = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  return sides.every((side) => side > 0 && side <= longestSide);
+}

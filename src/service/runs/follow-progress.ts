@@ -1,0 +1,47 @@
+import { setImmediate } from "node:timers/promises";
+import { readableText } from "../output/readable-text.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import type { RunRegistry } from "./run-registry.ts";
+
+/** Clients give up on a call that is silent for long; each message restarts their clock. */
+const everyMs = 3_000;
+const maxLine = 200;
+
+/** Reports the last line that a run printed, every few seconds until it is disposed. */
+export function followProgress(runs: RunRegistry, runId: string, { progress }: ToolContext): Disposable {
+  if (!progress) return { [Symbol.dispose]() {} };
+  const started = performance.now();
+  const stop = new AbortController();
+  let tail = "";
+  const read = async () => {
+    for await (const { event } of runs.watch(runId, 0, { signal: stop.signal })) {
+      if (event.type === "stdout" || event.type === "stderr") tail = (tail + event.text).slice(-2_000);
+    }
+  };
+  let isReading = false;
+  const timer = setInterval(async () => {
+    if (!isReading) {
+      isReading = true; // not earlier, since most runs are over by now; it reads from the first event on
+      read().catch(() => {}); // whoever waits for the run hears why it failed
+      await setImmediate();
+    }
+    if (stop.signal.aborted) return;
+    const seconds = Math.round((performance.now() - started) / 1000);
+    progress({ seconds, message: lastLine(tail) ?? `running for ${seconds} s` });
+  }, everyMs);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      stop.abort();
+    },
+  };
+}
+
+function lastLine(text: string): string | undefined {
+  return readableText(text)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .at(-1)
+    ?.slice(0, maxLine);
+}

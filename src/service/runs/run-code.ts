@@ -1,0 +1,34 @@
+import { formatDuration } from "../../policy/units.ts";
+import type { Session } from "../../sessions/session.ts";
+import type { RunFacts } from "../replies/run-facts.ts";
+import type { Sandbox } from "../sandbox.ts";
+import type { ToolContext, ToolReply } from "../tools/tool.ts";
+import { awaitRun } from "./await-run.ts";
+import { startRun } from "./start-run.ts";
+
+export interface RunCodeRequest {
+  readonly code: string;
+  readonly language?: "python" | "bash";
+  readonly timeoutSeconds?: number | undefined;
+  readonly waitSeconds: number;
+}
+
+/** Runs code in a session and waits for it; cancelling the call stops the code. */
+export async function runCode(
+  sandbox: Sandbox,
+  session: Session,
+  request: RunCodeRequest,
+  context: ToolContext,
+): Promise<ToolReply<RunFacts>> {
+  const { code, language = "python", timeoutSeconds } = request;
+  const waitMs = request.waitSeconds * 1000;
+  const mostMs = session.policy.proc.timeoutMs;
+  const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;
+  const started = performance.now();
+  const { runId } = await startRun(sandbox.runs, session, code, {
+    ...{ language, timeout: timeoutMs, turnMs: waitMs, signal: context.signal },
+  });
+  const notes = timeoutMs > mostMs ? [`the policy limits runs to ${formatDuration(mostMs)}`] : [];
+  const leftMs = Math.max(0, waitMs - (performance.now() - started));
+  return awaitRun(sandbox, runId, context, { waitMs: leftMs, cancelStopsRun: true, notes });
+}

@@ -1,0 +1,65 @@
+import { CodecellError } from "../../lib/errors.ts";
+import type { RunOptions, Session } from "../../sessions/session.ts";
+import type { RunHandle, RunRegistry } from "./run-registry.ts";
+
+export interface StartRunOptions extends Pick<RunOptions, "language" | "timeout"> {
+  /** how long to wait for another run in this session: models call tools in parallel */
+  readonly turnMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Starts a run in the registry when it is its turn; throws what the session refuses. */
+export async function startRun(
+  runs: RunRegistry,
+  session: Session,
+  code: string,
+  { turnMs, signal, ...options }: StartRunOptions,
+): Promise<RunHandle> {
+  const end = performance.now() + turnMs;
+  const cancelling = new AbortController();
+  for (;;) {
+    const started = await claimTurn(runs, session.id, end, signal);
+    try {
+      if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
+      const release = runs.takePlace();
+      try {
+        const run = session.run(code, { ...options, signal: cancelling.signal });
+        await run.accepted();
+        return runs.follow(session.id, run, cancelling, release);
+      } catch (error) {
+        release();
+        // a caller that is not the registry's took the turn in between
+        const isTaken = error instanceof CodecellError && error.code === "session_busy";
+        if (!isTaken || performance.now() >= end || runningIn(runs, session.id) === undefined) throw error;
+      }
+    } finally {
+      started();
+    }
+  }
+}
+
+/** Waits for the turn and claims it at once: of all calls that wait, only one starts and takes a place. */
+async function claimTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<() => void> {
+  for (;;) {
+    const before = runningIn(runs, sessionId);
+    const starting = runs.starting(sessionId);
+    if (!before && !starting) return runs.claim(sessionId);
+    const leftMs = end - performance.now();
+    if (leftMs <= 0) {
+      const what = before ? `run ${before.runId} of session ${sessionId} is still running` : "another run is starting";
+      throw new CodecellError("session_busy", what, {
+        hint: before ? `wait for it or cancel it; its run_id is ${before.runId}` : "try again",
+      });
+    }
+    if (!before) await starting;
+    else {
+      await runs.wait(before.runId, { timeoutMs: leftMs, signal }).catch((error: unknown) => {
+        if (signal.aborted) throw error; // else the other run failed, which is not this call's matter
+      });
+    }
+  }
+}
+
+function runningIn(runs: RunRegistry, sessionId: string): RunHandle | undefined {
+  return runs.running(sessionId)[0];
+}

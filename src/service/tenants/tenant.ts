@@ -1,0 +1,100 @@
+import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import type { Codecell } from "../../sessions/codecell.ts";
+import { LazySandbox } from "../lazy-sandbox.ts";
+import type { Links } from "../links/links.ts";
+import type { ReleasePlace } from "../runs/run-registry.ts";
+import type { Sandbox } from "../sandbox.ts";
+import { hostEffects } from "../tools/tool-hints.ts";
+import { OpenRequests } from "./open-requests.ts";
+import { TenantSessions } from "./tenant-sessions.ts";
+
+export interface TenantParts {
+  readonly namespace: string;
+  /** sessions it may have */
+  readonly quota: number;
+  readonly codecell: Codecell;
+  readonly projectDir: string;
+  readonly fileLinks: Links;
+  /** runs it may have at once */
+  readonly maxRuns: number;
+  /** takes one of the runs that the whole service may have at once */
+  readonly takePlace: () => ReleasePlace;
+}
+
+/** What ended runs of one tenant may take in memory. */
+const keptRuns = { keepRuns: 200, keepBytes: 64 * 1024 * 1024 };
+
+/** Everything that one token reaches: its own sessions and runs. Tenants share nothing but the machine. */
+export class Tenant implements AsyncDisposable {
+  readonly namespace: string;
+  readonly sessions: TenantSessions;
+  readonly requests = new OpenRequests();
+  /** what the tools of this tenant work with */
+  readonly lazySandbox: LazySandbox;
+  readonly #parts: TenantParts;
+  readonly #ended = new AbortController();
+  readonly #cleanup = new Cleanup();
+  #runs = 0;
+
+  constructor(parts: TenantParts) {
+    this.#parts = parts;
+    this.namespace = parts.namespace;
+    this.sessions = new TenantSessions(parts.codecell, parts.namespace, parts.quota);
+    const { projectDir, fileLinks, namespace } = parts;
+    const runs = { ...keptRuns, takePlace: () => this.#takePlace() };
+    const effects = hostEffects(parts.codecell.policy);
+    const open = async () => this.sessions;
+    const links =
+      async ({ id }: { readonly id: string }) =>
+      (artifact: { name: string; sha256: string }) =>
+        fileLinks.url(namespace, { session: id, ...artifact }).url;
+    this.lazySandbox = new LazySandbox({ open, projectDir, links, runs, effects, isForGuests: true });
+    this.#cleanup.defer(() => this.lazySandbox[Symbol.asyncDispose]());
+  }
+
+  /** The same sandbox that the tools work with: a run started by a tool can be watched by its id. */
+  async sandbox(): Promise<Sandbox> {
+    const sandbox = await this.lazySandbox.open();
+    await sandbox.sessions();
+    return sandbox;
+  }
+
+  /** Takes over something that has to end before the sandbox does. */
+  own(resource: AsyncDisposable): void {
+    this.#cleanup.defer(() => resource[Symbol.asyncDispose]());
+  }
+
+  /** Aborted when its token is gone: streams that it reads end with it. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** Waits for the runs that are still running. */
+  async settled(): Promise<void> {
+    const runs = this.lazySandbox.opened?.runs;
+    const running = runs?.list().filter(({ status }) => status === "running") ?? [];
+    await Promise.allSettled(running.map(({ runId }) => runs?.wait(runId)));
+  }
+
+  /** Stops its runs. The owner of the `Codecell` saves and closes the sessions. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await this.#cleanup[Symbol.asyncDispose]();
+  }
+
+  #takePlace(): ReleasePlace {
+    const { maxRuns } = this.#parts;
+    if (this.#runs >= maxRuns) {
+      throw new CodecellError("run_limit", `${maxRuns} runs are running, which is the limit of this token`, {
+        hint: "wait for one, or cancel it",
+      });
+    }
+    const release = this.#parts.takePlace();
+    this.#runs++;
+    return (end) => {
+      this.#runs--;
+      release(end);
+    };
+  }
+}

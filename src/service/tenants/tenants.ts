@@ -1,0 +1,66 @@
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { sessionKey } from "../../sessions/session-id.ts";
+import { Tenant, type TenantParts } from "./tenant.ts";
+import { isOver, type TokenRecord } from "./token-store.ts";
+
+export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
+  /** sessions of a tenant, whatever its token says */
+  readonly maxSessions: number;
+  readonly logger?: Logger;
+};
+
+/** Tenants by namespace, from their first request until their token is removed or expires. */
+export class Tenants implements AsyncDisposable {
+  readonly #defaults: TenantDefaults;
+  readonly #tenants = new Map<string, Tenant>();
+  #known: readonly TokenRecord[] = [];
+  #nextExpiryMs = Number.POSITIVE_INFINITY;
+
+  constructor(defaults: TenantDefaults) {
+    this.#defaults = defaults;
+  }
+
+  get size(): number {
+    return this.#tenants.size;
+  }
+
+  of({ namespace, sessions: quota }: TokenRecord): Tenant {
+    const known = this.#tenants.get(namespace);
+    if (known) return known;
+    const { maxSessions, ...rest } = this.#defaults;
+    const tenant = new Tenant({ ...rest, namespace, quota: Math.min(quota, maxSessions) });
+    this.#tenants.set(namespace, tenant);
+    return tenant;
+  }
+
+  /** A tenant whose token was removed or has expired loses its runs: it must not leave a program running for days. */
+  keepOnly(tokens: readonly TokenRecord[], nowMs: number): void {
+    if (tokens === this.#known && nowMs < this.#nextExpiryMs) return;
+    this.#known = tokens;
+    const valid = tokens.filter((token) => !isOver(token, nowMs));
+    this.#nextExpiryMs = Math.min(...valid.map(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs));
+    for (const { namespace, sha256 } of valid) this.#tenants.get(namespace)?.requests.endOthers(sha256);
+    const namespaces = new Set(valid.map(({ namespace }) => namespace));
+    const { logger = silentLogger } = this.#defaults;
+    for (const [namespace, tenant] of this.#tenants) {
+      if (namespaces.has(namespace)) continue;
+      this.#tenants.delete(namespace);
+      void this.#end(tenant).catch((error: unknown) => logger.warn("a tenant could not be ended", { error }));
+    }
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([...this.#tenants.values()].map((tenant) => tenant.settled()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant[Symbol.asyncDispose]()));
+  }
+
+  async #end(tenant: Tenant): Promise<void> {
+    await tenant[Symbol.asyncDispose]();
+    for (const { id, state } of await tenant.sessions.list()) {
+      if (state === "live") await this.#defaults.codecell.closeSession(sessionKey(tenant.namespace, id));
+    }
+  }
+}

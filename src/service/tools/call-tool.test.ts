@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { CodecellError } from "../../lib/errors.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { LazySandbox } from "../lazy-sandbox.ts";
+import { callTool } from "./call-tool.ts";
+import { defineTool, type Tool, type ToolReply } from "./tool.ts";
+import { toolHints } from "./tool-hints.ts";
+
+const facts = z.object({ count: z.number() });
+
+function newTool(call: () => Promise<ToolReply<z.output<typeof facts>>>, more: Partial<Tool> = {}): Tool {
+  return { ...defineTool({ ...about, call }), ...more };
+}
+const about = {
+  ...{ name: "count", title: "Count", description: "Counts." },
+  ...{ input: z.strictObject({}), output: facts, effect: "reads" as const },
+};
+
+function newSandbox(isForGuests = false): LazySandbox {
+  return new LazySandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("not needed")), isForGuests });
+}
+
+const context = { signal: new AbortController().signal };
+
+describe("callTool", () => {
+  test("replies with the facts, and with their JSON where the tool has no text", async () => {
+    const tool = newTool(async () => ({ facts: { count: 2 } }));
+    expect(await callTool(tool, newSandbox(), { args: {}, context })).toEqual({
+      ...{ isError: false, facts: { count: 2 }, content: [{ type: "text", text: '{"count":2}' }] },
+    });
+  });
+
+  test("puts the text of a tool first and its images behind it", async () => {
+    const image = { type: "image", data: "AA==", mimeType: "image/png" } as const;
+    const tool = newTool(async () => ({ facts: { count: 2 }, text: "two", more: [image] }));
+    const { content } = await callTool(tool, newSandbox(), { args: {}, context });
+    expect(content).toEqual([{ type: "text", text: "two" }, image]);
+  });
+
+  test("turns a failure into text that says what to do next", async () => {
+    const tool = newTool(() => Promise.reject(new CodecellError("run_gone", "there is no such run")));
+    const outcome = await callTool(tool, newSandbox(), { args: {}, context });
+    expect(outcome).toEqual({
+      ...{
+        isError: true,
+        content: [{ type: "text", text: "run_gone: there is no such run\nnext: run the code again" }],
+      },
+    });
+  });
+
+  test("logs what it does not tell a guest", async () => {
+    const errors: string[] = [];
+    const logger: Logger = { ...silentLogger, error: (message) => void errors.push(message) };
+    const tool = newTool(() => Promise.reject(new Error("EACCES: '/srv/state'")));
+    const outcome = await callTool(tool, newSandbox(true), { args: {}, context, logger });
+    expect(JSON.stringify(outcome)).not.toContain("/srv");
+    expect(errors).toEqual(["count failed: EACCES: '/srv/state'"]);
+    await callTool(tool, newSandbox(false), { args: {}, context, logger });
+    expect(errors).toHaveLength(1);
+  });
+});
+
+test("only tools that run code follow the policy in their hints", () => {
+  const open = { writesHost: true, reachesNetwork: true };
+  const reads = newTool(async () => ({ facts: { count: 1 } }));
+  expect(toolHints(reads, open)).toEqual({
+    ...{ readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  });
+  expect(toolHints({ ...reads, effect: "code" }, open)).toEqual({
+    ...{ readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  });
+});

@@ -1,0 +1,45 @@
+import { messageOf } from "../../lib/errors.ts";
+import { loadOnce } from "../../lib/load-once.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import type { LazySandbox } from "../lazy-sandbox.ts";
+import type { Tool, ToolContent, ToolContext } from "./tool.ts";
+
+/** What a surface sends back. A failed call has text only: clients drop the facts of an error. */
+export type ToolOutcome =
+  | {
+      readonly isError: false;
+      readonly facts: Readonly<Record<string, unknown>>;
+      readonly content: readonly ToolContent[];
+    }
+  | { readonly isError: true; readonly content: readonly ToolContent[] };
+
+export interface ToolCall {
+  /** validated by `tool.input` */
+  readonly args: unknown;
+  readonly context: ToolContext;
+  readonly logger?: Logger;
+}
+
+const failing = loadOnce(() => Promise.all([import("../replies/error-text.ts"), import("../guest-error.ts")]));
+
+/** Calls a tool and turns any failure into a reply that tells the model what to do next. */
+export async function callTool(tool: Tool, sandbox: LazySandbox, call: ToolCall): Promise<ToolOutcome> {
+  const { args, context, logger = silentLogger } = call;
+  const { name } = tool;
+  const began = performance.now();
+  const log = (failed: boolean) =>
+    logger.debug("a tool was called", { tool: name, failed, ms: Math.round(performance.now() - began) });
+  try {
+    const reply = await tool.call(args as Record<string, unknown>, await sandbox.open(), context);
+    const { facts, text = JSON.stringify(facts), more = [] } = reply;
+    log(false);
+    return { isError: false, facts, content: [{ type: "text", text }, ...more] };
+  } catch (error) {
+    log(true);
+    const [{ errorText }, { isWithheld }] = await failing();
+    if (sandbox.isForGuests && isWithheld(error)) {
+      logger.error(`${name} failed: ${messageOf(error)}`, { tool: name, error });
+    }
+    return { isError: true, content: [{ type: "text", text: errorText(error, sandbox.isForGuests) }] };
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { loadOnce } from "../../lib/load-once.ts";
+import type { ArtifactContent } from "../replies/artifact-content.ts";
+import { artifactUri } from "../replies/artifact-uri.ts";
+import { defineTool, type ToolContent } from "./tool.ts";
+
+const reading = loadOnce(() => import("../replies/artifact-content.ts"));
+
+export const readArtifactTool = defineTool({
+  name: "read_artifact",
+  title: "Read a file of a session",
+  description: `Read a file that code wrote or that was uploaded: text as text (48 KiB per call), PNG files as images, anything else as base64 (512 KiB at most). \`start\` and \`end\` are byte offsets; to continue, pass \`next\` of the result as \`start\`. For a large file, run code in the session instead.`,
+  input: z.strictObject({
+    session_id: z.string(),
+    name: z.string().describe("Path in the working directory, as listed by list_artifacts."),
+    start: z.int().min(0).optional().describe("First byte; default 0."),
+    end: z.int().min(0).optional().describe("Byte to stop before; default: the end of the file."),
+  }),
+  output: z.object({
+    uri: z.string(),
+    name: z.string(),
+    mime_type: z.string(),
+    size: z.number(),
+    start: z.number(),
+    end: z.number(),
+    next: z.number().nullable().describe("`start` of the next part; null at the end"),
+    form: z.enum(["text", "image", "base64"]),
+    text: z.string().nullable().describe("the content, when it is text"),
+  }),
+  effect: "reads",
+  async call({ session_id, name, start, end }, sandbox) {
+    const session = await sandbox.session(session_id);
+    const { artifactContent } = await reading();
+    const content = await artifactContent(await session.files(), name, { start, end });
+    const uri = artifactUri(session_id, name);
+    const { mimeType, size, body } = content;
+    const facts = {
+      ...{ uri, name, mime_type: mimeType, size, start: content.start, end: content.end },
+      next: content.end < size ? content.end : null,
+      form: body.as,
+      text: body.as === "text" ? body.text : null,
+    };
+    const where = `${name}: ${mimeType}, bytes ${content.start} to ${content.end} of ${size}`;
+    return { facts, text: body.as === "text" ? `${where}\n${body.text}` : where, more: blocks(uri, content) };
+  },
+});
+
+function blocks(uri: string, { mimeType, body }: ArtifactContent): ToolContent[] {
+  if (body.as === "text") return [];
+  const base64 = Buffer.from(body.data).toString("base64");
+  if (body.as === "image") return [{ type: "image", data: base64, mimeType }];
+  return [{ type: "resource", resource: { uri, mimeType, blob: base64 } }];
+}

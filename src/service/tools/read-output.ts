@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { keptStreams } from "../output/kept-stream.ts";
+import { defineTool } from "./tool.ts";
+
+const maxLimit = 40_000;
+
+export const readOutputTool = defineTool({
+  name: "read_output",
+  title: "Read the full output of a run",
+  description: `Read output that was truncated in a run's result, by its output_handle: a page from \`offset\` (in characters), or with \`search\` the lines that contain a text. To continue, pass \`next_offset\` of the result as \`offset\`.`,
+  input: z.strictObject({
+    handle: z.string().describe("output_handle of a run's result."),
+    stream: z
+      .enum(keptStreams as [string, ...string[]])
+      .default("stdout")
+      .describe("stdout, stderr, result or traceback."),
+    offset: z.int().min(0).default(0),
+    limit: z.int().min(1).max(maxLimit).default(8_000),
+    search: z.string().min(1).max(1_000).optional().describe("Text to find, ignoring case."),
+  }),
+  output: z.object({
+    stream: z.string(),
+    text: z.string(),
+    next_offset: z.number().nullable(),
+    total: z.number().describe("characters in the stream, or matching lines"),
+    partial: z.boolean().describe("the run printed more than was kept"),
+  }),
+  effect: "reads",
+  async call({ handle, offset, limit, search, ...rest }, sandbox) {
+    const stream = keptStreams.find((one) => one === rest.stream) ?? "stdout";
+    if (search === undefined) {
+      const page = sandbox.kept.page(handle, { stream, offset, limit });
+      const { text, nextOffset, total, isPartial } = page;
+      return { facts: { stream, text, next_offset: nextOffset ?? null, total, partial: isPartial }, text };
+    }
+    const found = sandbox.kept.search(handle, { pattern: search, ignoreCase: true, stream, maxMatches: 100 });
+    const text = found.matches.map(({ line, text: shown }) => `${line + 1}: ${shown}`).join("\n");
+    return { facts: { stream, text, next_offset: null, total: found.total, partial: found.isPartial }, text };
+  },
+});

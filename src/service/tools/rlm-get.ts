@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+const maxBytes = 16 * 1024;
+
+export const rlmGetTool = defineTool({
+  name: "rlm_get",
+  title: "Get a variable's value",
+  description: `Get the value of a variable of the shared session. With \`query\`, evaluate that Python expression instead, such as "len(rows)", "rows[100:150]" or "df.describe().to_string()". Only the first 16 KiB of a value are returned, so ask for the part you need. A value that JSON cannot represent is returned as its repr.`,
+  input: z.strictObject({
+    name: z.string().describe("Name of the variable."),
+    query: z.string().optional().describe("Python expression to evaluate instead."),
+  }),
+  output: z.object({
+    session_id: z.string(),
+    expression: z.string(),
+    form: z.enum(["json", "repr"]),
+    value: z.string().describe("the value as JSON text, or its repr"),
+    truncated: z.boolean(),
+    characters: z.number().describe("length of the whole value"),
+  }),
+  effect: "reads",
+  isIdempotent: false,
+  async call({ name, query }, sandbox) {
+    const session = await sandbox.defaultSession();
+    const expression = query ?? name;
+    // The rest stays in the cell: a variable may be larger than the memory of this process.
+    const { form, text, characters, isCut } = await session.preview(expression, { maxBytes });
+    const facts = { session_id: session.id, expression, form, value: text, truncated: isCut, characters };
+    if (!isCut) return { facts, text };
+    const rest = "ask for a part with query: a slice such as x[1000:2000], a count, a summary";
+    return { facts, text: `${text}\n… truncated: ${characters} characters in all; ${rest} …` };
+  },
+});

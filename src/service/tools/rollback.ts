@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+export const rollbackTool = defineTool({
+  name: "rollback",
+  title: "Go back to a checkpoint",
+  description:
+    "Restore a session's variables from a checkpoint. The checkpoint stays and can be used again. Files are not changed.",
+  input: z.strictObject({ session_id: z.string(), name: z.string() }),
+  output: z.object({ session_id: z.string(), name: z.string(), after_run: z.number() }),
+  effect: "destroys",
+  isIdempotent: true,
+  async call({ session_id, name }, sandbox) {
+    const session = await sandbox.session(session_id);
+    const { run } = await session.rollback(name);
+    return { facts: { session_id, name, after_run: run } };
+  },
+});

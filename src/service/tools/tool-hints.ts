@@ -1,0 +1,23 @@
+import type { Policy } from "../../policy/schema.ts";
+import type { Tool } from "./tool.ts";
+
+/** What the policy lets code do outside its cell. */
+export interface HostEffects {
+  readonly writesHost: boolean;
+  readonly reachesNetwork: boolean;
+}
+
+export function hostEffects({ fs, net }: Pick<Policy, "fs" | "net">): HostEffects {
+  const writesHost = fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw");
+  return { writesHost, reachesNetwork: net.enabled };
+}
+
+/** What a client tells people about a tool before they allow a call. The names are those of MCP's annotations. */
+export function toolHints({ effect, isIdempotent }: Tool, { writesHost, reachesNetwork }: HostEffects) {
+  return {
+    readOnlyHint: effect === "reads",
+    destructiveHint: effect === "destroys" || (effect === "code" && writesHost),
+    idempotentHint: isIdempotent ?? effect === "reads",
+    openWorldHint: effect === "code" && reachesNetwork,
+  };
+}

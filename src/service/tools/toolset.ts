@@ -1,0 +1,33 @@
+import { cancelRunTool } from "./cancel-run.ts";
+import { checkpointTool } from "./checkpoint.ts";
+import { closeSessionTool } from "./close-session.ts";
+import { forkSessionTool } from "./fork-session.ts";
+import { getRunTool } from "./get-run.ts";
+import { listArtifactsTool } from "./list-artifacts.ts";
+import { readArtifactTool } from "./read-artifact.ts";
+import { readOutputTool } from "./read-output.ts";
+import { rlmExecTool } from "./rlm-exec.ts";
+import { rlmGetTool } from "./rlm-get.ts";
+import { rlmLoadTool } from "./rlm-load.ts";
+import { rlmResetTool } from "./rlm-reset.ts";
+import { rlmSubAgentTool } from "./rlm-sub-agent.ts";
+import { rlmVarsTool } from "./rlm-vars.ts";
+import { rollbackTool } from "./rollback.ts";
+import { runPythonTool } from "./run-python.ts";
+import type { Tool } from "./tool.ts";
+import type { ToolsetName } from "./toolset-name.ts";
+import { uploadFileTool } from "./upload-file.ts";
+
+const rlm = [rlmExecTool, rlmLoadTool, rlmGetTool, rlmVarsTool, rlmResetTool];
+const interpreter = [runPythonTool, uploadFileTool, closeSessionTool, checkpointTool, rollbackTool, forkSessionTool];
+/** Both sets need these: long runs, files, truncated output. */
+const shared = [getRunTool, cancelRunTool, listArtifactsTool, readArtifactTool, readOutputTool];
+
+/** The tools of a set. The sub-agent is offered only if a model is configured. */
+export function toolsOf(name: ToolsetName, options: { hasModel: boolean }): Tool[] {
+  return [
+    ...(name === "rlm" ? [] : interpreter),
+    ...(name === "interpreter" ? [] : [...rlm, ...(options.hasModel ? [rlmSubAgentTool] : [])]),
+    ...shared,
+  ];
+}

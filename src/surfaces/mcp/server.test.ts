@@ -1,0 +1,76 @@
+import { readFile } from "node:fs/promises";
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { expect, test } from "vitest";
+import { LazySandbox } from "../../service/lazy-sandbox.ts";
+import type { HostEffects } from "../../service/tools/tool-hints.ts";
+import { createMcpServer, type McpServerOptions } from "./server.ts";
+
+const newSandbox = (effects: HostEffects) =>
+  new LazySandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("it must not be opened")), effects });
+const sandbox = newSandbox({ writesHost: false, reachesNetwork: false });
+
+async function listed(options: McpServerOptions = {}, from = sandbox) {
+  const server = createMcpServer(from, options);
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await server.connect(far);
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(near);
+  const { tools } = await client.listTools();
+  const { resources } = await client.listResources();
+  await client.close();
+  return { tools, resources, instructions: client.getInstructions() ?? "" };
+}
+
+test("listing tools and resources opens no sandbox", async () => {
+  const { tools, resources } = await listed();
+  expect(tools).toHaveLength(16);
+  expect(resources).toEqual([]);
+  expect(sandbox.opened).toBeUndefined();
+});
+
+test("descriptions of tools stay below the length at which clients truncate", async () => {
+  const { tools, instructions } = await listed({ hasModel: true });
+  for (const { name, description = "" } of tools) {
+    expect(description.length, name).toBeGreaterThan(50);
+    expect(description.length, name).toBeLessThan(2_000);
+  }
+  expect(instructions.length).toBeLessThan(2_000);
+});
+
+test("every tool refuses unknown arguments", async () => {
+  const { tools } = await listed();
+  for (const { name, inputSchema } of tools) expect(inputSchema.additionalProperties, name).toBe(false);
+});
+
+test("the hints of run_python follow the policy", async () => {
+  const run = async (effects: HostEffects) =>
+    (await listed({}, newSandbox(effects))).tools.find(({ name }) => name === "run_python")?.annotations;
+  expect(await run({ writesHost: false, reachesNetwork: false })).toMatchObject({
+    ...{ readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+  });
+  expect(await run({ writesHost: true, reachesNetwork: true })).toMatchObject({
+    ...{ destructiveHint: true, openWorldHint: true },
+  });
+});
+
+test("the main tools stay in a model's context", async () => {
+  const { tools } = await listed();
+  const main = tools.filter(({ _meta }) => _meta?.["anthropic/alwaysLoad"] === true).map(({ name }) => name);
+  expect(main.sort()).toEqual(["get_run", "rlm_exec", "rlm_load", "run_python"]);
+});
+
+test("the sub-agent tool is offered only if a model is configured", async () => {
+  const names = async (hasModel: boolean) => (await listed({ hasModel })).tools.map(({ name }) => name);
+  expect(await names(false)).not.toContain("rlm_sub_agent");
+  expect(await names(true)).toContain("rlm_sub_agent");
+});
+
+test("docs/tools.md has every tool with its parameters", async () => {
+  const page = await readFile(new URL("../../../docs/tools.md", import.meta.url), "utf8");
+  const { tools } = await listed({ hasModel: true });
+  for (const { name, inputSchema } of tools) {
+    const heading = page.match(new RegExp(`^### ${name}\\((.*)\\)$`, "m"));
+    const parameters = heading === null ? ["missing"] : [...(heading[1]?.match(/\w+/g) ?? [])];
+    expect(parameters.sort(), name).toEqual(Object.keys(inputSchema.properties ?? {}).sort());
+  }
+});

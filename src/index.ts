@@ -19,7 +19,15 @@ export { type AuditEntry, type AuditFilter, readAudit } from "./audit/read.ts";
 export { type AuditReport, verifyAudit } from "./audit/verify.ts";
 export type { EgressOptions } from "./egress/process/egress-process.ts";
 export type { EgressTimes } from "./egress/rules/limits.ts";
-export type { Language, RestoreFailure, RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
+export type {
+  KernelSetup,
+  Language,
+  RestoreFailure,
+  RunError,
+  RunState,
+  RunStatus,
+  Variable,
+} from "./kernel/messages.ts";
 export type { ValuePreview } from "./kernel/value-preview.ts";
 export { CodecellError, type CodecellErrorCode, type CodecellErrorOptions } from "./lib/errors.ts";
 export type { Logger } from "./lib/log/logger.ts";
@@ -47,7 +55,6 @@ export type {
   CellSpec,
   CellUsage,
   Guarantee,
-  KernelSetup,
   Probe,
   ProbeOptions,
   SandboxRunner,

@@ -1,19 +1,14 @@
 import type { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
 import { CellFiles } from "./cell-files.ts";
-import {
-  type Branch,
-  type ConnectionOptions,
-  KernelConnection,
-  type KernelInfo,
-  type StartConfig,
-} from "./connection.ts";
+import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
 import { Credit } from "./credit.ts";
 import {
   type CellFile,
   type CellMessage,
   type DoneMessage,
   type HostMessage,
+  type KernelSetup,
   type Language,
   type RestoreFailure,
   restoreFailures,
@@ -107,10 +102,10 @@ export class KernelClient implements Branch {
   /** Sets the worker up and returns when it is ready for code. */
   static async connect(
     channel: Duplex,
-    config: StartConfig,
+    setup: KernelSetup,
     options: ConnectionOptions & { events?: InterpreterEvents } = {},
   ): Promise<KernelClient> {
-    const connection = await KernelConnection.open(channel, config, options);
+    const connection = await KernelConnection.open(channel, setup, options);
     return new KernelClient(connection, 0, 0, options.events ?? {});
   }
 

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { KernelConnection, type StartConfig } from "./connection.ts";
+import { KernelConnection } from "./connection.ts";
+import type { KernelSetup } from "./messages.ts";
 
-const config: StartConfig = { env: {}, path: [], preload: [], background: false, recovery: true };
+const config: KernelSetup = { env: {}, path: [], preload: [], background: false, recovery: true };
 
 describe("a connection to a cell", () => {
   test("that ended before anybody listened fails, and does not wait for it", async () => {

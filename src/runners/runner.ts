@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { KernelSetup } from "../kernel/messages.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
@@ -59,20 +60,6 @@ export interface CellUsage {
   readonly cpuMs: number | undefined;
   /** how often the kernel's memory killer struck in this cell so far */
   readonly oomKills: number;
-}
-
-/** What the kernel is told before it runs code; the session sends it as the first message. */
-export interface KernelSetup {
-  readonly env: Record<string, string>;
-  /** directories for imports as the cell sees them, in order */
-  readonly path: string[];
-  readonly preload: string[];
-  readonly background: boolean;
-  readonly recovery: boolean;
-  /** watch the sum of resident memory, where no kernel limit does */
-  readonly watchMemoryBytes?: number;
-  /** count the processes that runs start, where no kernel limit does; needs `watchMemoryBytes` */
-  readonly watchProcesses?: number;
 }
 
 /** How the connections of a cell's programs reach the host, where the policy gives a network. */

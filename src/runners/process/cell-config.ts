@@ -1,9 +1,9 @@
+import type { KernelSetup } from "../../kernel/messages.ts";
 import { certificateVariables } from "../../lib/host-certificates.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
-import type { KernelSetup } from "../runner.ts";
 import { insidePath } from "./bubblewrap.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { ProcMasks } from "./proc-masks.ts";
@@ -94,8 +94,8 @@ export function kernelSetup(
       ...(policy.net.enabled && hasCertificates ? certificateVariables(insidePath.certificates) : {}),
       ...policy.env,
     },
-    path: [...python.path],
-    preload: [...policy.kernel.preload],
+    path: python.path,
+    preload: policy.kernel.preload,
     background: policy.proc.background,
     recovery: policy.session.recovery !== "off",
     ...(cgroupHolds(facts.cgroups, "memory") ? {} : { watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes }),

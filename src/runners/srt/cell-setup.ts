@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
+import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
 import { seccompFilter } from "../linux/seccomp.ts";
 import type { FilterArch } from "../linux/syscalls.ts";
-import type { KernelSetup } from "../runner.ts";
 import type { PythonOnHost, SrtCellConfig } from "./cell-command.ts";
 
 /** The one child of the first process that srt puts into the cell's pid namespace. */
@@ -65,8 +65,8 @@ export function srtKernelSetup(policy: Policy, python: PythonOnHost, workspace: 
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
       ...policy.env,
     },
-    path: [...python.path],
-    preload: [...policy.kernel.preload],
+    path: python.path,
+    preload: policy.kernel.preload,
     background: policy.proc.background,
     recovery: policy.session.recovery !== "off",
     watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes,

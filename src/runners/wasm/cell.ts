@@ -1,9 +1,10 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { KernelSetup } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { killGroup } from "../../lib/kill-group.ts";
 import type { EnforcementReceipt } from "../receipt.ts";
-import type { Cell, CellExit, CellUsage, KernelSetup } from "../runner.ts";
+import type { Cell, CellExit, CellUsage } from "../runner.ts";
 import type { ChildIdentity } from "./child-identity.ts";
 import type { CellCommand } from "./command.ts";
 import { treeUsage } from "./process-usage.ts";

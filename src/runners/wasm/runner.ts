@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
+import type { KernelSetup } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import { policyRefused } from "../registry.ts";
-import type { Cell, CellSpec, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import type { Cell, CellSpec, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { probeBubblewrap } from "./bubblewrap.ts";
 import { WasmCell } from "./cell.ts";
 import { childIdentity } from "./child-identity.ts";

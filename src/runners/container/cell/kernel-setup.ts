@@ -1,5 +1,5 @@
+import type { KernelSetup } from "../../../kernel/messages.ts";
 import type { Policy } from "../../../policy/schema.ts";
-import type { KernelSetup } from "../../runner.ts";
 import type { ImageKernel } from "../image/image-kernel.ts";
 
 /** Pure: what the kernel in a container is told when it starts. */
@@ -14,8 +14,8 @@ export function containerKernelSetup(policy: Policy, kernel: ImageKernel, hasOwn
       OPENBLAS_NUM_THREADS: "1",
       ...policy.env,
     },
-    path: [...kernel.path],
-    preload: [...policy.kernel.preload],
+    path: kernel.path,
+    preload: policy.kernel.preload,
     background: policy.proc.background,
     recovery: policy.session.recovery !== "off",
     ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),

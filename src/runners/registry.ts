@@ -1,5 +1,6 @@
 import { CodecellError } from "../lib/errors.ts";
 import { type Policy, type RunnerName, runnerNames } from "../policy/schema.ts";
+import { policyRefused } from "./enforced-receipt.ts";
 import type { EnforcementPlan } from "./receipt.ts";
 import type { Probe, SandboxRunner } from "./runner.ts";
 
@@ -93,13 +94,4 @@ async function consider(
   if (plan.refused.length === 0) return { probe, plan };
   const error = policyRefused(runner.name, plan);
   return { passedOver: { runner: runner.name, reason: error.message, hint: error.hint ?? "" }, error };
-}
-
-/** The error for a policy that a runner cannot hold, naming every rule. */
-export function policyRefused(runner: RunnerName, plan: EnforcementPlan): CodecellError {
-  const rules = plan.refused.map((one) => `${one.rule} (${one.value}): ${one.reason}`).join("; ");
-  return new CodecellError("policy_refused", `refuses ${rules}`, {
-    hint: [...new Set(plan.refused.map((one) => one.hint))].join("; "),
-    details: { runner, refused: plan.refused },
-  });
 }

@@ -6,12 +6,12 @@ import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
+import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import type { EnforcementPlan } from "../receipt.ts";
-import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
 import { CellChannel } from "./cell/cell-channel.ts";
 import { type CellListener, listenForCell } from "./cell/cell-listener.ts";
@@ -182,7 +182,9 @@ class ContainerRunner implements SandboxRunner {
       spec.workspace && policy.fs.workspace === undefined ? join(spec.workspace.root, spec.workspace.name) : undefined;
     const facts = this.#facts(engine, this.#image(policy), image?.id, workspace !== undefined);
     const plan = planContainer(policy, facts);
-    if (plan.refused.length > 0 || image === undefined) throw policyRefused(this.name, plan);
+    const runnerVersion = engineVersion(engine, facts.runtime);
+    const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
+    if (image === undefined) throw policyRefused(this.name, plan);
     const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
     refuseNested(engine, mounts);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
@@ -229,10 +231,7 @@ class ContainerRunner implements SandboxRunner {
     const cell = new ChannelCell({
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
       setup: containerKernelSetup(policy, kernel, hasOwnKernel),
-      receipt: {
-        ...{ runner: this.name, runnerVersion: engineVersion(engine, runtime), policyHash: spec.policyHash },
-        ...{ rules: plan.rules, notes: plan.notes },
-      },
+      receipt,
       kill: () => {
         channel.destroy();
         void this.#removals.end(engine.client, container.id);

@@ -4,6 +4,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
+import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
@@ -13,8 +14,7 @@ import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { type PythonInstallation, pythonFinder, questionMs } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
-import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
-import { policyRefused } from "../registry.ts";
+import type { EnforcementPlan } from "../receipt.ts";
 import type {
   Carrier,
   Cell,
@@ -95,14 +95,8 @@ class ProcessRunner implements SandboxRunner {
     const host = await this.#openHost();
     const hasDirectory = spec.workspace !== undefined && spec.policy.fs.workspace === undefined;
     const plan = planProcess(spec.policy, host.facts, hasDirectory);
-    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
-    const receipt: EnforcementReceipt = {
-      runner: this.name,
-      runnerVersion: `bubblewrap ${host.facts.bubblewrap}`,
-      policyHash: spec.policyHash,
-      rules: plan.rules,
-      notes: plan.notes,
-    };
+    const runnerVersion = `bubblewrap ${host.facts.bubblewrap}`;
+    const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const python = await this.#python(spec.policy.kernel.python);
     const setup = kernelSetup(spec.policy, host.facts, python, host.root.certificates !== undefined);
     await using cleanup = new Cleanup();

@@ -1,0 +1,25 @@
+import { CodecellError } from "../lib/errors.ts";
+import type { RunnerName } from "../policy/schema.ts";
+import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
+
+/**
+ * The receipt of a cell that starts under a plan. A plan that refuses a rule throws `policy_refused`: a receipt is made of
+ * the plan that was checked, and of no other.
+ */
+export function enforcedReceipt(
+  plan: EnforcementPlan,
+  cell: { readonly runner: RunnerName; readonly runnerVersion: string; readonly policyHash: string },
+): EnforcementReceipt {
+  if (plan.refused.length > 0) throw policyRefused(cell.runner, plan);
+  const { runner, runnerVersion, policyHash } = cell;
+  return { runner, runnerVersion, policyHash, rules: plan.rules, notes: plan.notes };
+}
+
+/** The error for a policy that a runner cannot enforce, naming every rule. */
+export function policyRefused(runner: RunnerName, plan: EnforcementPlan): CodecellError {
+  const rules = plan.refused.map((one) => `${one.rule} (${one.value}): ${one.reason}`).join("; ");
+  return new CodecellError("policy_refused", `refuses ${rules}`, {
+    hint: [...new Set(plan.refused.map((one) => one.hint))].join("; "),
+    details: { runner, refused: plan.refused },
+  });
+}

@@ -1,12 +1,13 @@
 import type { FoundProblem } from "./file/plain-copy.ts";
 import type { PolicyPath } from "./file/problem.ts";
 import { nearest } from "./file/suggest.ts";
+import { compareIsolation } from "./isolation.ts";
 import { inspectCovers } from "./network/inspect.ts";
 import { builtinDeny } from "./paths/builtin-deny.ts";
 import { denyMatcher } from "./paths/deny.ts";
 import { isBelow } from "./paths/host-path.ts";
 import { deniedSource } from "./paths/host-source.ts";
-import { type Policy, runnerNames } from "./schema.ts";
+import type { Policy } from "./schema.ts";
 
 /** What is wrong between rules that are each right by themselves. */
 export function inconsistencies(policy: Policy): FoundProblem[] {
@@ -20,7 +21,7 @@ export function inconsistencies(policy: Policy): FoundProblem[] {
 }
 
 function* isolationProblems({ isolation: { runner, minimum } }: Policy): Iterable<FoundProblem> {
-  if (runner === "auto" || runnerNames.indexOf(runner) >= runnerNames.indexOf(minimum)) return;
+  if (runner === "auto" || compareIsolation(runner, minimum) >= 0) return;
   yield { path: ["isolation", "runner"], message: `${runner} is below isolation.minimum, which is ${minimum}` };
 }
 

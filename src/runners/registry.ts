@@ -1,11 +1,19 @@
 import { CodecellError } from "../lib/errors.ts";
-import { type Policy, type RunnerName, runnerNames } from "../policy/schema.ts";
+import { compareIsolation } from "../policy/isolation.ts";
+import type { Policy, RunnerName } from "../policy/schema.ts";
 import { policyRefused } from "./enforced-receipt.ts";
 import type { EnforcementPlan } from "./receipt.ts";
 import type { Probe, SandboxRunner } from "./runner.ts";
 
-/** Why a stronger runner was not taken. */
+/**
+ * Why a runner was not taken: it does not work on this machine, it cannot enforce a rule of the policy, or it is weaker than
+ * `isolation.minimum`.
+ */
+export type PassedOverKind = "unavailable" | "refused" | "below_minimum";
+
+/** A runner that was not taken, and why. */
 export interface PassedOver {
+  readonly kind: PassedOverKind;
   readonly runner: RunnerName;
   readonly reason: string;
   readonly hint: string;
@@ -19,8 +27,6 @@ export interface Choice {
   readonly passedOver: readonly PassedOver[];
 }
 
-const strength = (name: RunnerName) => runnerNames.indexOf(name);
-
 /**
  * The runner that a policy names, or for `auto` the strongest one that is there, is not below `isolation.minimum` and
  * can hold every rule. A named runner is never replaced by another.
@@ -29,7 +35,7 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
   const wanted = policy.isolation.runner;
   const candidates =
     wanted === "auto"
-      ? [...runners].sort((a, b) => strength(b.name) - strength(a.name))
+      ? [...runners].sort((a, b) => compareIsolation(b.isolation, a.isolation))
       : runners.filter((runner) => runner.name === wanted);
   const passedOver: PassedOver[] = [];
   for (const runner of candidates) {
@@ -45,7 +51,7 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
     });
   }
   const reasons = passedOver.map((one) => `${one.runner}: ${one.reason}`).join("; ");
-  throw refusedBySome(passedOver)
+  throw passedOver.some(({ kind }) => kind !== "unavailable")
     ? new CodecellError("policy_refused", `no runner here can hold this policy (${reasons})`, {
         details: { passedOver },
       })
@@ -53,10 +59,6 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
         hint: passedOver[0]?.hint ?? "run `codecell doctor`",
         details: { passedOver },
       });
-}
-
-function refusedBySome(passedOver: readonly PassedOver[]): boolean {
-  return passedOver.some((one) => one.reason.startsWith("refuses "));
 }
 
 async function consider(
@@ -67,11 +69,11 @@ async function consider(
   | { probe: Extract<Probe, { available: true }>; plan: EnforcementPlan }
   | { passedOver: PassedOver; error: CodecellError }
 > {
-  if (strength(runner.name) < strength(policy.isolation.minimum)) {
+  if (compareIsolation(runner.isolation, policy.isolation.minimum) < 0) {
     const reason = `refuses isolation.minimum: ${policy.isolation.minimum} is stronger than ${runner.name}`;
     const hint = `lower isolation.minimum, or provide the ${policy.isolation.minimum} runner`;
     return {
-      passedOver: { runner: runner.name, reason, hint },
+      passedOver: { kind: "below_minimum", runner: runner.name, reason, hint },
       error: new CodecellError("policy_refused", reason, { hint }),
     };
   }
@@ -81,7 +83,7 @@ async function consider(
     const error = new CodecellError("runner_unavailable", `the ${runner.name} runner is not available: ${reason}`, {
       hint,
     });
-    return { passedOver: { runner: runner.name, reason, hint }, error };
+    return { passedOver: { kind: "unavailable", runner: runner.name, reason, hint }, error };
   }
   const plan = await runner.plan(policy).catch((error: unknown) => {
     if (error instanceof CodecellError && error.code === "runner_unavailable") return error;
@@ -89,9 +91,12 @@ async function consider(
   });
   // An engine that answered the first question may not answer the second.
   if (plan instanceof CodecellError) {
-    return { passedOver: { runner: runner.name, reason: plan.message, hint: plan.hint ?? "" }, error: plan };
+    return {
+      passedOver: { kind: "unavailable", runner: runner.name, reason: plan.message, hint: plan.hint ?? "" },
+      error: plan,
+    };
   }
   if (plan.refused.length === 0) return { probe, plan };
   const error = policyRefused(runner.name, plan);
-  return { passedOver: { runner: runner.name, reason: error.message, hint: error.hint ?? "" }, error };
+  return { passedOver: { kind: "refused", runner: runner.name, reason: error.message, hint: error.hint ?? "" }, error };
 }

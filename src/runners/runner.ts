@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import type { KernelSetup } from "../kernel/messages.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
+import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
 
@@ -98,6 +99,8 @@ export interface StartOptions {
 /** Starts cells of one kind of isolation. Disposing ends what the runner keeps between cells (templates, snapshots). */
 export interface SandboxRunner extends AsyncDisposable {
   readonly name: RunnerName;
+  /** how strong its isolation is; `isolation.minimum` is compared with this */
+  readonly isolation: IsolationLevel;
   /** whether `CellSpec.workspace` can be held; elsewhere files live in the cell alone */
   readonly takesWorkspace: boolean;
   /** Answers within two seconds whatever the host does, unless it is wanted or asked patiently: available, or the reason and the exact fix. */

@@ -4,6 +4,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
+import type { IsolationLevel } from "../../policy/isolation.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
@@ -62,6 +63,7 @@ export function kataRunner(options: ContainerRunnerOptions = {}): SandboxRunner 
 
 class ContainerRunner implements SandboxRunner {
   readonly name: RuntimeKind["name"];
+  readonly isolation: IsolationLevel;
   readonly takesWorkspace = true;
   readonly #kind: RuntimeKind;
   readonly #options: ContainerRunnerOptions;
@@ -82,6 +84,7 @@ class ContainerRunner implements SandboxRunner {
 
   constructor(kind: RuntimeKind, options: ContainerRunnerOptions) {
     this.name = kind.name;
+    this.isolation = kind.isolation;
     this.#kind = kind;
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;

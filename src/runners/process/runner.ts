@@ -55,6 +55,7 @@ interface StartedTemplate {
 
 class ProcessRunner implements SandboxRunner {
   readonly name = "process";
+  readonly isolation = "process";
   readonly takesWorkspace = true;
   readonly #options: ProcessRunnerOptions;
   readonly #logger: Logger;

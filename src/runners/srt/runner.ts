@@ -40,6 +40,7 @@ export function srtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
 
 class SrtRunner implements SandboxRunner {
   readonly name = "srt";
+  readonly isolation = "srt";
   readonly takesWorkspace = true;
   readonly #options: SrtRunnerOptions;
   readonly #logger: Logger;

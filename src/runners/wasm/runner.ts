@@ -39,6 +39,7 @@ export function wasmRunner(options: WasmOptions = {}): SandboxRunner {
 
 class WasmRunner implements SandboxRunner {
   readonly name = "wasm";
+  readonly isolation = "wasm";
   readonly takesWorkspace = false;
   readonly #options: WasmOptions;
   readonly #logger: Logger;

@@ -18,7 +18,14 @@ const diagnosis: Diagnosis = {
   ],
   choice: {
     runner: "wasm",
-    passedOver: [{ runner: "process", reason: "bubblewrap is not installed", hint: "apt install bubblewrap" }],
+    passedOver: [
+      {
+        kind: "unavailable" as const,
+        runner: "process",
+        reason: "bubblewrap is not installed",
+        hint: "apt install bubblewrap",
+      },
+    ],
   },
   outer: undefined,
   versions: { codecell: "1.0.0", node: "20.19.0", system: "linux" },

@@ -1,6 +1,6 @@
 import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import { byKernel, type Held } from "./answer-rules.ts";
+import { byOs, type Held } from "./answer-rules.ts";
 
 type NetworkRule = Extract<RuleName, `net.${string}`>;
 
@@ -11,13 +11,11 @@ type NetworkRule = Extract<RuleName, `net.${string}`>;
 export function networkRules(without: string): Readonly<Record<NetworkRule, (policy: Policy) => Held>> {
   const proxy = (how: string): Held => ({ by: "proxy", how });
   const unused = (entries: readonly string[]): Held =>
-    byKernel(entries.length > 0 ? "there is no network that it could apply to" : "no network");
+    byOs(entries.length > 0 ? "there is no network that it could apply to" : "no network");
   const limit = (how: string) => (policy: Policy) => (policy.net.enabled ? proxy(how) : unused([]));
   return {
     "net.enabled": ({ net }) =>
-      net.enabled
-        ? proxy(`through the host's proxy alone, at 127.0.0.1:3128; besides it, ${without}`)
-        : byKernel(without),
+      net.enabled ? proxy(`through the host's proxy alone, at 127.0.0.1:3128; besides it, ${without}`) : byOs(without),
     "net.allowlist": ({ net }) => {
       if (!net.enabled) return unused(net.allowlist);
       return proxy("by name, port and TLS server name; names are resolved on the host, to public addresses only");

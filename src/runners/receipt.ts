@@ -1,8 +1,8 @@
 /**
- * Who holds a rule: the operating system's kernel, the language runtime around the code, the egress proxy, a watcher, or
- * codecell's own process, which does the thing itself and nothing in the cell can.
+ * What enforces a rule: the operating system, the language runtime around the code, the egress proxy, a watchdog, or
+ * codecell's own process, which does the thing itself because nothing in the cell can.
  */
-export type EnforcedBy = "kernel" | "runtime" | "proxy" | "supervisor watchdog" | "host watchdog" | "host";
+export type EnforcedBy = "os" | "runtime" | "proxy" | "supervisor watchdog" | "host watchdog" | "host";
 
 /** How every runner answers for `fs.load`: the host reads, so the kind of cell makes no difference. */
 export const loadedByHost: { readonly by: EnforcedBy; readonly how: string } = {

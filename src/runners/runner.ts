@@ -12,13 +12,14 @@ export type Guarantee =
   | "private-filesystem"
   | "private-processes"
   | "empty-environment"
-  | "kernel-memory-limit"
+  | "os-memory-limit"
   | "syscall-filter"
   /** the whole interpreter, as it was before the run that crashed */
   | "crash-recovery"
   /** variables that pickle, as they were at the last snapshot */
   | "snapshot-recovery"
   | "no-native-code"
+  /** a kernel of the OS that is not the host's */
   | "own-kernel";
 
 /** Whether a runner works on this machine: what it guarantees, or why not and what would help. */
@@ -59,7 +60,7 @@ export interface CellUsage {
   readonly memoryBytes: number | undefined;
   readonly peakMemoryBytes: number | undefined;
   readonly cpuMs: number | undefined;
-  /** how often the kernel's memory killer struck in this cell so far */
+  /** how often the OS's OOM killer struck in this cell so far */
   readonly oomKills: number;
 }
 

@@ -1,6 +1,6 @@
 import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import { byKernel, bySupervisor, type Held } from "./answer-rules.ts";
+import { byOs, bySupervisor, type Held } from "./answer-rules.ts";
 
 type SupervisedRule = Extract<
   RuleName,
@@ -9,8 +9,8 @@ type SupervisedRule = Extract<
 
 /** Rules that are held alike wherever our supervisor is the first process of a cell on a Linux kernel. */
 export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) => Held>> = {
-  "fs.deny": () => byKernel("matching entries of every mount are covered when the cell starts"),
-  "proc.files": () => byKernel("RLIMIT_NOFILE for each process"),
+  "fs.deny": () => byOs("matching entries of every mount are covered when the cell starts"),
+  "proc.files": () => byOs("RLIMIT_NOFILE for each process"),
   "proc.output": () => bySupervisor("counted where the pipes are read; a runaway is interrupted"),
   "proc.background": ({ proc }) =>
     bySupervisor(

@@ -1,6 +1,6 @@
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import { type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
+import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { sessionRules } from "../session-rules.ts";
@@ -36,18 +36,18 @@ export interface ContainerFacts {
 /** One row per rule: who holds it in a container, and by what. */
 const table: AnswerTable<ContainerFacts> = {
   "isolation.minimum": (_, { engine, runtime, hasOwnKernel }) =>
-    byKernel(
-      `${hasOwnKernel ? "a kernel of its own" : "namespaces"}, by ${engine.name} ${engine.version}` +
+    byOs(
+      `${hasOwnKernel ? "an OS kernel of its own" : "namespaces"}, by ${engine.name} ${engine.version}` +
         (runtime === undefined ? "" : ` with the runtime ${runtime}`),
     ),
   "fs.workspace": ({ fs }, facts) => {
-    if (fs.workspace) return byKernel("bind mount");
-    return byKernel(
+    if (fs.workspace) return byOs("bind mount");
+    return byOs(
       facts.hasSessionDirectory ? "bind mount of the session's own directory" : "own tmpfs, gone with the session",
     );
   },
-  "fs.deps": ({ fs }) => byKernel(fs.deps ? "read-only bind mount" : "nothing is mounted"),
-  "fs.mounts": ({ fs }) => byKernel(fs.mounts.length > 0 ? "bind mounts" : "nothing is mounted"),
+  "fs.deps": ({ fs }) => byOs(fs.deps ? "read-only bind mount" : "nothing is mounted"),
+  "fs.mounts": ({ fs }) => byOs(fs.mounts.length > 0 ? "bind mounts" : "nothing is mounted"),
   "fs.load": () => loadedByHost,
   ...networkRules("network mode none: nothing but loopback"),
   "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the container if the supervisor does not"),
@@ -55,7 +55,7 @@ const table: AnswerTable<ContainerFacts> = {
     if (!engine.limits.cpus) return unlimited("cpus", "cpu", engine);
     const { processors } = engine;
     const most = processors !== undefined && processors < proc.cpus ? `, of the ${processors} that there are` : "";
-    return byKernel(`cpu quota of the container${most}, cgroup v${engine.cgroupVersion}`);
+    return byOs(`cpu quota of the container${most}, cgroup v${engine.cgroupVersion}`);
   },
   "proc.memory": ({ proc, fs }, { engine, hasOwnKernel, hasSessionDirectory }) => {
     if (!engine.limits.memory) return unlimited("memory", "memory", engine);
@@ -65,20 +65,20 @@ const table: AnswerTable<ContainerFacts> = {
       );
     const isOnDisk = fs.workspace !== undefined || hasSessionDirectory;
     const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : proc.diskBytes);
-    return byKernel(
+    return byOs(
       `memory limit of the container${engine.limits.swap ? " without swap" : ""}, cgroup v${engine.cgroupVersion}, together with ${formatSize(files)} for files in memory`,
     );
   },
   "proc.pids": (_, { engine, hasOwnKernel }) => {
     if (!engine.limits.pids) return unlimited("processes", "pids", engine);
     return hasOwnKernel
-      ? byKernel("RLIMIT_NPROC in the cell's own kernel, a count by the supervisor, and a limit of the container")
-      : byKernel(`pids limit of the container, cgroup v${engine.cgroupVersion}`);
+      ? byOs("RLIMIT_NPROC in the cell's own OS kernel, a count by the supervisor, and a limit of the container")
+      : byOs(`pids limit of the container, cgroup v${engine.cgroupVersion}`);
   },
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)
       return { by: "host watchdog", how: "size of the directory while runs go on, RLIMIT_FSIZE per file" };
-    return byKernel("size limit of the tmpfs");
+    return byOs("size limit of the tmpfs");
   },
   env: () =>
     bySupervisor("the interpreter's environment holds these, PATH, HOME, LANG and settings of numerical libraries"),
@@ -86,11 +86,11 @@ const table: AnswerTable<ContainerFacts> = {
   ...sessionRules,
   "kernel.python": ({ kernel: { python } }) =>
     python === undefined
-      ? byKernel("python3 of the image")
+      ? byOs("python3 of the image")
       : { reason: "the image brings its own Python", hint: "leave kernel.python out, or use the process runner" },
   "kernel.image": (_, { image, imageId, engine }) =>
     imageId !== undefined
-      ? byKernel(`root file system of ${image}, read-only`)
+      ? byOs(`root file system of ${image}, read-only`)
       : {
           reason: `${engine.name} has no image ${image}`,
           hint: "codecell image build, or pull the image that kernel.image names",
@@ -118,7 +118,7 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
           "code in the cell can speak to the host in its supervisor's place, and so lie about its own session",
         ]
       : [
-          "the cell shares the host's kernel: a kernel vulnerability reachable through the system call filters is not contained",
+          "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",
         ]),
     ...(engine.seccomp || hasOwnKernel
       ? []

@@ -57,7 +57,7 @@ describe("the gvisor runner", () => {
 
   test("asks for runsc by name", async () => {
     expect((await runner.plan(spec.policy)).rules.find(({ rule }) => rule === "isolation.minimum")?.how).toContain(
-      "a kernel of its own",
+      "an OS kernel of its own",
     );
     await expect(runner.start(spec)).rejects.toMatchObject({ code: "runner_unavailable" });
     expect(asked).toContain("POST /containers/create");

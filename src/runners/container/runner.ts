@@ -51,7 +51,7 @@ export function containerRunner(options: ContainerRunnerOptions = {}): SandboxRu
   return new ContainerRunner(runtimeKinds.container, options);
 }
 
-/** The same with the runtime runsc: the cell's system calls are answered by a kernel of its own. */
+/** The same with the runtime runsc: the cell's system calls are answered by an OS kernel of its own. */
 export function gvisorRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
   return new ContainerRunner(runtimeKinds.gvisor, options);
 }
@@ -103,7 +103,7 @@ class ContainerRunner implements SandboxRunner {
     const { runtime, hint } = chooseRuntime(this.#kind, engine);
     if (hint !== undefined) return { available: false, reason: noSuchRuntime(engine), hint };
     const own: Guarantee = this.#kind.hasOwnKernel ? "own-kernel" : "syscall-filter";
-    const limited: Guarantee[] = engine.limits.memory ? ["kernel-memory-limit"] : [];
+    const limited: Guarantee[] = engine.limits.memory ? ["os-memory-limit"] : [];
     const guarantees: Guarantee[] = [...namespaceGuarantees, ...limited, own];
     return { available: true, version: engineVersion(engine, runtime), guarantees };
   }
@@ -276,14 +276,14 @@ class ContainerRunner implements SandboxRunner {
 
   #facts(engine: Engine, image: string, id: string | undefined, hasSessionDirectory: boolean): ContainerFacts {
     const { runtime, hint } = chooseRuntime(this.#kind, engine);
-    // An engine may come back without it: its default would be taken for the kernel that was asked for.
+    // An engine may come back without it: its default would be taken for the OS kernel that was asked for.
     if (hint !== undefined) throw new CodecellError("runner_unavailable", noSuchRuntime(engine), { hint });
     const { hasOwnKernel } = this.#kind;
     const name = engine.client.address.name;
     return { engine: { ...engine, name }, runtime, hasOwnKernel, image, imageId: id, hasSessionDirectory };
   }
 
-  /** Where the cell shares our kernel, it can reach a socket of ours past the engine. */
+  /** Where the cell shares our OS kernel, it can reach a socket of ours past the engine. */
   async #listener(
     engine: Engine,
     { hasOwnKernel }: ContainerFacts,

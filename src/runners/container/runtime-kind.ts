@@ -6,7 +6,7 @@ export interface RuntimeKind {
   readonly isolation: IsolationLevel;
   /** matches the engine's names of the runtimes that will do */
   readonly runtime: RegExp;
-  /** the kernel of the cell is not the host's */
+  /** the OS kernel of the cell is not the host's */
   readonly hasOwnKernel: boolean;
   readonly missing: string;
 }
@@ -36,7 +36,7 @@ export const runtimeKinds = {
 } as const satisfies Record<string, RuntimeKind>;
 
 /**
- * Pure: which of an engine's runtimes to ask for, or what to do where it has none that will do. Without a kernel of its own a
+ * Pure: which of an engine's runtimes to ask for, or what to do where it has none that will do. Without an OS kernel of its own a
  * cell gets the engine's default, unless that has one: a receipt would say of its limits what does not hold there.
  */
 export function chooseRuntime(

@@ -12,7 +12,7 @@ describe("mounts below a directory", () => {
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
   test.skipIf(process.platform !== "linux")(
-    "are those of the kernel's table, by name, each with what it is",
+    "are those of the Linux kernel's table, by name, each with what it is",
     async () => {
       const mounts = await hostMounts();
       const proc = mounts.find(({ point }) => point === "/proc");

@@ -84,7 +84,7 @@ class ProcessRunner implements SandboxRunner {
       return { available: false, reason: error.message, hint: error.hint ?? "" };
     }
     const { facts } = await this.#openHost();
-    const limited = facts.cgroups.kind === "none" ? [] : (["kernel-memory-limit"] as const);
+    const limited = facts.cgroups.kind === "none" ? [] : (["os-memory-limit"] as const);
     return { available: true, version: `bubblewrap ${found.version}`, guarantees: [...guarantees, ...limited] };
   }
 

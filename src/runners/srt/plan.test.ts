@@ -31,12 +31,12 @@ describe("planSrt", () => {
     expect(plan({ fs: { mounts: [{ source: "/srv/data", target: "/srv/data" }] } }).refused).toEqual([]);
   });
 
-  test("claims the kernel for no limit that a watchdog holds", () => {
+  test("claims the OS for no limit that a watchdog holds", () => {
     const by = Object.fromEntries(plan().rules.map((one) => [one.rule, one.by]));
     expect(by).toMatchObject({
       "proc.memory": "supervisor watchdog",
       "proc.disk": "host watchdog",
-      "proc.pids": "kernel",
+      "proc.pids": "os",
     });
   });
 

@@ -94,7 +94,7 @@ export class WasmCell implements Cell {
   }
 }
 
-/** V8 says so before it aborts; a SIGKILL that is not ours is the kernel's memory killer. 137 is what a wrapper makes of it. */
+/** V8 says so before it aborts; a SIGKILL that is not ours is the Linux kernel's OOM killer. 137 is what a wrapper makes of it. */
 function diedOfMemory(code: number | null, signal: string | null, diagnostics: string): boolean {
   return signal === "SIGKILL" || code === 137 || /out of memory|allocation failed|bad_alloc/i.test(diagnostics);
 }

@@ -40,10 +40,10 @@ describe("planWasm", () => {
     expect(plan({ kernel: { preload: ["json", "xml.etree", "numpy"] } }).refused[0]?.reason).toMatch(/: numpy$/);
   });
 
-  test("claims the kernel for files and network only where bubblewrap is", () => {
+  test("claims the OS for files and network only where bubblewrap is", () => {
     for (const name of ["fs.workspace", "fs.deny", "net.enabled"]) {
       expect(rule(name, alone)?.by).toBe("runtime");
-      expect(rule(name, wrapped)?.by).toBe("kernel");
+      expect(rule(name, wrapped)?.by).toBe("os");
     }
   });
 

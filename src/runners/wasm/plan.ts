@@ -26,7 +26,7 @@ const useProcess = "use the process, container or microvm runner";
 function nothingOfTheHost({ hasBubblewrap }: WasmFacts): Answer {
   return hasBubblewrap
     ? {
-        by: "kernel",
+        by: "os",
         how: "files exist in memory only; bubblewrap mount namespace holds nothing but the runtime's own files",
       }
     : runtime("files exist in memory only; no function of the context reaches the host's");
@@ -34,7 +34,7 @@ function nothingOfTheHost({ hasBubblewrap }: WasmFacts): Answer {
 
 function noNetwork({ hasBubblewrap }: WasmFacts): Answer {
   return hasBubblewrap
-    ? { by: "kernel", how: "no socket in the context; bubblewrap network namespace without interfaces" }
+    ? { by: "os", how: "no socket in the context; bubblewrap network namespace without interfaces" }
     : runtime("no socket in the context");
 }
 
@@ -148,7 +148,7 @@ function notes({ session }: Policy, facts: WasmFacts): string[] {
   return [
     facts.hasBubblewrap
       ? "A flaw in V8 itself would lead into the cell's process; bubblewrap then still holds files and network."
-      : "A flaw in V8 itself would lead into the cell's process, which has this user's network and files as far as the kernel is concerned: only V8 and Node's permission model hold the wall. Install bubblewrap for a second one.",
+      : "A flaw in V8 itself would lead into the cell's process, which has this user's network and files as far as the OS is concerned: only V8 and Node's permission model hold the wall. Install bubblewrap for a second one.",
     ...(facts.staysRoot
       ? ["The cell's process runs as root, because no other user can reach Node or the runtime files."]
       : []),

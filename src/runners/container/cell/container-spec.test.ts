@@ -222,7 +222,7 @@ describe("a container", () => {
     expect(settings()).not.toHaveProperty("dataLimit");
   });
 
-  test("with a kernel of its own has that runtime, room for it, and limits inside", () => {
+  test("with an OS kernel of its own has that runtime, room for it, and limits inside", () => {
     const own = { runtime: "runsc", hasOwnKernel: true };
     expect(host({}, own).Runtime).toBe("runsc");
     expect(host()).not.toHaveProperty("Runtime");

@@ -76,7 +76,7 @@ describe("an engine that is asked what it can hold", () => {
   });
 
   test.runIf(process.platform === "linux")(
-    "is taken to be in another machine when its kernel is another one",
+    "is taken to be in another machine when its OS kernel is another one",
     async () => {
       info = { ...able, KernelVersion: release() };
       expect((await asked()).isLocal).toBe(true);

@@ -42,7 +42,7 @@ describe("the container that examines an image", () => {
     expect(Tmpfs["/tmp"]).toContain(`size=${16 * 2 ** 20},`);
   });
 
-  test("has the kernel of its own that cells of the same runner have", () => {
+  test("has the OS kernel of its own that cells of the same runner have", () => {
     expect(spec("runsc").HostConfig).toMatchObject({ Runtime: "runsc" });
     expect(spec().HostConfig).not.toHaveProperty("Runtime");
   });

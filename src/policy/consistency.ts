@@ -5,6 +5,7 @@ import { compareIsolation } from "./isolation.ts";
 import { inspectCovers } from "./network/inspect.ts";
 import { builtinDeny } from "./paths/builtin-deny.ts";
 import { denyMatcher } from "./paths/deny.ts";
+import { hostGrants } from "./paths/host-grants.ts";
 import { isBelow } from "./paths/host-path.ts";
 import { deniedSource } from "./paths/host-source.ts";
 import type { Policy } from "./schema.ts";
@@ -45,8 +46,8 @@ function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
 function* sourceProblems({ fs }: Policy): Iterable<FoundProblem> {
   const matcher = denyMatcher(fs.deny);
   const loadable = fs.load.map((source, index) => ({ path: ["fs", "load", index], source }));
-  for (const { path, source } of [...sources(fs), ...loadable]) {
-    const glob = source === undefined ? undefined : deniedSource(source, matcher);
+  for (const { path, source } of [...hostGrants({ fs }), ...loadable]) {
+    const glob = deniedSource(source, matcher);
     if (glob !== undefined) yield { path, message: `${source} is denied by ${glob}` };
   }
 }
@@ -54,8 +55,8 @@ function* sourceProblems({ fs }: Policy): Iterable<FoundProblem> {
 /** The attack: a program rewrites the interpreter that starts the next session. */
 function* pythonProblems({ fs, kernel: { python } }: Policy): Iterable<FoundProblem> {
   if (python === undefined) return;
-  for (const { path, source, writable } of sources(fs)) {
-    if (!writable || source === undefined || !(python === source || isBelow(python, source))) continue;
+  for (const { path, source, isWritable } of hostGrants({ fs })) {
+    if (!isWritable || !(python === source || isBelow(python, source))) continue;
     yield {
       path: ["kernel", "python"],
       message: `${python} can be rewritten from inside the cell, through ${path[1]}`,
@@ -69,7 +70,7 @@ const takenVariables =
 
 /** A secret that could not be used, or that the cell could read by itself. */
 function* secretProblems({ fs, net, env }: Policy): Iterable<FoundProblem> {
-  const seen = [...sources(fs).map(({ source }) => source), ...fs.load].filter((source) => source !== undefined);
+  const seen = [...hostGrants({ fs }).map(({ source }) => source), ...fs.load];
   for (const [name, { from, hosts, plaintext }] of Object.entries(net.secrets)) {
     const path = ["net", "secrets", name];
     if (Object.hasOwn(env, name))
@@ -84,21 +85,4 @@ function* secretProblems({ fs, net, env }: Policy): Iterable<FoundProblem> {
       yield { path: [...path, "hosts", index], message };
     }
   }
-}
-
-interface Source {
-  readonly path: PolicyPath;
-  readonly source: string | undefined;
-  readonly writable: boolean;
-}
-
-/** Every host path that a policy gives to a cell. */
-export function sources(fs: Policy["fs"]): Source[] {
-  return [
-    { path: ["fs", "workspace"], source: fs.workspace, writable: true },
-    { path: ["fs", "deps"], source: fs.deps, writable: false },
-    ...fs.mounts.map(({ source, mode }, index) => {
-      return { path: ["fs", "mounts", index, "source"], source, writable: mode === "rw" };
-    }),
-  ];
 }

@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
-import { sources } from "../consistency.ts";
 import { denyMatcher } from "../paths/deny.ts";
+import { hostGrants } from "../paths/host-grants.ts";
 import { isBelow } from "../paths/host-path.ts";
 import type { Policy } from "../schema.ts";
 import { parsePolicyText } from "./parse-policy.ts";
@@ -77,9 +77,9 @@ function tooLarge(file: string, size: number): never {
 /** The attack: a program rewrites the policy that holds it, and waits for the next session. */
 function refuseWritablePolicy(path: string, file: string, policy: Policy): void {
   const matcher = denyMatcher(policy.fs.deny);
-  const problems = sources(policy.fs)
-    .filter(({ source, writable }) => writable && source !== undefined && (path === source || isBelow(path, source)))
-    .filter(({ source = "" }) => matcher(relative(source, path)) === undefined)
+  const problems = hostGrants(policy)
+    .filter(({ source, isWritable }) => isWritable && (path === source || isBelow(path, source)))
+    .filter(({ source }) => matcher(relative(source, path)) === undefined)
     .map(({ path: rule }) => ({
       rule: rulePath(rule),
       message: `the program could rewrite this policy through it; add ${basename(path)} to fs.deny, or move the file`,

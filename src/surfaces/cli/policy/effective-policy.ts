@@ -4,6 +4,7 @@ import { CodecellError } from "../../../lib/errors.ts";
 import { mergePolicy, type PolicyChange } from "../../../policy/change/merge.ts";
 import { findPolicy, loadPolicy, policyFileName } from "../../../policy/file/load-policy.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
+import { writableHostPaths } from "../../../policy/paths/host-grants.ts";
 import { isBelow } from "../../../policy/paths/host-path.ts";
 import { overrideSchema, type Policy, type PolicyOverride } from "../../../policy/schema.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -52,8 +53,7 @@ async function guardPolicyFile(
   { cwd, file }: { cwd: string; file: string | undefined },
 ): Promise<Policy> {
   const watched = new Set([resolve(cwd, policyFileName), ...(file === undefined ? [] : [file])]);
-  const mounts = policy.fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
-  const writable = policy.fs.workspace === undefined ? mounts : [policy.fs.workspace, ...mounts];
+  const writable = writableHostPaths(policy);
   const exposed = [...watched].filter((path) => writable.some((source) => path === source || isBelow(path, source)));
   for (const path of exposed) {
     if (await exists(path)) continue;

@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { auditDirectory } from "../../../audit/chain-files.ts";
 import { CodecellError } from "../../../lib/errors.ts";
+import { writableHostPaths } from "../../../policy/paths/host-grants.ts";
 import { isBelow } from "../../../policy/paths/host-path.ts";
 import type { Policy } from "../../../policy/schema.ts";
 
@@ -15,10 +16,9 @@ export async function guardLog(policy: Policy, file: string): Promise<void> {
   await refuseOverlap(policy, "the log", file, "--log-file");
 }
 
-async function refuseOverlap({ fs }: Policy, what: string, path: string, flag: string): Promise<void> {
+async function refuseOverlap(policy: Policy, what: string, path: string, flag: string): Promise<void> {
   const place = await nearestReal(path);
-  const mounts = fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
-  for (const source of fs.workspace === undefined ? mounts : [fs.workspace, ...mounts]) {
+  for (const source of writableHostPaths(policy)) {
     const real = await nearestReal(source);
     if (place !== real && !isBelow(place, real) && !isBelow(real, place)) continue;
     throw new CodecellError("policy_refused", `the program could rewrite ${what}: ${source} and ${place} overlap`, {

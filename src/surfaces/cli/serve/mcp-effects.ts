@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { writableHostPaths } from "../../../policy/paths/host-grants.ts";
 import type { HostEffects } from "../../mcp/tool.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { McpFlags } from "./mcp-options.ts";
@@ -18,9 +19,8 @@ export async function hostEffects(flags: McpFlags, terminal: Terminal): Promise<
   if (isPlain) return { writesHost: false, reachesNetwork: false };
   try {
     const { mcpPolicy } = await import("./mcp-open.ts");
-    const { fs, net } = await mcpPolicy(flags, terminal);
-    const writesHost = fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw");
-    return { writesHost, reachesNetwork: net.enabled };
+    const policy = await mcpPolicy(flags, terminal);
+    return { writesHost: writableHostPaths(policy).length > 0, reachesNetwork: policy.net.enabled };
   } catch {
     // A policy that cannot be read is told by the first call; until then the worst is assumed.
     return { writesHost: true, reachesNetwork: true };

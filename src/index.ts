@@ -19,15 +19,7 @@ export { type AuditEntry, type AuditFilter, readAudit } from "./audit/read.ts";
 export { type AuditReport, verifyAudit } from "./audit/verify.ts";
 export type { EgressOptions } from "./egress/process/egress-process.ts";
 export type { EgressTimes } from "./egress/rules/limits.ts";
-export type {
-  KernelSetup,
-  Language,
-  RestoreFailure,
-  RunError,
-  RunState,
-  RunStatus,
-  Variable,
-} from "./kernel/messages.ts";
+export type { KernelSetup, RestoreFailure, RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
 export type { ValuePreview } from "./kernel/value-preview.ts";
 export { CodecellError, type CodecellErrorCode, type CodecellErrorOptions } from "./lib/errors.ts";
 export type { Logger } from "./lib/log/logger.ts";
@@ -36,6 +28,7 @@ export type { LiveChange } from "./policy/change/live-rules.ts";
 export { type Authority, mergePolicy, type PolicyChange } from "./policy/change/merge.ts";
 export { type LoadPolicyOptions, loadPolicy } from "./policy/file/load-policy.ts";
 export { parsePolicy } from "./policy/file/parse-policy.ts";
+export type { Language } from "./policy/languages.ts";
 export type { PathContext } from "./policy/paths/host-path.ts";
 export type { PolicyFieldName } from "./policy/rules.ts";
 export type { Policy, PolicyInput, PolicyOverride, RunnerName } from "./policy/schema.ts";

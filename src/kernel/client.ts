@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
+import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { CellFiles } from "./cell-files.ts";
 import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
 import { Credit } from "./credit.ts";
@@ -9,7 +10,6 @@ import {
   type DoneMessage,
   type HostMessage,
   type KernelSetup,
-  type Language,
   type RestoreFailure,
   restoreFailures,
   type ValueFormat,
@@ -137,7 +137,7 @@ export class KernelClient implements Branch {
    * this, the first real run finds its pages in place. No run is counted, and no copy is made after it.
    */
   async rehearse(): Promise<void> {
-    const nothing: RunRequest = { code: "None", language: "python", timeoutMs: rehearsalMs, outputBytes: 0 };
+    const nothing: RunRequest = { code: "None", language: defaultLanguage, timeoutMs: rehearsalMs, outputBytes: 0 };
     await this.#run(rehearsalId, nothing, { onOutput() {}, onDisplay() {} }).done;
   }
 

@@ -1,9 +1,7 @@
 import { z } from "zod";
+import type { Language } from "../policy/languages.ts";
 
 export const protocolVersion = 1;
-
-/** What code can be written in; `Session.languages` says which of these a cell has. */
-export type Language = "python" | "bash";
 
 /** How a run ended. */
 export type RunStatus =

@@ -6,6 +6,7 @@ import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { LiveChange } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
+import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
@@ -172,7 +173,7 @@ export class LiveSession implements AsyncDisposable {
 
   /** @internal The same; the audit calls it `number`: a session that comes back goes on counting, and its cell begins at 1. */
   runNumbered(number: number, code: string, options: LiveRunOptions): Run {
-    const language = options.language ?? "python";
+    const language = options.language ?? defaultLanguage;
     this.#assertReady(code, language);
     const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
     const outputBytes = this.policy.proc.outputBytes;

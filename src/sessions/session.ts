@@ -16,6 +16,7 @@ import type { ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
+import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { auditedFiles, hashedSource } from "./files/audited-files.ts";
@@ -206,7 +207,7 @@ export class Session {
     // Counted now: a session that ends under its run has had it all the same.
     this.#record = { ...this.#record, runs: number };
     void run.result.then(
-      (result) => this.#afterRun(number, code, options.language ?? "python", result),
+      (result) => this.#afterRun(number, code, options.language ?? defaultLanguage, result),
       () => {},
     );
     return run;

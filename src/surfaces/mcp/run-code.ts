@@ -1,4 +1,5 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
+import { defaultLanguage, type Language } from "../../policy/languages.ts";
 import { formatDuration } from "../../policy/units.ts";
 import type { Session } from "../../sessions/session.ts";
 import { awaitRun } from "./await-run.ts";
@@ -9,7 +10,7 @@ import type { ToolReply } from "./tool.ts";
 
 export interface RunCodeRequest {
   readonly code: string;
-  readonly language?: "python" | "bash";
+  readonly language?: Language;
   readonly timeoutSeconds?: number | undefined;
   readonly waitSeconds: number;
 }
@@ -21,7 +22,7 @@ export async function runCode(
   request: RunCodeRequest,
   context: ServerContext,
 ): Promise<ToolReply<RunFacts>> {
-  const { code, language = "python", timeoutSeconds } = request;
+  const { code, language = defaultLanguage, timeoutSeconds } = request;
   const waitMs = request.waitSeconds * 1000;
   const mostMs = session.policy.proc.timeoutMs;
   const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;

@@ -1,4 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
+import type { Language } from "../../../policy/languages.ts";
 import type { LiveSession } from "../../../sessions/live-session.ts";
 import type { LiveSessions } from "../../../sessions/live-sessions.ts";
 import type { Run } from "../../../sessions/runs/run.ts";
@@ -15,7 +16,6 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { openCommandLogger } from "../shell/command-logger.ts";
 import { signalExitCodes } from "../shell/exit-codes.ts";
 import { logOptions } from "../shell/log-options.ts";
-import type { Language } from "../shell/read-code.ts";
 import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { codecellVersion } from "../shell/version.ts";
@@ -119,9 +119,8 @@ class Repl {
   async #perform(entry: ReturnType<typeof readEntry>): Promise<void> {
     const { stdout, stderr, env } = this.#terminal;
     switch (entry.kind) {
-      case "python":
-      case "bash":
-        return this.#execute(entry.code, entry.kind);
+      case "code":
+        return this.#execute(entry.code, entry.language);
       case "vars": {
         const variables = await this.#use((session) => session.variables());
         return stdout.write(variablesText(variables, styleFor(stdout, env), stdout.columns));

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../../lib/load-once.ts";
+import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import { runFacts } from "../run-facts.ts";
 import { defineTool } from "../tool.ts";
 import { waitSeconds } from "../wait-seconds.ts";
@@ -20,7 +21,7 @@ export const runPythonTool = defineTool({
   input: z.strictObject({
     code: z.string().describe("The program."),
     session_id: z.string().optional().describe("Id that an earlier call returned. Absent: a new session."),
-    language: z.enum(["python", "bash"]).default("python"),
+    language: z.enum(languageNames).default(defaultLanguage),
     timeout: z.number().positive().max(86_400).optional().describe("Seconds after which the code is interrupted."),
     wait: waitSeconds,
   }),

@@ -8,6 +8,7 @@ import type { IsolationLevel } from "../../policy/isolation.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
+import { ImageKernels } from "../images/image-kernels.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { resolveMounts } from "../linux/mounts.ts";
@@ -29,7 +30,7 @@ import { type Engine, engineVersion } from "./engine/engine.ts";
 import { EngineRefusal } from "./engine/engine-client.ts";
 import { EngineFinder, type EngineFinderOptions } from "./engine/engine-finder.ts";
 import { defaultImage } from "./image/default-image.ts";
-import { ImageKernels } from "./image/image-kernels.ts";
+import { containerForImage } from "./image/image-command.ts";
 import { type ImageInEngine, imageInEngine } from "./image/image-list.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
 import { openRunnerHome, type RunnerHome } from "./runner-home.ts";
@@ -90,7 +91,7 @@ class ContainerRunner implements SandboxRunner {
     this.#logger = options.logger ?? silentLogger;
     this.#finder = new EngineFinder(options, kind.hasOwnKernel, this.#cleanup);
     this.#removals = new Removals(this.#logger);
-    this.#kernels = new ImageKernels(this.#removals, this.#logger);
+    this.#kernels = new ImageKernels(this.#logger);
   }
 
   async probe(options: ProbeOptions = {}): Promise<Probe> {
@@ -195,14 +196,19 @@ class ContainerRunner implements SandboxRunner {
     await using cleanup = new Cleanup();
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
-    const examiner = { engine, user, home, name: `codecell-${home.tag}-${number}-image` };
+    const { runtime, hasOwnKernel } = facts;
+    const { runtimeDir, labels, processLimit, emptyDirectory } = home;
+    const run = containerForImage({
+      ...{ engine, runtime, hasOwnKernel, image, user, labels, processLimit, emptyDirectory },
+      ...{ name: `codecell-${home.tag}-${number}-image`, removals: this.#removals },
+    });
+    const examined = { image, uid: user.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
     const [kernel, identityDirectory, listener] = await Promise.all([
-      this.#kernels.get(image, facts, examiner).catch((error: unknown) => this.#cannotExamine(engine, error)),
+      this.#kernels.get(examined).catch((error: unknown) => this.#cannotExamine(engine, error)),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
       listening,
       prepareWorkspace(workspace, engine.isRootless ? undefined : user.uid),
     ]);
-    const { runtime, hasOwnKernel } = facts;
     const container = await startContainer({
       ...{ client: engine.client, removals: this.#removals, name: `codecell-${home.tag}-${number}` },
       ...(options.signal ? { signal: options.signal } : {}),

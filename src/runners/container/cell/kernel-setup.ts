@@ -1,6 +1,6 @@
 import type { KernelSetup } from "../../../kernel/messages.ts";
 import type { Policy } from "../../../policy/schema.ts";
-import type { ImageKernel } from "../image/image-kernel.ts";
+import type { ImageKernel } from "../../images/image-kernel.ts";
 
 /** Pure: what the kernel in a container is told when it starts. */
 export function containerKernelSetup(policy: Policy, kernel: ImageKernel, hasOwnKernel: boolean): KernelSetup {

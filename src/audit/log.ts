@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { Audit } from "./audit.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import type { AuditEvent } from "./event.ts";
-import { eventWriter } from "./event-json.ts";
+import { eventWriter } from "./event.ts";
 import { pruneIdleChains } from "./prune-idle.ts";
 
 export interface AuditLogOptions {

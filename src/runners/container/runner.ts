@@ -11,6 +11,7 @@ import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
 import { ImageKernels } from "../images/image-kernels.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
+import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import { resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import type { EnforcementPlan } from "../receipt.ts";
@@ -21,7 +22,6 @@ import { usageReader } from "./cell/cell-usage.ts";
 import { type StartedContainer, startContainer } from "./cell/container.ts";
 import { containerSpec } from "./cell/container-spec.ts";
 import { type ContainerUser, containerUser, writeIdentity } from "./cell/container-user.ts";
-import { containerKernelSetup } from "./cell/kernel-setup.ts";
 import { refuseNested } from "./cell/nested-binds.ts";
 import { removeOrphanContainers } from "./cell/orphans.ts";
 import { Removals } from "./cell/removals.ts";
@@ -239,7 +239,11 @@ class ContainerRunner implements SandboxRunner {
     const channel = listener ? new CellChannel(container.stream, listener.connection) : container.stream;
     const cell = new ChannelCell({
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
-      setup: containerKernelSetup(policy, kernel, hasOwnKernel),
+      setup: linuxKernelSetup(policy, {
+        path: kernel.path,
+        env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
+        ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
+      }),
       receipt,
       kill: () => {
         channel.destroy();

@@ -19,7 +19,6 @@ import { filterDescriptor, type JailMount, templateArguments } from "./bubblewra
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
-import { channelClosed } from "./channel-closed.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
 import { ListenerDesk } from "./listener-desk.ts";
 import type { ProcessFacts } from "./process-facts.ts";
@@ -218,4 +217,10 @@ function cgroupDirectories({ cgroups }: ProcessFacts): { controller: string; dir
     return Object.entries(cgroups.dirs).map(([controller, directory]) => ({ controller, directory }));
   }
   return cgroups.kind === "v2" ? [{ controller: "unified", directory: cgroups.dir }] : [];
+}
+
+/** Settles when the other side has closed the channel, which the template does after the cell is gone. */
+async function channelClosed(channel: Duplex): Promise<void> {
+  if (channel.closed || channel.readableEnded) return;
+  await Promise.race([once(channel, "end"), once(channel, "close")]).catch(() => {});
 }

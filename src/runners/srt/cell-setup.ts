@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
 import { seccompFilter } from "../linux/seccomp.ts";
@@ -53,22 +54,13 @@ export async function srtCellConfig({
 
 /** Pure: what the kernel is told before it runs code. */
 export function srtKernelSetup(policy: Policy, python: PythonOnHost, workspace: string): KernelSetup {
-  return {
-    env: {
-      PATH: "/usr/local/bin:/usr/bin:/bin",
-      HOME: workspace,
-      LANG: "C.UTF-8",
-      TMPDIR: "/tmp",
-      MPLCONFIGDIR: "/tmp/matplotlib",
-      XDG_CACHE_HOME: "/tmp/cache", // what libraries cache is no artifact
-      OPENBLAS_NUM_THREADS: "1",
-      ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
-      ...policy.env,
-    },
+  return linuxKernelSetup(policy, {
     path: python.path,
-    preload: policy.kernel.preload,
-    background: policy.proc.background,
-    recovery: policy.session.recovery !== "off",
+    env: {
+      HOME: workspace,
+      TMPDIR: "/tmp",
+      ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
+    },
     watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes,
-  };
+  });
 }

@@ -294,7 +294,7 @@ export class AuditLog implements Audit {
 function failed(cause: unknown, dir: string): CodecellError {
   const why = messageOf(diskFailure(cause) ?? cause);
   return new CodecellError("audit_failed", `the audit in ${dir} cannot be written: ${why}`, {
-    hint: "make room there; the policy's audit.durable lets nothing run that is not written down",
+    hint: "free some space there; audit.durable blocks every run that cannot be recorded",
     cause,
   });
 }

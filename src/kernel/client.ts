@@ -287,7 +287,7 @@ export class KernelClient implements Branch {
     const watch = () => {
       const [oldest] = this.#pending.keys();
       if (oldest === id)
-        this.#connection.abandon(new CodecellError("cell_lost", "the cell did not answer and was ended"));
+        this.#connection.abandon(new CodecellError("cell_lost", "the cell did not answer and was killed"));
       else watchdog = setTimeout(watch, limitMs);
     };
     return new Promise<Answer>((resolve, reject) => {

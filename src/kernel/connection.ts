@@ -162,7 +162,7 @@ export class KernelConnection {
       const code = this.#ready ? "cell_start_failed" : "cell_lost";
       this.fail(new CodecellError(code, `the cell could not be set up: ${message.reason}`));
     } else if (isNetMessage(message)) {
-      if (!this.#streams) throw new CodecellError("cell_lost", "the cell speaks of a network that it does not have");
+      if (!this.#streams) throw new CodecellError("cell_lost", "the cell sent network messages, but has no network");
       this.#streams.receive(message, body);
     } else {
       this.#branches.get(branchOf(header))?.onMessage(message, body);

@@ -37,7 +37,7 @@ function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
       const lifted = glob.startsWith("!") ? glob.slice(1) : undefined;
       if (lifted === undefined || builtinDeny.includes(lifted)) continue;
       const near = nearest(lifted, builtinDeny);
-      const message = "! lifts an entry of the built-in list, and this is none";
+      const message = "! removes an entry of the built-in list, and this is not one";
       yield { path: [...path, index], message, suggestion: near && `!${near}` };
     }
   }
@@ -73,15 +73,15 @@ function* secretProblems({ fs, net, env }: Policy): Iterable<FoundProblem> {
   const seen = [...hostGrants({ fs }).map(({ source }) => source), ...fs.load];
   for (const [name, { from, hosts, plaintext }] of Object.entries(net.secrets)) {
     const path = ["net", "secrets", name];
-    if (Object.hasOwn(env, name))
-      yield { path, message: `env sets ${name} too, and a variable has one value`, at: "key" };
+    if (Object.hasOwn(env, name)) yield { path, message: `env also sets ${name}`, at: "key" };
     if (takenVariables.test(name)) yield { path, message: `${name} is a variable of the cell itself`, at: "key" };
     const file = from.startsWith("file:") ? from.slice("file:".length) : undefined;
     const shown = seen.find((source) => file !== undefined && (file === source || isBelow(file, source)));
-    if (shown !== undefined) yield { path: [...path, "from"], message: `the cell sees ${shown}, and this file in it` };
+    if (shown !== undefined)
+      yield { path: [...path, "from"], message: `the cell can read ${shown}, which contains this file` };
     for (const [index, host] of hosts.entries()) {
       if (plaintext || net.inspect.some((pattern) => inspectCovers(pattern, host))) continue;
-      const message = `${host} is not in net.inspect, so nothing can be put into what is sent there over TLS`;
+      const message = `${host} is not in net.inspect, so the proxy cannot insert a secret into TLS traffic to it`;
       yield { path: [...path, "hosts", index], message };
     }
   }

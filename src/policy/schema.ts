@@ -35,12 +35,12 @@ const environmentName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected a variable name such as TZ")
   // These steer the loader and the interpreters that hold the cell, before any limit is in force.
   .refine((name) => !/^(?:LD_|DYLD_|GLIBC_|CODECELL_|GCONV_PATH$|NODE_OPTIONS$|BASH_ENV$)/.test(name), {
-    message: "this variable steers the programs that hold the cell and cannot be set",
+    message: "this variable controls the programs that isolate the cell, and cannot be set",
   });
 const environmentValue = z
   .string()
   .max(32_768, "at most 32768 characters")
-  .refine((text) => !text.includes("\0"), "a NUL character ends a variable");
+  .refine((text) => !text.includes("\0"), "a value cannot contain a NUL character");
 const denyGlob = z.string().superRefine((glob, context) => {
   const problem = globProblem(glob.replace(/^!/, ""));
   if (problem) context.addIssue({ code: "custom", message: problem });

@@ -15,7 +15,7 @@ test("a plan that refuses a rule gives no receipt, and the error names the rule 
   expect(() => enforcedReceipt(plan, cell)).toThrow(
     expect.objectContaining({
       code: "policy_refused",
-      message: "refuses proc.cpus (0.5): no quota here",
+      message: "the wasm runner refuses proc.cpus (0.5): no quota here",
       hint: "set proc.cpus to 1",
       details: { runner: "wasm", refused: [refused] },
     }),

@@ -15,10 +15,14 @@ export function enforcedReceipt(
   return { runner, runnerVersion, policyHash, rules: plan.rules, notes: plan.notes };
 }
 
+/** Pure: the rules that a plan refuses, each with its reason; the runner is the subject of this sentence. */
+export function refusalOf({ refused }: EnforcementPlan): string {
+  return `refuses ${refused.map(({ rule, value, reason }) => `${rule} (${value}): ${reason}`).join("; ")}`;
+}
+
 /** The error for a policy that a runner cannot enforce, naming every rule. */
 export function policyRefused(runner: RunnerName, plan: EnforcementPlan): CodecellError {
-  const rules = plan.refused.map((one) => `${one.rule} (${one.value}): ${one.reason}`).join("; ");
-  return new CodecellError("policy_refused", `refuses ${rules}`, {
+  return new CodecellError("policy_refused", `the ${runner} runner ${refusalOf(plan)}`, {
     hint: [...new Set(plan.refused.map((one) => one.hint))].join("; "),
     details: { runner, refused: plan.refused },
   });

@@ -7,7 +7,7 @@ export type EnforcedBy = "os" | "runtime" | "proxy" | "supervisor watchdog" | "h
 /** How every runner answers for `fs.load`: the host reads, so the kind of cell makes no difference. */
 export const loadedByHost: { readonly by: EnforcedBy; readonly how: string } = {
   by: "host",
-  how: "real path checked against allow and deny before it is read",
+  how: "the real path is checked against fs.load and fs.deny before the file is read",
 };
 
 /** One rule of the policy and what holds it. */

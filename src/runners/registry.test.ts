@@ -5,7 +5,7 @@ import { chooseRunner } from "./registry.ts";
 
 const missing = { available: false, reason: "it is not here", hint: "bring it" } as const;
 
-test("the last runner that may be chosen is told so: it need not hurry for another", async () => {
+test("the last runner that may be chosen is probed patiently", async () => {
   const process = new FakeRunner({ name: "process", probe: missing });
   const wasm = new FakeRunner({ name: "wasm" });
   expect((await chooseRunner([wasm, process], parsePolicy({}))).runner).toBe(wasm);

@@ -1,7 +1,7 @@
 import { CodecellError } from "../lib/errors.ts";
 import { compareIsolation } from "../policy/isolation.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
-import { policyRefused } from "./enforced-receipt.ts";
+import { policyRefused, refusalOf } from "./enforced-receipt.ts";
 import type { EnforcementPlan } from "./receipt.ts";
 import type { Probe, SandboxRunner } from "./runner.ts";
 
@@ -47,12 +47,12 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
   const names = runners.map((runner) => runner.name).join(", ");
   if (wanted !== "auto") {
     throw new CodecellError("runner_unavailable", `this build has no runner named ${wanted}`, {
-      hint: `it has ${names}`,
+      hint: `use one of: ${names}`,
     });
   }
   const reasons = passedOver.map((one) => `${one.runner}: ${one.reason}`).join("; ");
   throw passedOver.some(({ kind }) => kind !== "unavailable")
-    ? new CodecellError("policy_refused", `no runner here can hold this policy (${reasons})`, {
+    ? new CodecellError("policy_refused", `no available runner can enforce this policy (${reasons})`, {
         details: { passedOver },
       })
     : new CodecellError("runner_unavailable", `no runner is available (${reasons})`, {
@@ -70,7 +70,7 @@ async function consider(
   | { passedOver: PassedOver; error: CodecellError }
 > {
   if (compareIsolation(runner.isolation, policy.isolation.minimum) < 0) {
-    const reason = `refuses isolation.minimum: ${policy.isolation.minimum} is stronger than ${runner.name}`;
+    const reason = `${runner.name} is weaker than isolation.minimum, which is ${policy.isolation.minimum}`;
     const hint = `lower isolation.minimum, or provide the ${policy.isolation.minimum} runner`;
     return {
       passedOver: { kind: "below_minimum", runner: runner.name, reason, hint },
@@ -98,5 +98,8 @@ async function consider(
   }
   if (plan.refused.length === 0) return { probe, plan };
   const error = policyRefused(runner.name, plan);
-  return { passedOver: { kind: "refused", runner: runner.name, reason: error.message, hint: error.hint ?? "" }, error };
+  return {
+    passedOver: { kind: "refused", runner: runner.name, reason: refusalOf(plan), hint: error.hint ?? "" },
+    error,
+  };
 }

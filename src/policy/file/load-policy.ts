@@ -34,7 +34,7 @@ export async function findPolicy(directory: string): Promise<string | undefined>
   if (await exists(path)) return path;
   const misspelt = join(directory, "sandbox.policy.yml");
   if (!(await exists(misspelt))) return undefined;
-  throw new CodecellError("usage", `${misspelt} is not read: the name is ${policyFileName}`, {
+  throw new CodecellError("usage", `${misspelt} is ignored: the file must be named ${policyFileName}`, {
     hint: "rename the file",
   });
 }
@@ -59,7 +59,7 @@ async function openRegular(path: string, shown: string): Promise<FileHandle & As
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    const hint = isMissing ? "`codecell policy init` writes one" : "check the path and its permissions";
+    const hint = isMissing ? "create one with `codecell policy init`" : "check the path and its permissions";
     throw new CodecellError("usage", `${shown} ${isMissing ? "does not exist" : "cannot be read"}`, { cause, hint });
   }
   if ((await file.stat()).isFile()) return file;

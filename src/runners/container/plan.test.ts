@@ -54,14 +54,14 @@ describe("the plan of a container", () => {
   });
 
   test("says where there are fewer processors than the policy gives", () => {
-    expect(answer("proc.cpus", { proc: { cpus: 16 } })?.how).toContain("of the 4 that there are");
-    expect(answer("proc.cpus", { proc: { cpus: 4 } })?.how).not.toContain("that there are");
+    expect(answer("proc.cpus", { proc: { cpus: 16 } })?.how).toContain("of 4 available");
+    expect(answer("proc.cpus", { proc: { cpus: 4 } })?.how).not.toContain("available");
   });
 
   test("names what is weaker than usual: a mapping of users that is not used, no labels, an engine elsewhere", () => {
     expect(plan({}, facts({}, { remapsUsers: true })).notes.join()).toContain("is asked not to for cells");
     expect(plan({}).notes.join()).not.toContain("is asked not to");
-    expect(plan({}, facts({}, { isLocal: false })).notes.join()).toContain("is in another machine");
+    expect(plan({}, facts({}, { isLocal: false })).notes.join()).toContain("runs on another machine");
     expect(plan({}, facts({}, { labelsFiles: true })).notes.join()).toContain("SELinux does not tell");
   });
 
@@ -97,6 +97,6 @@ describe("the plan of a container", () => {
     const own = plan({}, facts({ hasOwnKernel: true, runtime: "runsc" })).notes.join();
     expect(own).not.toContain("shares the host's OS kernel");
     expect(own).toContain("parked copies");
-    expect(own).toContain("in its supervisor's place");
+    expect(own).toContain("impersonate its supervisor");
   });
 });

@@ -43,18 +43,20 @@ const table: AnswerTable<ContainerFacts> = {
   "fs.workspace": ({ fs }, facts) => {
     if (fs.workspace) return byOs("bind mount");
     return byOs(
-      facts.hasSessionDirectory ? "bind mount of the session's own directory" : "own tmpfs, gone with the session",
+      facts.hasSessionDirectory
+        ? "bind mount of the session's own directory"
+        : "private tmpfs, removed when the session ends",
     );
   },
   "fs.deps": ({ fs }) => byOs(fs.deps ? "read-only bind mount" : "nothing is mounted"),
   "fs.mounts": ({ fs }) => byOs(fs.mounts.length > 0 ? "bind mounts" : "nothing is mounted"),
   "fs.load": () => loadedByHost,
   ...networkRules("network mode none: nothing but loopback"),
-  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the container if the supervisor does not"),
+  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; if the supervisor fails, the host kills the container"),
   "proc.cpus": ({ proc }, { engine }) => {
     if (!engine.limits.cpus) return unlimited("cpus", "cpu", engine);
     const { processors } = engine;
-    const most = processors !== undefined && processors < proc.cpus ? `, of the ${processors} that there are` : "";
+    const most = processors !== undefined && processors < proc.cpus ? `, of ${processors} available` : "";
     return byOs(`cpu quota of the container${most}, cgroup v${engine.cgroupVersion}`);
   },
   "proc.memory": ({ proc, fs }, { engine, hasOwnKernel, hasSessionDirectory }) => {
@@ -77,30 +79,29 @@ const table: AnswerTable<ContainerFacts> = {
   },
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)
-      return { by: "host watchdog", how: "size of the directory while runs go on, RLIMIT_FSIZE per file" };
+      return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
     return byOs("size limit of the tmpfs");
   },
-  env: () =>
-    bySupervisor("the interpreter's environment holds these, PATH, HOME, LANG and settings of numerical libraries"),
+  env: () => bySupervisor("the interpreter's environment has only these, PATH, HOME, LANG and settings of libraries"),
   ...supervisedRules,
   ...sessionRules,
   "kernel.python": ({ kernel: { python } }) =>
     python === undefined
-      ? byOs("python3 of the image")
-      : { reason: "the image brings its own Python", hint: "leave kernel.python out, or use the process runner" },
+      ? byOs("the image's python3")
+      : { reason: "the image has its own Python", hint: "remove kernel.python, or use the process runner" },
   "kernel.image": (_, { image, imageId, engine }) =>
     imageId !== undefined
       ? byOs(`root file system of ${image}, read-only`)
       : {
           reason: `${engine.name} has no image ${image}`,
-          hint: "codecell image build, or pull the image that kernel.image names",
+          hint: "run `codecell image build`, or pull the image that kernel.image names",
         },
 };
 
 function unlimited(what: string, controller: string, { isRootless, cgroupVersion }: ContainerFacts["engine"]) {
   const first = isRootless && cgroupVersion === "1";
   const hint = first
-    ? "boot with cgroup v2, or take an engine that root runs"
+    ? "boot with cgroup v2, or use an engine that runs as root"
     : `give its user the ${controller} controller`;
   return { reason: `the engine cannot limit ${what} here`, hint };
 }
@@ -114,8 +115,8 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
   return [
     ...(hasOwnKernel
       ? [
-          "code in the cell can end the parked copies of its interpreter: recovery then starts from nothing",
-          "code in the cell can speak to the host in its supervisor's place, and so lie about its own session",
+          "code in the cell can kill the parked copies of its interpreter: after a crash it then starts fresh",
+          "code in the cell can impersonate its supervisor towards the host, and so lie about its own session",
         ]
       : [
           "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",
@@ -124,9 +125,7 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
       ? []
       : [`${engine.name} has no system call filter of its own; ours is in place`]),
     ...(engine.limits.memory && !engine.limits.swap && !hasOwnKernel
-      ? [
-          `${engine.name} cannot limit swap here: where the host has some, memory of the cell may go there without limit`,
-        ]
+      ? [`${engine.name} cannot limit swap here: where the host has swap, the cell's use of it is not limited`]
       : []),
     ...(engine.remapsUsers
       ? [
@@ -139,7 +138,7 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
     ...(engine.isLocal
       ? []
       : [
-          `${engine.name} is in another machine: what a cell uses is not known, and a run that is killed for its memory reads as crashed`,
+          `${engine.name} runs on another machine: a cell's usage is unknown, and a run that is killed for its memory is reported as crashed`,
         ]),
     ...(engine.isRootless ? ["root of the container is the user who runs the engine, without any capability"] : []),
   ];

@@ -85,9 +85,9 @@ async function refuseLinkFromWritable(
     const real = await realpath(parent).catch(() => parent);
     const inside = mounts.find((one) => !one.readOnly && (real === one.source || isBelow(real, one.source)));
     if (inside && !isBelow(mount.source, inside.source)) {
-      const message = `${mount.rule}: ${mount.asked} leads out of ${inside.source}, which cells can write`;
+      const message = `${mount.rule}: ${mount.asked} is a link out of ${inside.source}, which cells can write`;
       throw new CodecellError("policy_refused", message, {
-        hint: "remove the link, or mount the directory that is meant",
+        hint: "remove the link, or mount the directory that it points to",
         details: { rule: mount.rule },
       });
     }

@@ -59,7 +59,7 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
     await trial[Symbol.asyncDispose]();
     return support;
   } catch (error) {
-    return { kind: "none", reason: `no cgroup can be made here: ${messageOf(error)}` };
+    return { kind: "none", reason: `codecell cannot create a cgroup here: ${messageOf(error)}` };
   }
 }
 

@@ -18,16 +18,18 @@ interface PlanFacts extends ProcessFacts {
 const table: AnswerTable<PlanFacts> = {
   "isolation.minimum": (_, facts) => byOs(`namespaces by bubblewrap ${facts.bubblewrap}, ${facts.layout} layout`),
   "fs.workspace": ({ fs }, facts) => {
-    if (fs.workspace) return byOs("bind mount in an own mount namespace");
+    if (fs.workspace) return byOs("bind mount in the cell's own mount namespace");
     return byOs(
-      facts.hasSessionDirectory ? "bind mount of the session's own directory" : "own tmpfs, gone with the session",
+      facts.hasSessionDirectory
+        ? "bind mount of the session's own directory"
+        : "private tmpfs, removed when the session ends",
     );
   },
   "fs.deps": ({ fs }) => byOs(fs.deps ? "read-only bind mount" : "nothing is mounted"),
   "fs.mounts": ({ fs }) => byOs(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted"),
   "fs.load": () => loadedByHost,
   ...networkRules("own network namespace with nothing but loopback"),
-  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
+  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; if the supervisor fails, the host kills the cell"),
   "proc.cpus": ({ proc }, facts) => cpus(proc.cpus, facts),
   "proc.memory": (policy, facts) =>
     cgroupHolds(facts.cgroups, "memory")
@@ -39,20 +41,20 @@ const table: AnswerTable<PlanFacts> = {
   "proc.pids": (_, facts) =>
     cgroupHolds(facts.cgroups, "pids")
       ? byOs(group(facts, "pids", "pids.max", "pids.max"))
-      : byOs("RLIMIT_NPROC in an own user namespace"),
+      : byOs("RLIMIT_NPROC in the cell's own user namespace"),
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)
-      return { by: "host watchdog", how: "size of the directory while runs go on, RLIMIT_FSIZE per file" };
+      return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
     return byOs(facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs");
   },
-  env: () => byOs("the environment is empty but for these, PATH, HOME, LANG and settings of libraries"),
+  env: () => byOs("the environment has only these, PATH, HOME, LANG and settings of libraries"),
   ...supervisedRules,
   ...sessionRules,
   "kernel.python": () => byOs("interpreter and libraries mounted read-only"),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined
-      ? byOs("the host's own interpreter, and no image")
-      : { reason: "this runner starts no images", hint: "leave kernel.image out, or use the container runner" },
+      ? byOs("uses the host's interpreter, not an image")
+      : { reason: "this runner does not use images", hint: "remove kernel.image, or use the container runner" },
 };
 
 /** Pure: what this host would do with a policy. */
@@ -76,9 +78,9 @@ function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1
 /** Without a quota only whole cores can be held: by an affinity that the filter keeps user code from changing. */
 function cpus(asked: number, facts: ProcessFacts): Answer {
   if (cgroupHolds(facts.cgroups, "cpu")) return byOs(group(facts, "cpu", "cpu.max", "cpu.cfs_quota_us"));
-  if (Number.isInteger(asked)) return byOs("core affinity, which the system call filter keeps from being changed");
+  if (Number.isInteger(asked)) return byOs("core affinity; the system call filter blocks changes to it");
   return {
-    reason: "fractions of a core need a cgroup with the cpu controller, and there is none here",
+    reason: "a fraction of a core needs a cgroup with the cpu controller, and there is none here",
     hint: `set proc.cpus to ${Math.ceil(asked)}, or run where cgroups are writable`,
   };
 }

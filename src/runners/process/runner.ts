@@ -108,7 +108,7 @@ class ProcessRunner implements SandboxRunner {
     const { channel, exited, cgroup } = jail;
     const carrier: Carrier = jail.expected
       ? await takeListener(jail.expected, channel, options)
-      : { kind: "streams", reason: "the program that embeds codecell asks for streams" };
+      : { kind: "streams", reason: "the embedding program chose streams" };
     // after the cell is gone: as long as it lives, nobody in it may listen in the proxy's place
     cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());
     const cell = new ChannelCell({

@@ -151,7 +151,7 @@ class SrtRunner implements SandboxRunner {
 function refuseMoved(mounts: readonly CellMount[]): void {
   const moved = mounts.find(({ rule, source, target }) => rule === "fs.mounts" && source !== target);
   if (!moved) return;
-  const message = `fs.mounts: sandbox-runtime maps no paths, and ${moved.target} is in truth ${moved.source}`;
+  const message = `fs.mounts: sandbox-runtime cannot map paths, and the real path of ${moved.target} is ${moved.source}`;
   throw new CodecellError("policy_refused", message, {
     hint: `write ${moved.source} as source and target, or use the process runner`,
     details: { rule: "fs.mounts" },

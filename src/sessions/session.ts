@@ -14,6 +14,7 @@ import type { FileSource } from "../artifacts/write-file.ts";
 import type { Variable } from "../kernel/messages.ts";
 import type { ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { SerialQueue } from "../lib/serial-queue.ts";
 import { type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import { defaultLanguage } from "../policy/languages.ts";
@@ -89,7 +90,7 @@ export class Session {
   readonly #saves: SessionSaves;
   readonly #queue = new RunQueue();
   /** entries of the history on their way to the disk */
-  #writing: Promise<unknown> = Promise.resolve();
+  readonly #writes = new SerialQueue();
   #closedBy: CodecellError | undefined;
   /** its cell may outlive it in a fork, and must not hold on to it then */
   #forgetAsked = () => {};
@@ -337,7 +338,7 @@ export class Session {
   }
 
   async history(limit = 100): Promise<HistoryEntry[]> {
-    await this.#writing;
+    await this.#writes.settled();
     return this.#store.history(this.key, limit);
   }
 
@@ -367,7 +368,7 @@ export class Session {
     await this.#reviving?.catch(() => {});
     this.#forgetAsked();
     await this.#live?.close();
-    await Promise.all([this.#writing, this.#saves.marked]);
+    await Promise.all([this.#writes.settled(), this.#saves.marked]);
   }
 
   /** @internal Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
@@ -428,7 +429,7 @@ export class Session {
     if (!this.policy.session.persist) return;
     const { status, durationMs } = result;
     const entry = { run: number, atMs: this.#record.usedMs, language, code, status, durationMs };
-    this.#writing = this.#writing.then(() => this.#store.appendHistory(this.key, entry)).catch(() => {});
+    this.#writes.run(() => this.#store.appendHistory(this.key, entry)).catch(() => {});
   }
 
   async #workspaceOwner(): Promise<{ ownerUid?: number }> {

@@ -8,7 +8,7 @@ const mayImport: Record<string, readonly string[]> = {
   lib: [],
   policy: ["lib"],
   audit: ["lib"],
-  kernel: ["lib"],
+  kernel: ["lib", "policy"],
   artifacts: ["lib", "policy"],
   egress: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
@@ -77,7 +77,9 @@ describe("layers", () => {
         .map(({ specifier }) => relative(join(source, "runners"), join(file, "..", specifier)))
         .filter(
           (target) =>
-            !target.startsWith("..") && target.includes(sep) && ![own, "linux"].includes(target.split(sep)[0] ?? ""),
+            !target.startsWith("..") &&
+            target.includes(sep) &&
+            ![own, "linux", "images"].includes(target.split(sep)[0] ?? ""),
         )
         .map((target) => `${relative(source, file)} → ${target}`);
     });

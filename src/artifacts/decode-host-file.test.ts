@@ -74,7 +74,7 @@ describe("a host file", () => {
     ["a,b,a\n", "csv", 'line 1: two columns are named "a"'],
   ])("that is broken (%j as %s) is told: %s", (text, form, message) => expect(problem(text, form)).toBe(message));
 
-  test("with a very long field or string is read all the same", () => {
+  test("a host file with a very long field or string is read", () => {
     const long = "x".repeat(20_000_000);
     expect(decoded(`a\n"${long}"\n`, "csv")).toEqual([{ a: long }]);
     expect(problem(`["${long}"`, "json")).toContain("line 1, column 20000004");

@@ -10,7 +10,7 @@ const O_PATH = 0o10000000;
  * An open directory whose entries are reached without following any link and without naming the way to it again. The
  * attack: between a look at `a/b` and its opening, a program replaces `a` by a link that leads out.
  *
- * Node has no openat(2). On Linux `/proc/self/fd/N/name` is the same: the kernel starts at the open directory, wherever
+ * Node has no openat(2). On Linux `/proc/self/fd/N/name` is the same: the OS starts at the open directory, wherever
  * it is by now. Elsewhere a real path is used, and what was opened is compared afterwards with what lies at that path;
  * there a program that wins several races in a row can still have another file opened, though not through a link at the
  * last name.
@@ -56,7 +56,7 @@ export class Directory implements AsyncDisposable {
 
   /** Path of an entry for a system call that does not follow its last name; good while the directory is open. */
   entry(name: string): string {
-    // A name with a slash would be resolved by the kernel, links included.
+    // A name with a slash would be resolved by the OS, links included.
     if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
       throw new CodecellError("internal", "not the name of a directory entry");
     return join(this.path, name);

@@ -148,12 +148,12 @@ describe("a host file", () => {
     expect(await load(join(data, "a.csv"), { deny: ["*.csv"] })).toBe("file_refused");
   });
 
-  test("with another hard link is refused, because its other names are not known", async () => {
+  test("a host file with another hard link is refused, because its other names are not known", async () => {
     await link(join(base, ".ssh/key"), join(data, "innocent"));
     expect(await load(join(data, "innocent"))).toBe("file_refused");
   });
 
-  test("that does not exist is missing only where the answer tells nothing about the rest of the host", async () => {
+  test("a host file that does not exist is reported as missing only where that tells nothing about the rest of the host", async () => {
     await symlink(join(base, "canary"), join(data, "to-existing"));
     await symlink(join(base, "nothing"), join(data, "to-nothing"));
     expect(await load(join(data, "no"))).toBe("file_missing");

@@ -51,7 +51,7 @@ export async function readHostFile(
   };
   const glob = rules.denies(given);
   if (glob !== undefined) throw denied(given, glob);
-  // Not normalised before: `link/..` is where the kernel says it is.
+  // Not normalised before: `link/..` is where the OS says it is.
   const real = await realpath(given).catch(() => undefined);
   if (real === undefined) throw (await isPlainlyMissing(given, rules)) ? missing(given) : notAllowed(given);
   await checkReal(real, given, rules);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { valueHider } from "../lib/hide-values.ts";
 
 const count = z.int().min(0);
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -117,3 +118,10 @@ export type AuditEventType = AuditEvent["type"];
 export const auditEventTypes: readonly AuditEventType[] = auditEventSchema.options.map(
   (option) => option.shape.type.value,
 );
+
+/** How an event becomes JSON without the values of environment variables: their names stand in their place. */
+export function eventWriter(env: Readonly<Record<string, string>> = {}): (event: object) => string {
+  const hide = valueHider(env);
+  if (!hide) return (event) => JSON.stringify(event);
+  return (event) => JSON.stringify(event, (_key, item) => (typeof item === "string" ? hide(item) : item));
+}

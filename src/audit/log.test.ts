@@ -183,7 +183,7 @@ describe("after a crash", () => {
 });
 
 describe("a chain that somebody changed", () => {
-  test.each(["cut", "edited", "head"])("is not continued but left as evidence: %s", async (how) => {
+  test.each(["cut", "edited", "head"])("a damaged chain is not continued but kept as evidence: %s", async (how) => {
     await writeEvents(dir, ["a"]);
     const [chain = ""] = await listChains(dir);
     const file = filePath(dir, chain, 1);

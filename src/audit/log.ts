@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { Audit } from "./audit.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import type { AuditEvent } from "./event.ts";
-import { eventWriter } from "./event-json.ts";
+import { eventWriter } from "./event.ts";
 import { pruneIdleChains } from "./prune-idle.ts";
 
 export interface AuditLogOptions {
@@ -300,7 +300,7 @@ export class AuditLog implements Audit {
 function failed(cause: unknown, dir: string): CodecellError {
   const why = messageOf(diskFailure(cause) ?? cause);
   return new CodecellError("audit_failed", `the audit in ${dir} cannot be written: ${why}`, {
-    hint: "make room there; the policy's audit.durable lets nothing run that is not written down",
+    hint: "free some space there; audit.durable blocks every run that cannot be recorded",
     cause,
   });
 }

@@ -253,7 +253,7 @@ describe("a tunnel to an inspected host", () => {
     expect(ended).toHaveLength(2);
   });
 
-  test("is not dialled again for a request that was cut, when its host is denied", async () => {
+  test("a denied host is not dialled again for a request that was closed", async () => {
     let looked = 0;
     let waiting = () => {};
     const { port } = await origin((request, answer) => {
@@ -280,7 +280,7 @@ describe("a tunnel to an inspected host", () => {
     expect(looked).toBe(1);
   });
 
-  test("with a server that answers in another protocol is a 502, at once", async () => {
+  test("a server that answers in another protocol gives a 502 at once", async () => {
     const { port } = await origin((request) => {
       request.socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: own\r\n\r\n");
     });
@@ -290,7 +290,7 @@ describe("a tunnel to an inspected host", () => {
     );
   });
 
-  test("is not trusted by a client that does not know the session's authority", async () => {
+  test("a client that does not know the session's authority does not trust the proxy", async () => {
     const { port } = await origin();
     const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
     await expect(secure(port, { ca: world.certificate })).rejects.toThrow();
@@ -315,7 +315,7 @@ describe("a tunnel to an inspected host", () => {
     expect(seen.map(({ url }) => url)).toEqual(["/1"]);
   });
 
-  test("that nobody looked into ends when its host is to be inspected from now on", async () => {
+  test("a tunnel that was not inspected is closed when its host must be inspected from now on", async () => {
     const { port } = await origin();
     const { client, proxy, events } = await openProxy({ allowlist: [`good.example:${port}`], inspect: [] });
     const socket = client();
@@ -329,7 +329,7 @@ describe("a tunnel to an inspected host", () => {
     ]);
   });
 
-  test("with the name of another host in the hello ends in an alert", async () => {
+  test("a TLS hello with the name of another host ends in an alert", async () => {
     const { port, seen } = await origin();
     const { secure, events } = await openProxy({ allowlist: [`good.example:${port}`, `other.example:${port}`] });
     await expect(secure(port, { servername: "other.example" })).rejects.toThrow();
@@ -405,7 +405,7 @@ describe("a tunnel to an inspected host", () => {
     expect(seen).toEqual([]);
   });
 
-  test("to a server that nobody vouches for is a 502, and nothing is sent", async () => {
+  test("a server without a trusted certificate gives a 502, and nothing is sent", async () => {
     const { port, seen } = await origin();
     const stranger = createSecureContext({ ca: session.certificate });
     const proxy = new EgressProxy({
@@ -425,7 +425,7 @@ describe("a tunnel to an inspected host", () => {
     expect(seen).toEqual([]);
   });
 
-  test("that is at work when its session ends harms nobody", async () => {
+  test("a tunnel that is in use when its session ends harms nobody", async () => {
     const { port } = await origin((_, answer) => answer.write("the beginning"));
     const { secure, proxy } = await openProxy({ allowlist: [`good.example:${port}`] });
     const [busy, idle] = await Promise.all([secure(port), secure(port)]);
@@ -438,10 +438,10 @@ describe("a tunnel to an inspected host", () => {
     await Promise.all(closed);
   });
 
-  test("of a session without an authority is refused, and not passed on unseen", async () => {
+  test("an inspected tunnel of a session without an authority is refused, and not passed on uninspected", async () => {
     const { port } = await origin();
     const { secure, events } = await openProxy({ allowlist: [`good.example:${port}`] }, { secrets: [] });
-    await expect(secure(port)).rejects.toThrow(/^HTTP\/1\.1 403 codecell: the TLS of good\.example is to be opened/);
+    await expect(secure(port)).rejects.toThrow(/^HTTP\/1\.1 403 codecell: TLS to good\.example must be decrypted/);
     expect(denials(events)).toMatchObject([{ code: "not_inspected" }]);
   });
 
@@ -472,14 +472,14 @@ describe("request rules", () => {
     expect(seen.map(({ url }) => url)).not.toContain("/admin");
   });
 
-  test("refuse another method in words, and a header that means another method", async () => {
+  test("request rules refuse another method with a reason, and a header that overrides the method", async () => {
     const { port, seen } = await origin();
     const { ask, events } = await openProxy(ruled(port));
     expect(await ask(port, `DELETE /v1/a HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`)).toMatch(
       /^HTTP\/1\.1 403 codecell: net\.rules does not allow DELETE to good\.example/,
     );
     expect(await ask(port, get(port, "/v1/a", "X-HTTP-Method-Override: DELETE\r\n"))).toMatch(
-      /^HTTP\/1\.1 403 codecell: a request to good\.example says that it means another method/,
+      /^HTTP\/1\.1 403 codecell: a request to good\.example overrides its method in a header/,
     );
     expect(denials(events).map((event) => event.type === "denied" && event.code)).toEqual(["request", "request"]);
     expect(seen).toEqual([]);
@@ -528,12 +528,10 @@ describe("request rules", () => {
     expect(seen).toEqual([]);
   });
 
-  test("close a host to tunnels into which nobody looks", async () => {
+  test("request rules close a host to tunnels that are not inspected", async () => {
     const { port } = await origin();
     const { secure, events } = await openProxy({ ...ruled(port), inspect: [] });
-    await expect(secure(port)).rejects.toThrow(
-      /^HTTP\/1\.1 403 codecell: net\.rules is about what is asked of good\.example/,
-    );
+    await expect(secure(port)).rejects.toThrow(/^HTTP\/1\.1 403 codecell: net\.rules limits requests to good\.example/);
     expect(denials(events)).toMatchObject([{ code: "not_inspected", remedy: "add good.example to net.inspect" }]);
   });
 });
@@ -610,7 +608,7 @@ describe("a secret", () => {
     expect(seen.map(({ headers }) => headers.authorization)).toEqual([value]);
   });
 
-  test("that the rules no longer name goes nowhere", async () => {
+  test("a secret that the rules no longer name is not sent", async () => {
     const { port, seen } = await origin();
     const { ask, proxy } = await openProxy(withSecret(port), held);
     proxy.update({
@@ -627,7 +625,7 @@ describe("a secret", () => {
     expect(seen).toEqual([]);
   });
 
-  test("that is taken away while the server is reached goes nowhere", async () => {
+  test("a secret that is removed while the server is dialled is not sent", async () => {
     const { port, seen } = await origin();
     const rules = { enabled: true, deny: [], inspect: ["*"], ...withSecret(port), allowlist: [`good.example:${port}`] };
     const { ask, proxy } = await openProxy(rules, held, async () => {
@@ -649,7 +647,7 @@ describe("a secret", () => {
     expect(event).toMatchObject({ code: "secret" });
   });
 
-  test("is not what a placeholder of another session becomes", async () => {
+  test("a placeholder of another session is not replaced by a secret", async () => {
     const { port, seen } = await origin();
     const { ask } = await openProxy(withSecret(port), held);
     const guessed = placeholder.replace("0123", "3210");
@@ -699,13 +697,13 @@ describe("an answer of a host that was sent a secret", () => {
     expect(await ask(port, get(port))).toMatch(/kept: \*+$/);
   });
 
-  test("in an encoding that cannot be searched is not passed on", async () => {
+  test("a response in an encoding that cannot be searched for secrets is not passed on", async () => {
     const { port } = await origin((_, answer) => answer.writeHead(200, { "content-encoding": "gzip" }).end("x"));
     const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
     expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 502 codecell: good\.example answered in an encoding/);
   });
 
-  test("that is compressed for the way alone is not passed on either", async () => {
+  test("a response with a compressed transfer encoding is not passed on", async () => {
     const { port } = await origin((request) => {
       request.socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n");
     });

@@ -35,7 +35,7 @@ export class CellFiles {
   /** At most `end - start` bytes: fewer where the file ends before. */
   async read(path: string, start: number, end: number): Promise<{ data: Buffer; file: CellFile }> {
     const { data, file } = await this.#exchange({ t: "file.read", path, start, end, timeoutMs }, end - start);
-    if (file === undefined) throw new CodecellError("cell_lost", "the cell told nothing about a file that it sent");
+    if (file === undefined) throw new CodecellError("cell_lost", "the cell sent a file without describing it");
     return { data, file };
   }
 

@@ -1,20 +1,15 @@
 import type { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
+import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { CellFiles } from "./cell-files.ts";
-import {
-  type Branch,
-  type ConnectionOptions,
-  KernelConnection,
-  type KernelInfo,
-  type StartConfig,
-} from "./connection.ts";
+import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
 import { Credit } from "./credit.ts";
 import {
   type CellFile,
   type CellMessage,
   type DoneMessage,
   type HostMessage,
-  type Language,
+  type KernelSetup,
   type RestoreFailure,
   restoreFailures,
   type ValueFormat,
@@ -107,10 +102,10 @@ export class KernelClient implements Branch {
   /** Sets the worker up and returns when it is ready for code. */
   static async connect(
     channel: Duplex,
-    config: StartConfig,
+    setup: KernelSetup,
     options: ConnectionOptions & { events?: InterpreterEvents } = {},
   ): Promise<KernelClient> {
-    const connection = await KernelConnection.open(channel, config, options);
+    const connection = await KernelConnection.open(channel, setup, options);
     return new KernelClient(connection, 0, 0, options.events ?? {});
   }
 
@@ -142,7 +137,7 @@ export class KernelClient implements Branch {
    * this, the first real run finds its pages in place. No run is counted, and no copy is made after it.
    */
   async rehearse(): Promise<void> {
-    const nothing: RunRequest = { code: "None", language: "python", timeoutMs: rehearsalMs, outputBytes: 0 };
+    const nothing: RunRequest = { code: "None", language: defaultLanguage, timeoutMs: rehearsalMs, outputBytes: 0 };
     await this.#run(rehearsalId, nothing, { onOutput() {}, onDisplay() {} }).done;
   }
 
@@ -292,7 +287,7 @@ export class KernelClient implements Branch {
     const watch = () => {
       const [oldest] = this.#pending.keys();
       if (oldest === id)
-        this.#connection.abandon(new CodecellError("cell_lost", "the cell did not answer and was ended"));
+        this.#connection.abandon(new CodecellError("cell_lost", "the cell did not answer and was killed"));
       else watchdog = setTimeout(watch, limitMs);
     };
     return new Promise<Answer>((resolve, reject) => {

@@ -1,19 +1,20 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { KernelConnection, type StartConfig } from "./connection.ts";
+import { KernelConnection } from "./connection.ts";
+import type { KernelSetup } from "./messages.ts";
 
-const config: StartConfig = { env: {}, path: [], preload: [], background: false, recovery: true };
+const config: KernelSetup = { env: {}, path: [], preload: [], background: false, recovery: true };
 
 describe("a connection to a cell", () => {
-  test("that ended before anybody listened fails, and does not wait for it", async () => {
+  test("a connection whose cell exited before anybody listened fails at once", async () => {
     const channel = new PassThrough();
     channel.destroy();
     await once(channel, "close");
     await expect(KernelConnection.open(channel, config)).rejects.toMatchObject({ code: "cell_lost" });
   });
 
-  test("that was given up before it began is given up", async () => {
+  test("a start whose signal fired before it began is aborted", async () => {
     const channel = new PassThrough();
     const open = KernelConnection.open(channel, config, { signal: AbortSignal.abort(new Error("changed my mind")) });
     await expect(open).rejects.toMatchObject({

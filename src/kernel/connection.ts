@@ -2,11 +2,9 @@ import type { Duplex } from "node:stream";
 import { DeadlinePassed, deadline } from "../lib/deadline.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { encodeFrame, encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
-import { type CellMessage, cellMessage, type HostMessage, type NetMessage } from "./messages.ts";
+import { type CellMessage, cellMessage, type HostMessage, type KernelSetup, type NetMessage } from "./messages.ts";
 import { NetStreams } from "./net-streams.ts";
 import { plainDone } from "./plain-done.ts";
-
-export type StartConfig = Omit<Extract<HostMessage, { t: "start" }>, "t">;
 
 export interface KernelInfo {
   readonly python: string;
@@ -59,7 +57,7 @@ export class KernelConnection {
   }
 
   /** Sets the worker up and returns when it is ready for code. */
-  static async open(channel: Duplex, config: StartConfig, options: ConnectionOptions = {}): Promise<KernelConnection> {
+  static async open(channel: Duplex, setup: KernelSetup, options: ConnectionOptions = {}): Promise<KernelConnection> {
     const connection = new KernelConnection(channel, options.onStream);
     using limit = deadline(startTimeoutMs, options.signal);
     await new Promise<void>((resolve, reject) => {
@@ -78,7 +76,7 @@ export class KernelConnection {
         ...(options.onStream ? { egress: true } : {}),
         ...(authorities ? { authorities: authorities.path } : {}),
       };
-      connection.send(0, { t: "start", ...config, ...parts }, authorities ? [authorities.content] : []);
+      connection.send(0, { t: "start", ...setup, ...parts }, authorities ? [authorities.content] : []);
     });
     return connection;
   }
@@ -164,7 +162,7 @@ export class KernelConnection {
       const code = this.#ready ? "cell_start_failed" : "cell_lost";
       this.fail(new CodecellError(code, `the cell could not be set up: ${message.reason}`));
     } else if (isNetMessage(message)) {
-      if (!this.#streams) throw new CodecellError("cell_lost", "the cell speaks of a network that it does not have");
+      if (!this.#streams) throw new CodecellError("cell_lost", "the cell sent network messages, but has no network");
       this.#streams.receive(message, body);
     } else {
       this.#branches.get(branchOf(header))?.onMessage(message, body);

@@ -78,7 +78,7 @@ function frameBytes(data: Buffer): number {
   const length = data.readUInt32LE(0);
   const headerLength = data.readUInt32LE(4);
   if (length > maxFrameBytes || headerLength > maxHeaderBytes || headerLength + 4 > length) {
-    throw new CodecellError("cell_lost", "the cell sent a frame out of bounds");
+    throw new CodecellError("cell_lost", "the cell sent a frame that exceeds the protocol's limits");
   }
   return 4 + length;
 }

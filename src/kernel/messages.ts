@@ -1,9 +1,7 @@
 import { z } from "zod";
+import type { Language } from "../policy/languages.ts";
 
 export const protocolVersion = 1;
-
-/** What code can be written in; `Session.languages` says which of these a cell has. */
-export type Language = "python" | "bash";
 
 /** How a run ended. */
 export type RunStatus =
@@ -22,24 +20,32 @@ export type RunState = "kept" | "recovered" | "lost";
 /** `preview`: the beginning of it as text, behind a line that says how long the whole is; see value-preview.ts. */
 export type ValueFormat = "json" | "bytes" | "repr" | "preview";
 
+/** How the kernel is set up before it runs code. A runner fills it in, and the `start` message carries it. */
+export interface KernelSetup {
+  readonly env: Readonly<Record<string, string>>;
+  /** directories for imports as the cell sees them, in order */
+  readonly path: readonly string[];
+  readonly preload: readonly string[];
+  readonly background: boolean;
+  readonly recovery: boolean;
+  /** watch the sum of resident memory, where the OS enforces no limit */
+  readonly watchMemoryBytes?: number;
+  /** count the processes that runs start, where the OS enforces no limit; needs `watchMemoryBytes` */
+  readonly watchProcesses?: number;
+}
+
+/** The first message to a cell. */
+export interface StartMessage extends KernelSetup {
+  readonly t: "start";
+  /** listen for connections to the proxy; they arrive as `net.*` frames */
+  readonly egress?: boolean;
+  /** the file that the body is written to, before any user code exists: the authorities that the cell's TLS clients trust */
+  readonly authorities?: string;
+}
+
 /** Host to cell. Every request has an id; its replies carry it. Bulk follows as `data` frames. */
 export type HostMessage =
-  /** first message: how the worker is to be set up */
-  | {
-      t: "start";
-      env: Record<string, string>;
-      /** directories for imports, in order */
-      path: string[];
-      preload: string[];
-      background: boolean;
-      recovery: boolean;
-      /** watch the sum of resident memory, where no kernel limit does */
-      watchMemoryBytes?: number;
-      /** listen for connections to the proxy; they come as `net.*` frames */
-      egress?: boolean;
-      /** where the body is to be written, before any user code exists: whom the cell's TLS clients trust */
-      authorities?: string;
-    }
+  | StartMessage
   /** body: the code, UTF-8 */
   | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number }
   /** stop the run with this id, keeping the state */

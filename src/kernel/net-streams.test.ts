@@ -93,7 +93,7 @@ describe("a stream on the channel", () => {
     expect(isWritten).toBe(true);
   });
 
-  test("that is destroyed keeps the memory of bytes that have not left", async () => {
+  test("a destroyed stream still counts the bytes that have not left", async () => {
     isFlushed = false;
     const stream = open();
     let isWritten = false;
@@ -108,7 +108,7 @@ describe("a stream on the channel", () => {
     expect(isWritten).toBe(true);
   });
 
-  test("that is stalled holds no other up", () => {
+  test("a stalled stream does not hold up the others", () => {
     const [stalled, other] = [open(1), open(2)];
     stalled.write(Buffer.alloc(2 * windowBytes));
     other.write(Buffer.alloc(10));

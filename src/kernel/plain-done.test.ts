@@ -19,7 +19,7 @@ describe("the end of an ordinary run", () => {
     (header) => expect(plainDone(header)).toEqual(cellMessage.parse(header)),
   );
 
-  test("of a branch is taken without the branch", () => {
+  test("the plain done message of a branch is read without the branch", () => {
     expect(plainDone({ ...ordinary, branch: 2 })).toEqual(ordinary);
   });
 

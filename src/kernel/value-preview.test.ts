@@ -16,6 +16,6 @@ test("says that a text is cut, counting characters and not units of UTF-16", () 
 test.each(["", "no line", "\n", "[]\nx", '{"form":"html","characters":1}\nx', '{"form":"json","characters":-1}\nx'])(
   "refuses %j, which a cell's own code could send",
   (text) => {
-    expect(() => preview(text)).toThrow(/no preview/);
+    expect(() => preview(text)).toThrow(/not a valid preview/);
   },
 );

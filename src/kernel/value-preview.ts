@@ -21,7 +21,7 @@ export function parsePreview(data: Buffer): ValuePreview {
     const text = data.subarray(end + 1).toString();
     return { form, text, characters, isCut: [...text].length < characters };
   } catch (cause) {
-    throw new CodecellError("variable_unserializable", "the cell answered with something that is no preview", {
+    throw new CodecellError("variable_unserializable", "the cell's answer is not a valid preview", {
       cause,
     });
   }

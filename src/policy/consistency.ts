@@ -1,12 +1,14 @@
 import type { FoundProblem } from "./file/plain-copy.ts";
 import type { PolicyPath } from "./file/problem.ts";
 import { nearest } from "./file/suggest.ts";
+import { compareIsolation } from "./isolation.ts";
 import { inspectCovers } from "./network/inspect.ts";
 import { builtinDeny } from "./paths/builtin-deny.ts";
 import { denyMatcher } from "./paths/deny.ts";
+import { hostGrants } from "./paths/host-grants.ts";
 import { isBelow } from "./paths/host-path.ts";
 import { deniedSource } from "./paths/host-source.ts";
-import { type Policy, runnerNames } from "./schema.ts";
+import type { Policy } from "./schema.ts";
 
 /** What is wrong between rules that are each right by themselves. */
 export function inconsistencies(policy: Policy): FoundProblem[] {
@@ -20,7 +22,7 @@ export function inconsistencies(policy: Policy): FoundProblem[] {
 }
 
 function* isolationProblems({ isolation: { runner, minimum } }: Policy): Iterable<FoundProblem> {
-  if (runner === "auto" || runnerNames.indexOf(runner) >= runnerNames.indexOf(minimum)) return;
+  if (runner === "auto" || compareIsolation(runner, minimum) >= 0) return;
   yield { path: ["isolation", "runner"], message: `${runner} is below isolation.minimum, which is ${minimum}` };
 }
 
@@ -35,7 +37,7 @@ function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
       const lifted = glob.startsWith("!") ? glob.slice(1) : undefined;
       if (lifted === undefined || builtinDeny.includes(lifted)) continue;
       const near = nearest(lifted, builtinDeny);
-      const message = "! lifts an entry of the built-in list, and this is none";
+      const message = "! removes an entry of the built-in list, and this is not one";
       yield { path: [...path, index], message, suggestion: near && `!${near}` };
     }
   }
@@ -44,8 +46,8 @@ function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
 function* sourceProblems({ fs }: Policy): Iterable<FoundProblem> {
   const matcher = denyMatcher(fs.deny);
   const loadable = fs.load.map((source, index) => ({ path: ["fs", "load", index], source }));
-  for (const { path, source } of [...sources(fs), ...loadable]) {
-    const glob = source === undefined ? undefined : deniedSource(source, matcher);
+  for (const { path, source } of [...hostGrants({ fs }), ...loadable]) {
+    const glob = deniedSource(source, matcher);
     if (glob !== undefined) yield { path, message: `${source} is denied by ${glob}` };
   }
 }
@@ -53,8 +55,8 @@ function* sourceProblems({ fs }: Policy): Iterable<FoundProblem> {
 /** The attack: a program rewrites the interpreter that starts the next session. */
 function* pythonProblems({ fs, kernel: { python } }: Policy): Iterable<FoundProblem> {
   if (python === undefined) return;
-  for (const { path, source, writable } of sources(fs)) {
-    if (!writable || source === undefined || !(python === source || isBelow(python, source))) continue;
+  for (const { path, source, isWritable } of hostGrants({ fs })) {
+    if (!isWritable || !(python === source || isBelow(python, source))) continue;
     yield {
       path: ["kernel", "python"],
       message: `${python} can be rewritten from inside the cell, through ${path[1]}`,
@@ -68,36 +70,19 @@ const takenVariables =
 
 /** A secret that could not be used, or that the cell could read by itself. */
 function* secretProblems({ fs, net, env }: Policy): Iterable<FoundProblem> {
-  const seen = [...sources(fs).map(({ source }) => source), ...fs.load].filter((source) => source !== undefined);
+  const seen = [...hostGrants({ fs }).map(({ source }) => source), ...fs.load];
   for (const [name, { from, hosts, plaintext }] of Object.entries(net.secrets)) {
     const path = ["net", "secrets", name];
-    if (Object.hasOwn(env, name))
-      yield { path, message: `env sets ${name} too, and a variable has one value`, at: "key" };
+    if (Object.hasOwn(env, name)) yield { path, message: `env also sets ${name}`, at: "key" };
     if (takenVariables.test(name)) yield { path, message: `${name} is a variable of the cell itself`, at: "key" };
     const file = from.startsWith("file:") ? from.slice("file:".length) : undefined;
     const shown = seen.find((source) => file !== undefined && (file === source || isBelow(file, source)));
-    if (shown !== undefined) yield { path: [...path, "from"], message: `the cell sees ${shown}, and this file in it` };
+    if (shown !== undefined)
+      yield { path: [...path, "from"], message: `the cell can read ${shown}, which contains this file` };
     for (const [index, host] of hosts.entries()) {
       if (plaintext || net.inspect.some((pattern) => inspectCovers(pattern, host))) continue;
-      const message = `${host} is not in net.inspect, so nothing can be put into what is sent there over TLS`;
+      const message = `${host} is not in net.inspect, so the proxy cannot insert a secret into TLS traffic to it`;
       yield { path: [...path, "hosts", index], message };
     }
   }
-}
-
-interface Source {
-  readonly path: PolicyPath;
-  readonly source: string | undefined;
-  readonly writable: boolean;
-}
-
-/** Every host path that a policy gives to a cell. */
-export function sources(fs: Policy["fs"]): Source[] {
-  return [
-    { path: ["fs", "workspace"], source: fs.workspace, writable: true },
-    { path: ["fs", "deps"], source: fs.deps, writable: false },
-    ...fs.mounts.map(({ source, mode }, index) => {
-      return { path: ["fs", "mounts", index, "source"], source, writable: mode === "rw" };
-    }),
-  ];
 }

@@ -33,7 +33,7 @@ describe("net.secrets", () => {
     expect(problems(net({ secrets: { API_TOKEN: { ...token, plaintext: true } } }))).toBe("fine");
   });
 
-  test("that has the value in the place of its source is refused without showing it", () => {
+  test("a secret whose value is written in place of its source is rejected without showing it", () => {
     const message = problems(net({ inspect: true, secrets: { API_TOKEN: { ...token, from: "hunter2-hunter2" } } }));
     expect(message).toContain("a secret comes from env:NAME or file:PATH");
     expect(message).not.toContain("hunter2");
@@ -55,7 +55,7 @@ describe("net.secrets", () => {
 
   test("does not share a variable with env", () => {
     const both = { ...net({ inspect: true, secrets: { API_TOKEN: token } }), env: { API_TOKEN: "x" } };
-    expect(problems(both)).toContain("env sets API_TOKEN too");
+    expect(problems(both)).toContain("env also sets API_TOKEN");
   });
 
   test("may be a file beside the policy, and none that the cell sees", () => {
@@ -68,9 +68,9 @@ describe("net.secrets", () => {
     expect(policy.net.secrets.T?.from).toBe("file:/srv/project/token");
     const shown = { fs: { workspace: "/srv/project/work", load: ["/srv/data"] } };
     expect(problems({ ...shown, net: file("work/token") }, "/srv/project")).toContain(
-      "the cell sees /srv/project/work",
+      "the cell can read /srv/project/work",
     );
-    expect(problems({ ...shown, net: file("/srv/data") }, "/srv/project")).toContain("the cell sees /srv/data");
+    expect(problems({ ...shown, net: file("/srv/data") }, "/srv/project")).toContain("the cell can read /srv/data");
   });
 
   test("reads as its name, source and hosts", () => {
@@ -176,7 +176,7 @@ describe("an override", () => {
     expect(outcome({ net: override })).toBe(change);
   });
 
-  test("of a host program gets what the ceiling names", () => {
+  test("an override from a host program gets the secrets that the ceiling names", () => {
     const secrets = { API_TOKEN: token, OTHER: { ...token, from: "env:OTHER" } };
     const roomy = parsePolicy({ ...net({ inspect: true }), overrides: { ceiling: { net: { secrets } } } });
     expect(mergePolicy(roomy, { net: { secrets } }, "host").changes).toMatchObject([

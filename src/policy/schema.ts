@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isolationLevels } from "./isolation.ts";
 import { hostPattern } from "./network/host-pattern.ts";
 import { inspectedHosts } from "./network/inspect.ts";
 import { netSecret } from "./network/net-secrets.ts";
@@ -6,9 +7,9 @@ import { requestRule } from "./network/request-rule.ts";
 import { globProblem } from "./paths/glob.ts";
 import { duration, size } from "./units.ts";
 
-/** Isolation kinds, weakest first; `auto` walks this list from its end. */
-export const runnerNames = ["wasm", "srt", "process", "container", "kata", "gvisor", "microvm"] as const;
-/** A kind of isolation, as a policy names it. */
+/** Runners that a policy can name, weakest first. */
+export const runnerNames = isolationLevels;
+/** A runner, as `isolation.runner` names it. */
 export type RunnerName = (typeof runnerNames)[number];
 
 /** setTimeout fires at once beyond 2^31 ms, which would turn a huge limit into none or into zero. */
@@ -34,12 +35,12 @@ const environmentName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected a variable name such as TZ")
   // These steer the loader and the interpreters that hold the cell, before any limit is in force.
   .refine((name) => !/^(?:LD_|DYLD_|GLIBC_|CODECELL_|GCONV_PATH$|NODE_OPTIONS$|BASH_ENV$)/.test(name), {
-    message: "this variable steers the programs that hold the cell and cannot be set",
+    message: "this variable controls the programs that isolate the cell, and cannot be set",
   });
 const environmentValue = z
   .string()
   .max(32_768, "at most 32768 characters")
-  .refine((text) => !text.includes("\0"), "a NUL character ends a variable");
+  .refine((text) => !text.includes("\0"), "a value cannot contain a NUL character");
 const denyGlob = z.string().superRefine((glob, context) => {
   const problem = globProblem(glob.replace(/^!/, ""));
   if (problem) context.addIssue({ code: "custom", message: problem });
@@ -57,7 +58,9 @@ const rules = {
     runner: z
       .enum(["auto", ...runnerNames])
       .describe("Which isolation to use; auto takes the strongest one available that is not below the minimum."),
-    minimum: z.enum(runnerNames).describe(`The weakest isolation accepted. Weakest first: ${runnerNames.join(", ")}.`),
+    minimum: z
+      .enum(isolationLevels)
+      .describe(`The weakest isolation accepted. Weakest first: ${isolationLevels.join(", ")}.`),
   },
   fs: {
     workspace: path.meta({

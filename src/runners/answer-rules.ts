@@ -14,7 +14,7 @@ export type Answer = Held | { readonly reason: string; readonly hint: string };
 /** One row per rule that a runner answers for: a rule without an answer does not compile. */
 export type AnswerTable<Facts> = Readonly<Record<CellRuleName, (policy: Policy, facts: Facts) => Answer>>;
 
-export const byKernel = (how: string): Held => ({ by: "kernel", how });
+export const byOs = (how: string): Held => ({ by: "os", how });
 export const bySupervisor = (how: string): Held => ({ by: "supervisor watchdog", how });
 export const byHost = (how: string): Held => ({ by: "host", how });
 

@@ -1,8 +1,9 @@
 import type { Duplex } from "node:stream";
+import type { KernelSetup } from "../kernel/messages.ts";
 import type { Cleanup } from "../lib/cleanup.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { EnforcementReceipt } from "./receipt.ts";
-import type { Carrier, Cell, CellExit, CellUsage, KernelSetup } from "./runner.ts";
+import type { Carrier, Cell, CellExit, CellUsage } from "./runner.ts";
 
 const endingMs = 5_000;
 

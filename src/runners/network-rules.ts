@@ -1,6 +1,6 @@
 import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import { byKernel, type Held } from "./answer-rules.ts";
+import { byOs, type Held } from "./answer-rules.ts";
 
 type NetworkRule = Extract<RuleName, `net.${string}`>;
 
@@ -11,36 +11,38 @@ type NetworkRule = Extract<RuleName, `net.${string}`>;
 export function networkRules(without: string): Readonly<Record<NetworkRule, (policy: Policy) => Held>> {
   const proxy = (how: string): Held => ({ by: "proxy", how });
   const unused = (entries: readonly string[]): Held =>
-    byKernel(entries.length > 0 ? "there is no network that it could apply to" : "no network");
+    byOs(entries.length > 0 ? "not used: the cell has no network" : "no network");
   const limit = (how: string) => (policy: Policy) => (policy.net.enabled ? proxy(how) : unused([]));
   return {
     "net.enabled": ({ net }) =>
       net.enabled
-        ? proxy(`through the host's proxy alone, at 127.0.0.1:3128; besides it, ${without}`)
-        : byKernel(without),
+        ? proxy(`only through the host's proxy, at 127.0.0.1:3128; apart from it, ${without}`)
+        : byOs(without),
     "net.allowlist": ({ net }) => {
       if (!net.enabled) return unused(net.allowlist);
-      return proxy("by name, port and TLS server name; names are resolved on the host, to public addresses only");
+      return proxy("checks host name, port and TLS server name; the host resolves names, and only to public addresses");
     },
-    "net.deny": ({ net }) => (net.enabled ? proxy("asked before the allowlist") : unused(net.deny)),
+    "net.deny": ({ net }) => (net.enabled ? proxy("checked before the allowlist") : unused(net.deny)),
     "net.inspect": ({ net }) => {
       if (!net.enabled) return unused(net.inspect);
-      if (net.inspect.length === 0) return proxy("no TLS is opened");
-      return proxy("TLS ends in the proxy, by an authority of this session that the cell trusts; servers are verified");
+      if (net.inspect.length === 0) return proxy("TLS is not decrypted");
+      return proxy(
+        "decrypts TLS with a certificate authority of this session that the cell trusts; verifies the servers",
+      );
     },
     "net.rules": ({ net }) => {
       if (!net.enabled) return unused(net.rules.map(({ host }) => host));
-      if (net.rules.length === 0) return proxy("any request to a host that is allowed");
-      return proxy("request by request; a path with two readings, and TLS that is not opened, are refused");
+      if (net.rules.length === 0) return proxy("every request to an allowed host");
+      return proxy("checks each request; refuses ambiguous paths, and TLS that is not decrypted");
     },
     "net.secrets": ({ net }) => {
       if (!net.enabled) return unused(Object.keys(net.secrets));
       if (Object.keys(net.secrets).length === 0) return proxy("none");
-      return proxy("the cell holds a placeholder; the value is put in on the host and taken out of answers");
+      return proxy("the cell has a placeholder; the host inserts the value, and removes it from responses");
     },
-    "net.connections": limit("what is over it is refused"),
-    "net.requests": limit("what is over it is refused; four times as many at once"),
-    "net.sent": limit("counted as it passes; everything is cut and refused from then on"),
-    "net.received": limit("counted as it passes; everything is cut and refused from then on"),
+    "net.connections": limit("more are refused"),
+    "net.requests": limit("more are refused; a burst may have four times as many"),
+    "net.sent": limit("counted in the proxy; at the limit connections are closed, and new ones refused"),
+    "net.received": limit("counted in the proxy; at the limit connections are closed, and new ones refused"),
   };
 }

@@ -30,8 +30,7 @@ export function detectOuterSandbox(env: Environment, facts: OuterFacts): OuterSa
     return {
       kind: "srt",
       name: "the sandbox runtime (srt)",
-      remedy:
-        "inside srt only the wasm runner starts: choose a policy that it can hold, or start codecell outside of srt",
+      remedy: "only the wasm runner starts inside srt: use a policy that it can enforce, or start codecell outside srt",
     };
   }
   if (env.CODEX_SANDBOX !== undefined || env.CODEX_SANDBOX_NETWORK_DISABLED === "1") {
@@ -44,7 +43,7 @@ export function detectOuterSandbox(env: Environment, facts: OuterFacts): OuterSa
   }
   if (facts.container !== undefined) {
     const name = facts.container === "other" ? "a container" : `a ${facts.container} container`;
-    const remedy = "start the container so that it may make user namespaces, or use the wasm runner";
+    const remedy = "allow user namespaces in the container, or use the wasm runner";
     return { kind: "container", name, remedy };
   }
   if (!facts.isNested) return undefined;

@@ -1,9 +1,9 @@
 /**
- * Who holds a rule: the operating system's kernel, the language runtime around the code, the egress proxy, a watcher, or
- * codecell's own process, which does the thing itself and nothing in the cell can.
+ * What enforces a rule: the operating system, the language runtime around the code, the egress proxy, a watchdog, or
+ * codecell's own process, which does the thing itself because nothing in the cell can.
  */
 export type EnforcedBy =
-  | "kernel"
+  | "os"
   | "runtime"
   | "proxy"
   | "supervisor watchdog"
@@ -15,7 +15,7 @@ export type EnforcedBy =
 /** How every runner answers for `fs.load`: the host reads, so the kind of cell makes no difference. */
 export const loadedByHost: { readonly by: EnforcedBy; readonly how: string } = {
   by: "host",
-  how: "real path checked against allow and deny before it is read",
+  how: "the real path is checked against fs.load and fs.deny before the file is read",
 };
 
 /** One rule of the policy and what holds it. */

@@ -5,10 +5,39 @@ import { chooseRunner } from "./registry.ts";
 
 const missing = { available: false, reason: "it is not here", hint: "bring it" } as const;
 
-test("the last runner that may be chosen is told so: it need not hurry for another", async () => {
+test("the last runner that may be chosen is probed patiently", async () => {
   const process = new FakeRunner({ name: "process", probe: missing });
   const wasm = new FakeRunner({ name: "wasm" });
   expect((await chooseRunner([wasm, process], parsePolicy({}))).runner).toBe(wasm);
   expect(process.probed).toEqual([{ isWanted: false, isPatient: false }]);
   expect(wasm.probed).toEqual([{ isWanted: false, isPatient: true }]);
+});
+
+test("auto goes by the isolation that runners declare, and not by their names", async () => {
+  const weak = new FakeRunner({ name: "microvm", isolation: "srt" });
+  const strong = new FakeRunner({ name: "wasm", isolation: "gvisor" });
+  expect((await chooseRunner([weak, strong], parsePolicy({}))).runner).toBe(strong);
+  const policy = parsePolicy({ isolation: { minimum: "gvisor" } });
+  expect((await chooseRunner([weak, strong], policy)).runner).toBe(strong);
+  await expect(chooseRunner([weak], policy)).rejects.toMatchObject({
+    code: "policy_refused",
+    details: { passedOver: [{ kind: "below_minimum", runner: "microvm" }] },
+  });
+});
+
+test("a policy that no runner enforces is refused, with the kind of every runner's answer", async () => {
+  const refused = [{ rule: "proc.cpus", value: "1", reason: "refuses nothing", hint: "" }];
+  const runners = [new FakeRunner({ name: "process", probe: missing }), new FakeRunner({ name: "wasm", refused })];
+  await expect(chooseRunner(runners, parsePolicy({}))).rejects.toMatchObject({
+    code: "policy_refused",
+    details: { passedOver: [{ kind: "unavailable" }, { kind: "refused" }] },
+  });
+});
+
+test("a reason that reads like a refusal does not make an unavailable runner a refused policy", async () => {
+  const probe = { available: false, reason: "refuses to start", hint: "" } as const;
+  await expect(chooseRunner([new FakeRunner({ probe })], parsePolicy({}))).rejects.toMatchObject({
+    code: "runner_unavailable",
+    details: { passedOver: [{ kind: "unavailable" }] },
+  });
 });

@@ -1,10 +1,19 @@
 import { CodecellError } from "../lib/errors.ts";
-import { type Policy, type RunnerName, runnerNames } from "../policy/schema.ts";
+import { compareIsolation } from "../policy/isolation.ts";
+import type { Policy, RunnerName } from "../policy/schema.ts";
+import { policyRefused, refusalOf } from "./enforced-receipt.ts";
 import type { EnforcementPlan } from "./receipt.ts";
 import type { Probe, SandboxRunner } from "./runner.ts";
 
-/** Why a stronger runner was not taken. */
+/**
+ * Why a runner was not taken: it does not work on this machine, it cannot enforce a rule of the policy, or it is weaker than
+ * `isolation.minimum`.
+ */
+export type PassedOverKind = "unavailable" | "refused" | "below_minimum";
+
+/** A runner that was not taken, and why. */
 export interface PassedOver {
+  readonly kind: PassedOverKind;
   readonly runner: RunnerName;
   readonly reason: string;
   readonly hint: string;
@@ -18,8 +27,6 @@ export interface Choice {
   readonly passedOver: readonly PassedOver[];
 }
 
-const strength = (name: RunnerName) => runnerNames.indexOf(name);
-
 /**
  * The runner that a policy names, or for `auto` the strongest one that is there, is not below `isolation.minimum` and
  * can hold every rule. A named runner is never replaced by another.
@@ -28,7 +35,7 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
   const wanted = policy.isolation.runner;
   const candidates =
     wanted === "auto"
-      ? [...runners].sort((a, b) => strength(b.name) - strength(a.name))
+      ? [...runners].sort((a, b) => compareIsolation(b.isolation, a.isolation))
       : runners.filter((runner) => runner.name === wanted);
   const passedOver: PassedOver[] = [];
   for (const runner of candidates) {
@@ -40,22 +47,18 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
   const names = runners.map((runner) => runner.name).join(", ");
   if (wanted !== "auto") {
     throw new CodecellError("runner_unavailable", `this build has no runner named ${wanted}`, {
-      hint: `it has ${names}`,
+      hint: `use one of: ${names}`,
     });
   }
   const reasons = passedOver.map((one) => `${one.runner}: ${one.reason}`).join("; ");
-  throw refusedBySome(passedOver)
-    ? new CodecellError("policy_refused", `no runner here can hold this policy (${reasons})`, {
+  throw passedOver.some(({ kind }) => kind !== "unavailable")
+    ? new CodecellError("policy_refused", `no available runner can enforce this policy (${reasons})`, {
         details: { passedOver },
       })
     : new CodecellError("runner_unavailable", `no runner is available (${reasons})`, {
         hint: passedOver[0]?.hint ?? "run `codecell doctor`",
         details: { passedOver },
       });
-}
-
-function refusedBySome(passedOver: readonly PassedOver[]): boolean {
-  return passedOver.some((one) => one.reason.startsWith("refuses "));
 }
 
 async function consider(
@@ -66,11 +69,11 @@ async function consider(
   | { probe: Extract<Probe, { available: true }>; plan: EnforcementPlan }
   | { passedOver: PassedOver; error: CodecellError }
 > {
-  if (strength(runner.name) < strength(policy.isolation.minimum)) {
-    const reason = `refuses isolation.minimum: ${policy.isolation.minimum} is stronger than ${runner.name}`;
+  if (compareIsolation(runner.isolation, policy.isolation.minimum) < 0) {
+    const reason = `${runner.name} is weaker than isolation.minimum, which is ${policy.isolation.minimum}`;
     const hint = `lower isolation.minimum, or provide the ${policy.isolation.minimum} runner`;
     return {
-      passedOver: { runner: runner.name, reason, hint },
+      passedOver: { kind: "below_minimum", runner: runner.name, reason, hint },
       error: new CodecellError("policy_refused", reason, { hint }),
     };
   }
@@ -80,7 +83,7 @@ async function consider(
     const error = new CodecellError("runner_unavailable", `the ${runner.name} runner is not available: ${reason}`, {
       hint,
     });
-    return { passedOver: { runner: runner.name, reason, hint }, error };
+    return { passedOver: { kind: "unavailable", runner: runner.name, reason, hint }, error };
   }
   const plan = await runner.plan(policy).catch((error: unknown) => {
     if (error instanceof CodecellError && error.code === "runner_unavailable") return error;
@@ -88,18 +91,15 @@ async function consider(
   });
   // An engine that answered the first question may not answer the second.
   if (plan instanceof CodecellError) {
-    return { passedOver: { runner: runner.name, reason: plan.message, hint: plan.hint ?? "" }, error: plan };
+    return {
+      passedOver: { kind: "unavailable", runner: runner.name, reason: plan.message, hint: plan.hint ?? "" },
+      error: plan,
+    };
   }
   if (plan.refused.length === 0) return { probe, plan };
   const error = policyRefused(runner.name, plan);
-  return { passedOver: { runner: runner.name, reason: error.message, hint: error.hint ?? "" }, error };
-}
-
-/** The error for a policy that a runner cannot hold, naming every rule. */
-export function policyRefused(runner: RunnerName, plan: EnforcementPlan): CodecellError {
-  const rules = plan.refused.map((one) => `${one.rule} (${one.value}): ${one.reason}`).join("; ");
-  return new CodecellError("policy_refused", `refuses ${rules}`, {
-    hint: [...new Set(plan.refused.map((one) => one.hint))].join("; "),
-    details: { runner, refused: plan.refused },
-  });
+  return {
+    passedOver: { kind: "refused", runner: runner.name, reason: refusalOf(plan), hint: error.hint ?? "" },
+    error,
+  };
 }

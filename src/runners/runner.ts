@@ -1,6 +1,8 @@
 import type { Duplex } from "node:stream";
+import type { KernelSetup } from "../kernel/messages.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
+import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
 
@@ -10,13 +12,14 @@ export type Guarantee =
   | "private-filesystem"
   | "private-processes"
   | "empty-environment"
-  | "kernel-memory-limit"
+  | "os-memory-limit"
   | "syscall-filter"
   /** the whole interpreter, as it was before the run that crashed */
   | "crash-recovery"
   /** variables that pickle, as they were at the last snapshot */
   | "snapshot-recovery"
   | "no-native-code"
+  /** a kernel of the OS that is not the host's */
   | "own-kernel";
 
 /** Whether a runner works on this machine: what it guarantees, or why not and what would help. */
@@ -57,22 +60,8 @@ export interface CellUsage {
   readonly memoryBytes: number | undefined;
   readonly peakMemoryBytes: number | undefined;
   readonly cpuMs: number | undefined;
-  /** how often the kernel's memory killer struck in this cell so far */
+  /** how often the OS's OOM killer struck in this cell so far */
   readonly oomKills: number;
-}
-
-/** What the kernel is told before it runs code; the session sends it as the first message. */
-export interface KernelSetup {
-  readonly env: Record<string, string>;
-  /** directories for imports as the cell sees them, in order */
-  readonly path: string[];
-  readonly preload: string[];
-  readonly background: boolean;
-  readonly recovery: boolean;
-  /** watch the sum of resident memory, where no kernel limit does */
-  readonly watchMemoryBytes?: number;
-  /** count the processes that runs start, where no kernel limit does; needs `watchMemoryBytes` */
-  readonly watchProcesses?: number;
 }
 
 /** How the connections of a cell's programs reach the host, where the policy gives a network. */
@@ -111,6 +100,8 @@ export interface StartOptions {
 /** Starts cells of one kind of isolation. Disposing ends what the runner keeps between cells (templates, snapshots). */
 export interface SandboxRunner extends AsyncDisposable {
   readonly name: RunnerName;
+  /** how strong its isolation is; `isolation.minimum` is compared with this */
+  readonly isolation: IsolationLevel;
   /** whether `CellSpec.workspace` can be held; elsewhere files live in the cell alone */
   readonly takesWorkspace: boolean;
   /** Answers within two seconds whatever the host does, unless it is wanted or asked patiently: available, or the reason and the exact fix. */

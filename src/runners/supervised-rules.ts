@@ -1,6 +1,6 @@
 import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import { byHost, byKernel, bySupervisor, type Held } from "./answer-rules.ts";
+import { byHost, byOs, bySupervisor, type Held } from "./answer-rules.ts";
 
 type SupervisedRule = Extract<
   RuleName,
@@ -15,16 +15,18 @@ type SupervisedRule = Extract<
 
 /** Rules that are held alike wherever our supervisor is the first process of a cell on a Linux kernel. */
 export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) => Held>> = {
-  "fs.deny": () => byKernel("matching entries of every mount are covered when the cell starts"),
-  "proc.files": () => byKernel("RLIMIT_NOFILE for each process"),
-  "proc.output": () => bySupervisor("counted where the pipes are read; a runaway is interrupted"),
+  "fs.deny": () => byOs("matching entries of every mount are hidden when the cell starts"),
+  "proc.files": () => byOs("RLIMIT_NOFILE for each process"),
+  "proc.output": () => bySupervisor("counted as output is read; a run that prints more is interrupted"),
   "proc.background": ({ proc }) =>
     bySupervisor(
-      proc.background ? "processes live on until the session ends" : "what a run leaves behind ends with it",
+      proc.background
+        ? "processes keep running until the session ends"
+        : "processes that a run leaves behind are killed",
     ),
   "session.recovery": ({ session }) =>
     bySupervisor(session.recovery === "off" ? "no copy is kept" : "a parked copy-on-write copy of the interpreter"),
   "session.checkpoints": () => byHost("counted by the session; the memory counts against the cell"),
   "kernel.preload": ({ kernel: { preload } }) =>
-    bySupervisor(preload.length > 0 ? "imported before the first run" : "nothing"),
+    bySupervisor(preload.length > 0 ? "imported before the first run" : "nothing to import"),
 };

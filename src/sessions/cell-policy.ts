@@ -1,4 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
+import { SerialQueue } from "../lib/serial-queue.ts";
 import { type AskedRules, addAsked, type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
 import { type Authority, type PolicyChange, policyChanges } from "../policy/change/merge.ts";
 import { policyHash } from "../policy/hash.ts";
@@ -26,7 +27,7 @@ export class CellPolicy {
   #asked: AskedRules = {};
   #policy: Policy;
   #receipt: EnforcementReceipt;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   constructor(policy: Policy, receipt: EnforcementReceipt, network: CellNetwork | undefined) {
     this.#operator = policy;
@@ -51,7 +52,7 @@ export class CellPolicy {
 
   /** Returns when the change holds: what it does not allow has ended then. */
   change(change: LiveChange, authority: Authority, announce: Announce): Promise<readonly PolicyChange[]> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const asked = addAsked(this.#operator, this.#asked, change, authority);
       if (this.#network === undefined) throw noNetwork();
       const changes = await this.#put(this.#operator, asked, announce);
@@ -63,12 +64,12 @@ export class CellPolicy {
 
   /** The operator's policy is another one; what was asked of this cell stays asked. */
   follow(operator: Policy, announce: Announce): Promise<readonly PolicyChange[]> {
-    return this.#inTurn(() => this.#put(operator, this.#asked, announce));
+    return this.#changes.run(() => this.#put(operator, this.#asked, announce));
   }
 
   /** For a fresh cell of a session that was changed before. */
   resume(asked: AskedRules): Promise<readonly PolicyChange[]> {
-    return this.#inTurn(() => this.#put(this.#operator, asked, async () => {}));
+    return this.#changes.run(() => this.#put(this.#operator, asked, async () => {}));
   }
 
   /** Tells what was asked each time that it is something else. */
@@ -90,12 +91,6 @@ export class CellPolicy {
     this.#asked = asked;
     this.#policy = policy;
     return changes;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => {});
-    return done;
   }
 }
 

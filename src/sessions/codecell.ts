@@ -278,7 +278,7 @@ export class Codecell implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#places.lookAgain();
+    this.#places[Symbol.dispose]();
     await Promise.allSettled(this.#opening.values());
     await using cleanup = this.#cleanup;
     cleanup.defer(() => this.#pool[Symbol.asyncDispose]());

@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { auditDirectory } from "../audit/chain-files.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { writableHostPaths } from "../policy/paths/host-grants.ts";
 import { isBelow } from "../policy/paths/host-path.ts";
 import type { Policy } from "../policy/schema.ts";
 
@@ -15,10 +16,9 @@ export async function guardLog(policy: Policy, file: string): Promise<void> {
   await refuseOverlap(policy, "the log", file, "log file");
 }
 
-async function refuseOverlap({ fs }: Policy, what: string, path: string, place: string): Promise<void> {
+async function refuseOverlap(policy: Policy, what: string, path: string, place: string): Promise<void> {
   const guarded = await nearestReal(path);
-  const mounts = fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
-  for (const source of fs.workspace === undefined ? mounts : [fs.workspace, ...mounts]) {
+  for (const source of writableHostPaths(policy)) {
     const real = await nearestReal(source);
     if (guarded !== real && !isBelow(guarded, real) && !isBelow(real, guarded)) continue;
     throw new CodecellError("policy_refused", `the program could rewrite ${what}: ${source} and ${guarded} overlap`, {

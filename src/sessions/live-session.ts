@@ -1,11 +1,12 @@
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { KernelClient } from "../kernel/client.ts";
-import type { Language, RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
+import type { RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { LiveChange } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
+import { defaultLanguage, type Language } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
@@ -191,7 +192,7 @@ export class LiveSession implements AsyncDisposable {
 
   /** @internal The work behind a run. The audit calls it `number`: a session that comes back goes on counting, and its cell begins at 1. */
   perform(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
-    const language = options.language ?? "python";
+    const language = options.language ?? defaultLanguage;
     this.#assertReady(code, language);
     const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
     const outputBytes = this.policy.proc.outputBytes;

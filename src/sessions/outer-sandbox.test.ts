@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CodecellError } from "../lib/errors.ts";
+import type { PassedOverKind } from "../runners/registry.ts";
 import { namingOuterSandbox } from "./outer-sandbox.ts";
 
 const inside = { SANDBOX_RUNTIME: "1", CLAUDECODE: "1" };
@@ -15,12 +16,12 @@ test("an isolation that does not start says what is around it, and the remedy co
 });
 
 test("a refused policy is explained only where a runner did not start", async () => {
-  const refused = (...reasons: string[]) =>
-    new CodecellError("policy_refused", "no", { details: { passedOver: reasons.map((reason) => ({ reason })) } });
-  const outright = refused("refuses fs.mounts");
+  const refused = (...kinds: PassedOverKind[]) =>
+    new CodecellError("policy_refused", "no", { details: { passedOver: kinds.map((kind) => ({ kind })) } });
+  const outright = refused("refused", "below_minimum");
   expect(await namingOuterSandbox(outright, inside)).toBe(outright);
   const message = expect.stringContaining("runs inside");
-  expect(await namingOuterSandbox(refused("it does not start", "refuses fs.mounts"), inside)).toMatchObject({
+  expect(await namingOuterSandbox(refused("unavailable", "refused"), inside)).toMatchObject({
     message,
   });
 });

@@ -1,6 +1,7 @@
 import { CodecellError } from "../lib/errors.ts";
 import { detectOuterSandbox, type OuterSandbox } from "../runners/outer-sandbox.ts";
 import { readHostFacts } from "../runners/process/host-facts.ts";
+import type { PassedOver } from "../runners/registry.ts";
 
 export type { OuterSandbox };
 
@@ -33,6 +34,7 @@ export function explained(error: CodecellError, { kind, name, remedy }: OuterSan
 function mayBeFromOutside({ code, details }: CodecellError): boolean {
   if (code === "runner_unavailable" || code === "cell_start_failed") return true;
   // a policy that only runners refuse which do start here is nobody's fault but the policy's
-  const passedOver = code === "policy_refused" && Array.isArray(details.passedOver) ? details.passedOver : [];
-  return passedOver.some(({ reason }: { reason?: unknown }) => !String(reason).startsWith("refuses "));
+  const passedOver: readonly PassedOver[] =
+    code === "policy_refused" && Array.isArray(details.passedOver) ? details.passedOver : [];
+  return passedOver.some(({ kind }) => kind === "unavailable");
 }

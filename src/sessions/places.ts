@@ -1,56 +1,52 @@
+import { deadline } from "../lib/deadline.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { Semaphore } from "../lib/semaphore.ts";
 
-/** The places for live sessions: as many as the policy allows, and a queue for those who have time. */
-export class Places {
+/** The places for live sessions: as many as the policy allows, and a queue for callers who can wait. */
+export class Places implements Disposable {
   readonly #limit: number;
-  readonly #inUse: () => number;
-  readonly #waiting = new Set<() => void>();
-  #reserved = 0;
+  readonly #permits: Semaphore;
+  readonly #closing = new AbortController();
 
   /** `inUse` counts the sessions that are alive or on their way out. */
   constructor(limit: number, inUse: () => number) {
     this.#limit = limit;
-    this.#inUse = inUse;
+    this.#permits = new Semaphore(limit, inUse);
   }
 
   get areTaken(): boolean {
-    return this.#inUse() + this.#reserved >= this.#limit;
+    return this.#permits.isFull;
   }
 
-  /** Holds a place until the session is alive, waiting for one where the caller has time; returns how to let go of it. */
+  /** Holds a place until the session is alive, and waits for one as long as the caller can. Returns how to release it. */
   async reserve(waitMs: number, assertOpen: () => void): Promise<() => void> {
-    const end = performance.now() + waitMs;
-    while (this.areTaken) {
-      assertOpen();
-      const leftMs = end - performance.now();
-      if (leftMs <= 0) {
-        throw new CodecellError("session_limit", `${this.#limit} sessions are alive, as many as session.limit allows`, {
-          hint: "close one, wait, or raise session.limit",
-        });
-      }
-      await this.#freed(leftMs);
-    }
-    this.#reserved++;
-    return () => {
-      this.#reserved--;
-      this.lookAgain();
-    };
-  }
-
-  /** Everybody who waits looks again: who comes first gets the place. */
-  lookAgain(): void {
-    for (const wake of [...this.#waiting]) wake();
-  }
-
-  #freed(mostMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, mostMs);
-      this.#waiting.add(wake);
+    const free = this.#permits.tryAcquire();
+    if (free) return free;
+    assertOpen();
+    const late = waitMs > 0 ? await this.#wait(waitMs, assertOpen) : undefined;
+    if (late) return late;
+    throw new CodecellError("session_limit", `${this.#limit} sessions are alive, as many as session.limit allows`, {
+      hint: "close one, wait, or raise session.limit",
     });
+  }
+
+  /** To be called when a session is gone: callers who wait get its place, in the order they came. */
+  lookAgain(): void {
+    this.#permits.recheck();
+  }
+
+  /** Sends those who wait away. */
+  [Symbol.dispose](): void {
+    this.#closing.abort();
+  }
+
+  async #wait(waitMs: number, assertOpen: () => void): Promise<(() => void) | undefined> {
+    using limit = deadline(waitMs, this.#closing.signal);
+    try {
+      return await this.#permits.acquire(limit.signal);
+    } catch {
+      assertOpen();
+      return this.#permits.tryAcquire();
+    }
   }
 }

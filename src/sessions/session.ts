@@ -14,8 +14,10 @@ import type { FileSource } from "../artifacts/write-file.ts";
 import type { Variable } from "../kernel/messages.ts";
 import type { ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { SerialQueue } from "../lib/serial-queue.ts";
 import { type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
+import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import { duration } from "../policy/units.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
@@ -24,7 +26,6 @@ import type { Checkpoint } from "./checkpoints.ts";
 import { auditedFiles, hashedSource } from "./files/audited-files.ts";
 import type { LiveRunOptions, LiveSession } from "./live-session.ts";
 import { type Language, Run, type RunProgress, type RunResult } from "./runs/run.ts";
-import { RunQueue } from "./runs/run-queue.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { shownId } from "./session-id.ts";
 import type { ReadOptions } from "./session-values.ts";
@@ -102,9 +103,9 @@ export class Session implements AsyncDisposable {
   #reviving: Promise<LiveSession> | undefined;
   #restored: RestoreReport | undefined;
   readonly #saves: SessionSaves;
-  readonly #queue = new RunQueue();
+  readonly #queue = new SerialQueue();
   /** entries of the history on their way to the disk */
-  #writing: Promise<unknown> = Promise.resolve();
+  readonly #writes = new SerialQueue();
   #closedBy: CodecellError | undefined;
   /** by its own caller */
   #closing: Promise<void> | undefined;
@@ -213,7 +214,7 @@ export class Session implements AsyncDisposable {
   async #inOrder(progress: RunProgress, code: string, options: RunOptions): Promise<RunResult> {
     const { whenBusy = "refuse", timeout, ...rest } = options;
     const live = { ...rest, ...(timeout === undefined ? {} : { timeoutMs: milliseconds(timeout) }) };
-    if (whenBusy === "queue") return this.#queue.inTurn(() => this.#start(progress, code, live));
+    if (whenBusy === "queue") return this.#queue.run(() => this.#start(progress, code, live));
     if (this.#queue.waiting > 0) {
       throw new CodecellError("session_busy", `${this.#queue.waiting} runs wait for session ${this.id}`, {
         hint: 'queue this one too (whenBusy: "queue"), or wait',
@@ -234,7 +235,7 @@ export class Session implements AsyncDisposable {
     // Counted now: a session that ends under its run has had it all the same.
     this.#record = { ...this.#record, runs: number };
     const result = await ended;
-    this.#afterRun(number, code, options.language ?? "python", result);
+    this.#afterRun(number, code, options.language ?? defaultLanguage, result);
     return result;
   }
 
@@ -410,7 +411,7 @@ export class Session implements AsyncDisposable {
 
   /** Its last runs, oldest first; kept where the policy persists sessions. */
   async history(limit = 100): Promise<HistoryEntry[]> {
-    await this.#writing;
+    await this.#writes.settled();
     return this.#store.history(this.key, limit);
   }
 
@@ -453,7 +454,7 @@ export class Session implements AsyncDisposable {
     await this.#reviving?.catch(() => {});
     this.#forgetAsked();
     await this.#live?.close();
-    await Promise.all([this.#writing, this.#saves.marked]);
+    await Promise.all([this.#writes.settled(), this.#saves.marked]);
   }
 
   /** @internal Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
@@ -514,7 +515,7 @@ export class Session implements AsyncDisposable {
     if (!this.policy.session.persist) return;
     const { status, durationMs } = result;
     const entry = { run: number, atMs: this.#record.usedMs, language, code, status, durationMs };
-    this.#writing = this.#writing.then(() => this.#store.appendHistory(this.key, entry)).catch(() => {});
+    this.#writes.run(() => this.#store.appendHistory(this.key, entry)).catch(() => {});
   }
 
   async #workspaceOwner(): Promise<{ ownerUid?: number }> {

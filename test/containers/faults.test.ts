@@ -278,7 +278,7 @@ describe.skipIf(skips)("an engine whose disk is full", () => {
       const free = await docker.fill();
       await expect(within(60_000, codecell.openSession())).rejects.toMatchObject({
         code: "cell_start_failed",
-        message: expect.stringContaining("no space left where Docker keeps its containers"),
+        message: expect.stringContaining("no space is left where Docker stores containers"),
       });
       await free();
       await using session = await codecell.openSession();

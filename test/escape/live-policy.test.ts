@@ -101,7 +101,9 @@ print(answer.status, answer.reason, answer.read() and answer.will_close)`;
 
     test("gets back what it gave up, and nothing that its policy does not give", async () => {
       await session.updatePolicy({ net: { enabled: false } });
-      expect((await run(session, get(good))).error?.message).toContain("the policy gives this session no network");
+      expect((await run(session, get(good))).error?.message).toContain(
+        "the policy does not give this session a network",
+      );
       await session.updatePolicy({ net: { enabled: true, allowlist: [good] } });
       expect(await run(session, get(good))).toMatchObject({ status: "ok" });
       await expect(session.updatePolicy({ net: { allowlist: ["evil.example"] } })).rejects.toMatchObject({

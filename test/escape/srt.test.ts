@@ -224,7 +224,7 @@ print("all of it")`;
 
   test("is told what it could find out about the host", async () => {
     const notes = session.receipt.notes.join("\n");
-    expect(notes).toContain("no UTS and cgroup namespaces");
+    expect(notes).toContain("no UTS or cgroup namespace");
     expect(await look(session, "import socket\nprint(json.dumps(socket.gethostname()))")).toBe(hostname());
   });
 });

@@ -1,6 +1,7 @@
 import { type Duplex, duplexPair } from "node:stream";
 import { encodeFrameHead, FrameDecoder } from "../../src/kernel/frames.ts";
 import type { CellMessage, DoneMessage, HostMessage } from "../../src/kernel/messages.ts";
+import type { IsolationLevel } from "../../src/policy/isolation.ts";
 import { policyRules } from "../../src/policy/rules.ts";
 import type { Policy, RunnerName } from "../../src/policy/schema.ts";
 import type { EnforcementPlan, RefusedRule } from "../../src/runners/receipt.ts";
@@ -19,6 +20,8 @@ export interface FakeRun {
 
 export interface FakeOptions {
   readonly name?: RunnerName;
+  /** the level of the name, unless told */
+  readonly isolation?: IsolationLevel;
   readonly probe?: Probe;
   readonly refused?: readonly RefusedRule[];
   readonly program?: FakeProgram;
@@ -34,6 +37,7 @@ const noUsage = { memoryBytes: undefined, peakMemoryBytes: undefined, cpuMs: und
 /** A runner in memory that speaks the kernel's frames: for logic above the runners, without any isolation. */
 export class FakeRunner implements SandboxRunner {
   readonly name: RunnerName;
+  readonly isolation: IsolationLevel;
   readonly takesWorkspace = false;
   readonly started: CellSpec[] = [];
   readonly probed: ProbeOptions[] = [];
@@ -43,6 +47,7 @@ export class FakeRunner implements SandboxRunner {
 
   constructor(options: FakeOptions = {}) {
     this.name = options.name ?? "wasm";
+    this.isolation = options.isolation ?? this.name;
     this.#options = options;
   }
 

@@ -65,7 +65,7 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
     const before = { files: await files(), cells: cells() };
     await expect(within(30_000, codecell.openSession())).rejects.toMatchObject({
       code: "cell_start_failed",
-      message: expect.stringContaining("no answer within 5000 ms"),
+      message: expect.stringContaining("did not answer within 5000 ms"),
       hint: expect.stringContaining("try again"),
     });
     expect({ files: await files(), cells: cells() }).toEqual(before);

@@ -26,7 +26,7 @@ const probe = await sample.probe({ isPatient: true });
 await sample[Symbol.asyncDispose]();
 
 export const skipsProcess = testsContainersOnly || skipOrFail("process", probe);
-export const hasMemoryGroup = probe.available && probe.guarantees.includes("kernel-memory-limit");
+export const hasMemoryGroup = probe.available && probe.guarantees.includes("os-memory-limit");
 
 const template: Layout = { name: "template layout", options: { layout: "template" } };
 const direct: Layout = { name: "direct layout", options: { layout: "direct" } };

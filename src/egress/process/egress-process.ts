@@ -178,7 +178,7 @@ export class EgressProcess implements AsyncDisposable {
       `egress-${randomBytes(6).toString("hex")}`,
     );
     const claim = await claimPath(directory);
-    if (!claim) throw new CodecellError("internal", "a new proxy's directory is another one's already");
+    if (!claim) throw new CodecellError("internal", "the directory of a new proxy is already in use");
     await mkdir(directory, { mode: 0o700 });
     const child = spawn(process.execPath, [...flags, entry], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -203,7 +203,7 @@ export class EgressProcess implements AsyncDisposable {
   #ended(claim: AsyncDisposable, how: object): void {
     this.#child = undefined;
     this.#logger.info("the egress proxy ended", { ...how });
-    const error = new CodecellError("internal", "the egress proxy ended");
+    const error = new CodecellError("internal", "the egress proxy exited");
     for (const waiting of [this.#opening, this.#listening, this.#flushing]) {
       for (const answer of waiting.values()) answer(error);
     }

@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { BufferPool } from "../../lib/buffer-pool.ts";
 import type { PassedListener } from "../../lib/passed-listener.ts";
 import type { EgressRules } from "../rules/decide.ts";
 import type { EgressEvent, OnEgressEvent } from "../rules/events.ts";
@@ -128,6 +127,31 @@ export class SessionEgress implements AsyncDisposable {
     await this.#tellRules(); // they may have changed while it started, and no connection comes before they hold
     if (this.#listener) await this.#link.listen(this.#listener);
     return path;
+  }
+}
+
+/**
+ * Buffers that are read into again and again. Node makes a new one for each read, and at hundreds of megabytes a second
+ * its collector takes more time than the bytes themselves.
+ */
+class BufferPool {
+  readonly #size: number;
+  readonly #most: number;
+  readonly #free: Buffer[] = [];
+
+  /** Keeps up to `most` buffers of `size` bytes; more are made where they are needed, and left to the collector. */
+  constructor(size: number, most: number) {
+    this.#size = size;
+    this.#most = most;
+  }
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#size);
+  }
+
+  /** Whoever gives a buffer back has no view of it left that somebody reads. */
+  give(buffer: Buffer): void {
+    if (this.#free.length < this.#most) this.#free.push(buffer);
   }
 }
 

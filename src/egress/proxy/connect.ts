@@ -48,7 +48,7 @@ export async function connectRequest(
 /** The tunnel ends here: each request in it is decided and dialled by itself, and what fails is told in an answer. */
 function openTunnelHere(client: Duplex, early: Buffer, target: Target, context: ProxyContext): void {
   if (!context.openTls) {
-    const reason = `the TLS of ${target.host} is to be opened, and this session began without an authority for it`;
+    const reason = `TLS to ${target.host} must be decrypted, but this session started without a certificate authority`;
     const denial = deny("not_inspected", reason, "start a new session");
     context.refuse({ ...target, via: "connect" }, denial);
     sayGoodbye(client, rawRefusal(403, denial));

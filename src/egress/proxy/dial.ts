@@ -37,7 +37,7 @@ export async function dial(target: Target, lookups: LookupTurns, timeoutMs: numb
       failure = (error as NodeJS.ErrnoException).code ?? messageOf(error);
     }
   }
-  return { kind: "failed", reason: `${host}:${port} could not be reached (${failure || "it took too long"})` };
+  return { kind: "failed", reason: `${host}:${port} could not be reached (${failure || "timed out"})` };
 }
 
 function leadsInside(host: string, what: string): Denial {

@@ -94,7 +94,7 @@ async function reach(
   const secured = await secureUpstream(dialled.socket, tunnel.host, trust, context.limits.connectMs);
   if (secured.kind === "secured") return secured;
   exchange.end(secured.reason);
-  return { status: 502, reason: secured.reason, remedy: "the server has to prove its name" };
+  return { status: 502, reason: secured.reason, remedy: "the server's certificate must match its name" };
 }
 
 /** Without a body, and of a kind that may be asked twice. */

@@ -1,3 +1,4 @@
+import { Semaphore } from "../../lib/semaphore.ts";
 import type { Resolve, Resolved } from "./resolver.ts";
 
 const mostAtOnce = 4;
@@ -13,43 +14,14 @@ export const lookupThreads = 2 * mostAtOnce * sessions;
  */
 export class LookupTurns {
   readonly #resolve: Resolve;
-  readonly #waiting = new Set<() => void>();
-  #underWay = 0;
+  readonly #turns = new Semaphore(mostAtOnce);
 
   constructor(resolve: Resolve) {
     this.#resolve = resolve;
   }
 
-  /** Whoever waits no longer gives up the place in the queue; a lookup that has begun keeps its turn until it ends. */
-  async resolve(host: string, signal: AbortSignal): Promise<readonly Resolved[]> {
-    await this.#turn(signal);
-    try {
-      return await this.#resolve(host);
-    } finally {
-      this.#pass();
-    }
-  }
-
-  #turn(signal: AbortSignal): Promise<void> | void {
-    if (this.#underWay < mostAtOnce) return void this.#underWay++;
-    return new Promise((settle, reject) => {
-      const giveUp = () => {
-        this.#waiting.delete(take);
-        reject(signal.reason);
-      };
-      const take = () => {
-        signal.removeEventListener("abort", giveUp);
-        settle();
-      };
-      this.#waiting.add(take);
-      signal.addEventListener("abort", giveUp, { once: true });
-    });
-  }
-
-  #pass(): void {
-    const [next] = this.#waiting;
-    if (!next) return void this.#underWay--;
-    this.#waiting.delete(next);
-    next();
+  /** Aborting leaves the line of those who wait; a lookup that has begun keeps its turn until it ends. */
+  resolve(host: string, signal: AbortSignal): Promise<readonly Resolved[]> {
+    return this.#turns.run(() => this.#resolve(host), signal);
   }
 }

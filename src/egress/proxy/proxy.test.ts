@@ -89,7 +89,7 @@ describe("plain HTTP", () => {
     expect(events.at(-1)).toMatchObject({ type: "closed" });
   });
 
-  test("to another host is refused in words, in the status line and the body", async () => {
+  test("a request to a host that is not allowed is refused with a reason in the status line and the body", async () => {
     const { exchange, events } = await openProxy({ allowlist: ["good.example"] });
     const answer = await exchange("GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: evil\.example is not in net\.allowlist\r\n/);
@@ -98,7 +98,7 @@ describe("plain HTTP", () => {
     expect(events).toMatchObject([{ type: "denied", host: "evil.example", port: 80, code: "not_named" }]);
   });
 
-  test("is decided request by request on a connection that is kept alive", async () => {
+  test("every request on a connection that is kept alive is decided by itself", async () => {
     const { port, seen } = await mirror();
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     const to = (host: string) => `GET http://${host}:${port}/ HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`;
@@ -123,7 +123,7 @@ describe("plain HTTP", () => {
     expect(events[0]).toMatchObject({ type: "denied", code: "malformed" });
   });
 
-  test("with a Host of another name is refused", async () => {
+  test("a request whose Host field names another host is refused", async () => {
     const { port, seen } = await mirror();
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     const answer = await exchange(`GET http://good.example:${port}/ HTTP/1.1\r\nHost: evil.example\r\n\r\n`);
@@ -131,14 +131,14 @@ describe("plain HTTP", () => {
     expect(seen).toEqual([]);
   });
 
-  test("to a server that answers nonsense is a 502", async () => {
+  test("a server whose answer is not HTTP gives a 502", async () => {
     const port = await loopback.listen(createServer((socket) => socket.on("error", () => {}).end("nonsense\r\n\r\n")));
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     const answer = await exchange(`GET http://good.example:${port}/ HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 502 codecell: good\.example did not answer as HTTP/);
   });
 
-  test("that redirects is passed on and not followed", async () => {
+  test("a redirect is passed on and not followed", async () => {
     const server = createHttpServer((_, answer) => answer.writeHead(302, { location: "http://evil.example/" }).end());
     const port = await loopback.listen(server);
     const { exchange, events } = await openProxy({ allowlist: [`good.example:${port}`] });

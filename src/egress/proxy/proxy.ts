@@ -213,7 +213,7 @@ export class EgressProxy implements ProxyContext {
     if (exchange.hasEnded) {
       if (dialled.kind === "connected") dialled.socket.destroy();
       const denial = this.#denialNow(exchange);
-      return denial ? { kind: "denied", denial, address: "" } : { kind: "failed", reason: "it was cut" };
+      return denial ? { kind: "denied", denial, address: "" } : { kind: "failed", reason: "the connection was closed" };
     }
     if (dialled.kind === "connected") {
       this.resume(exchange, permission);

@@ -57,10 +57,11 @@ const tlsPort = 443;
 
 /** Pure: whether a request may leave. Deny wins over allow, and what no rule names stays inside. */
 export function decide({ host, port, via }: EgressRequest, rules: EgressRules): Permission | Denial {
-  if (!rules.enabled) return deny("network_off", "the policy gives this session no network", "set net.enabled to true");
+  if (!rules.enabled)
+    return deny("network_off", "the policy does not give this session a network", "set net.enabled to true");
   const forbidding = rules.deny.find((pattern) => coversHost(pattern, host) && (portOf(pattern) ?? port) === port);
   if (forbidding !== undefined) {
-    return deny("denied", `${host} is in net.deny (${forbidding})`, `take ${forbidding} out of net.deny`);
+    return deny("denied", `${host} is in net.deny (${forbidding})`, `remove ${forbidding} from net.deny`);
   }
   const named = rules.allowlist.filter((pattern) => coversHost(pattern, host));
   const rule = named.find((pattern) => portOf(pattern) === port) ?? named.find((one) => opensWebPort(one, port));
@@ -71,7 +72,11 @@ export function decide({ host, port, via }: EgressRequest, rules: EgressRules): 
     return deny("port_not_named", `port ${port} of ${host} is not in net.allowlist`, `add ${host}:${port} to it`);
   }
   if (isModelHost(host) && !named.some((pattern) => hostOf(pattern) === host)) {
-    return deny("model_host", `${host} serves a model and no entry names it`, `add ${host} itself to net.allowlist`);
+    return deny(
+      "model_host",
+      `${host} is a model provider, and no entry names it`,
+      `add ${host} itself to net.allowlist`,
+    );
   }
   const namesPort = portOf(rule) === port;
   if (via === "socks" && !namesPort) {

@@ -12,7 +12,7 @@ export function judge(request: EgressRequest, rules: EgressRules): Permission | 
     return deny("not_inspected", `the TLS of ${host} is opened, and SOCKS cannot be`, "use the HTTP proxy");
   }
   if (!isOpened && rulesAbout(request, rules.rules).length > 0) {
-    const reason = `net.rules is about what is asked of ${host}, and over TLS nobody sees it`;
+    const reason = `net.rules limits requests to ${host}, and the proxy cannot see them inside TLS`;
     return deny("not_inspected", reason, `add ${host} to net.inspect`);
   }
   return verdict;

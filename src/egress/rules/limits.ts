@@ -1,6 +1,6 @@
 /** How much one session's network may use; its policy says so. */
 export interface EgressQuota {
-  /** connections at once: the kernel's own buffers take several megabytes for each */
+  /** connections at once: the OS's own buffers take several megabytes for each */
   readonly connections: number;
   /** requests and tunnels per second in the long run */
   readonly requests: number;

@@ -44,7 +44,7 @@ describe("a rule about paths", () => {
     expect(ask(path)).toBe("request");
   });
 
-  test("is not slow for any path", async () => {
+  test("matching a path against request rules is fast for every path", async () => {
     const many = [{ host: "api.example.com", paths: [`/${"**/a/".repeat(60)}b`, `/${"*a".repeat(200)}b`] }];
     const path = `/${"a/".repeat(5_000)}${"a".repeat(5_000)}`;
     const request = { host: "api.example.com", port: 443, method: "GET", path, fields: [] };

@@ -30,13 +30,17 @@ export function judgeRequest(asked: AskedRequest, rules: readonly RequestRule[] 
   const fields = asked.fields.map(fieldAsRead);
   const segments = canonicalSegments(asked.path);
   if (about.some(({ methods }) => methods) && fields.some((name) => methodOverrides.has(name))) {
-    return deny("request", `a request to ${host} says that it means another method`, "send the method itself");
+    return deny("request", `a request to ${host} overrides its method in a header`, "use that method for the request");
   }
   if (about.some(({ paths }) => paths) && fields.some((name) => pathOverrides.has(name))) {
-    return deny("request", `a request to ${host} says that it means another path`, "ask for the path itself");
+    return deny("request", `a request to ${host} overrides its path in a header`, "request that path directly");
   }
   if (about.some(({ paths }) => paths) && segments === undefined) {
-    return deny("request", `a path that servers read in more than one way, to ${host}`, "write the path out plainly");
+    return deny(
+      "request",
+      `a request to ${host} has a path that servers may read in different ways`,
+      "write the path without encoded slashes, dots or empty parts",
+    );
   }
   const byMethod = about.filter(({ methods }) => methods?.includes(method) ?? true);
   if (byMethod.length === 0) {

@@ -51,7 +51,7 @@ describe("an authority of a session", () => {
     expect(await handshake(context, "a.wide.example", authority.certificate)).toMatch(/^ERR_TLS_CERT_ALTNAME_INVALID/);
   });
 
-  test("is not trusted for a name outside of the inspected ones, even if its key gets out", async () => {
+  test("the session's authority is not trusted for names that are not inspected, even if its key leaks", async () => {
     expect(await handshake(servers.for("a.wide.example"), "a.wide.example", authority.certificate)).toBe("trusted");
     const stolen = servers.for("bank.example");
     expect(await handshake(stolen, "bank.example", authority.certificate)).toMatch(/permitted subtree violation/);

@@ -24,9 +24,9 @@ export function secureUpstream(
       secured.destroy(); // and with it the socket below; Node 20 crashes when that one goes first
       settle({ kind: "failed", reason: `no TLS with ${host}: ${why}` });
     };
-    const timer = setTimeout(() => fail("it took too long"), timeoutMs);
-    secured.on("error", (error: NodeJS.ErrnoException) => fail(error.code ?? "it broke off"));
-    secured.once("close", () => fail("it broke off"));
+    const timer = setTimeout(() => fail("timed out"), timeoutMs);
+    secured.on("error", (error: NodeJS.ErrnoException) => fail(error.code ?? "the connection was closed"));
+    secured.once("close", () => fail("the connection was closed"));
     secured.once("secureConnect", () => {
       clearTimeout(timer);
       settle({ kind: "secured", socket: secured });

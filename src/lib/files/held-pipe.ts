@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const openFile = promisify(open);
 const closeFile = promisify(close);
 
-/** A named pipe that this process holds open for reading: the kernel tells whoever asks, until we die. */
+/** A named pipe that this process holds open for reading: the OS tells whoever asks, until we die. */
 export async function holdPipe(path: string): Promise<() => Promise<void>> {
   await run("mkfifo", ["-m", "600", path], { env: { PATH: "/usr/bin:/bin" } });
   const descriptor = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -25,7 +25,7 @@ describe("a liveness lock", () => {
     expect(second).toBeDefined();
   });
 
-  test("of a killed process can be taken", async () => {
+  test("the lock of a killed process can be taken", async () => {
     const path = join(directory, "lock");
     const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.stdout.write("up"))`;
     const owner = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
@@ -55,7 +55,7 @@ describe("a liveness lock", () => {
     expect(taken).toBeDefined();
   });
 
-  test("that many want at once after a death goes to exactly one", async () => {
+  test("when many want the lock of a dead process, exactly one gets it", async () => {
     const path = join(directory, "lock");
     const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.exit())`;
     await once(spawn(process.execPath, ["-e", script]), "exit");

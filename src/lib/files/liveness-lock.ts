@@ -7,7 +7,7 @@ import { holdPipe, isPipeHeld } from "./held-pipe.ts";
 const staleTakeoverMs = 10_000;
 const takeoverTries = 200;
 
-/** Held as long as the process lives: the kernel answers for us, so neither a reused pid nor an old file can lie. */
+/** Held as long as the process lives: the OS answers for us, so neither a reused pid nor an old file can lie. */
 export interface LivenessLock extends AsyncDisposable {
   readonly path: string;
 }

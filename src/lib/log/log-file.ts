@@ -96,7 +96,7 @@ export class LogFile implements Disposable {
     const found = fstatSync(fd);
     const refuse = (why: string, hint: string): never => {
       closeSync(fd);
-      throw new CodecellError("usage", `the log cannot go to ${this.path}: ${why}`, { hint });
+      throw new CodecellError("usage", `the log cannot be written to ${this.path}: ${why}`, { hint });
     };
     if (!found.isFile()) refuse("it is not a regular file", "name a file, or leave it out: stderr is the default");
     // Stops another user of the machine who made the file first, to read it or to write it.
@@ -111,8 +111,8 @@ export class LogFile implements Disposable {
     } catch (error) {
       const isLink = (error as NodeJS.ErrnoException).code === "ELOOP";
       const why = isLink ? "it is a link" : messageOf(error);
-      throw new CodecellError("usage", `the log cannot go to ${this.path}: ${why}`, {
-        hint: "name a file in a directory that is there and can be written",
+      throw new CodecellError("usage", `the log cannot be written to ${this.path}: ${why}`, {
+        hint: "choose a file in an existing, writable directory",
         cause: error,
       });
     }

@@ -53,7 +53,7 @@ describe("a caller", () => {
       connections: 2,
     });
     expect(() => netAfter(["caller", { sent: "5GiB" }])).toThrow(
-      /net\.sent: 5GiB was asked for, a caller may only narrow 4GiB/,
+      /net\.sent: 5GiB was requested, a caller may only narrow 4GiB/,
     );
     expect(() => netAfter(["caller", { sent: "5 gigs" }])).toThrow(expect.objectContaining({ code: "usage" }));
   });
@@ -105,7 +105,7 @@ describe("an operator's policy that gives less than before", () => {
 });
 
 test.each([{ proc: { memory: "4GiB" } }, { net: { inspection: true } }, { env: { A: "b" } }])(
-  "%j cannot change while a session lives",
+  "%j cannot change while a session is open",
   (change) => {
     expect(() => addAsked(operator, {}, change as unknown as LiveChange, "host")).toThrow(
       expect.objectContaining({ code: "not_supported", hint: expect.stringContaining("net.allowlist") }),

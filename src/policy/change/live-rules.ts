@@ -93,8 +93,8 @@ function refuseOtherRules(change: LiveChange): void {
   );
   const other = named.find((name) => !liveRules.has(name as PolicyFieldName));
   if (other === undefined) return;
-  throw new CodecellError("not_supported", `${other} cannot change while a session lives`, {
-    hint: `open a new session for it; what can change: ${[...liveRules].join(", ")}`,
+  throw new CodecellError("not_supported", `${other} cannot change while a session is open`, {
+    hint: `open a new session; rules that can change: ${[...liveRules].join(", ")}`,
     details: { rule: other },
   });
 }

@@ -1,4 +1,5 @@
 import { canonicalJson } from "../hash.ts";
+import { compareIsolation, type IsolationLevel } from "../isolation.ts";
 import { hostPatternCovers } from "../network/host-pattern.ts";
 import { inspectCovers } from "../network/inspect.ts";
 import { isModelHost } from "../network/model-hosts.ts";
@@ -6,7 +7,7 @@ import { secretsNarrow } from "../network/net-secrets.ts";
 import { requestRulesNarrow } from "../network/request-rule.ts";
 import { isBelow } from "../paths/host-path.ts";
 import type { PolicyFieldName } from "../rules.ts";
-import { type Policy, type PolicyPatch, type RunnerName, runnerNames } from "../schema.ts";
+import type { Policy, PolicyPatch, RunnerName } from "../schema.ts";
 
 /** How one rule is changed by an override, and when a new value permits no more than an old one. */
 export interface MergeRule {
@@ -57,11 +58,11 @@ const directory: Order<string | undefined> = {
   under: (to, ceiling) => to !== undefined && ceiling !== undefined && (to === ceiling || isBelow(to, ceiling)),
 };
 
-const atLeastThisRunner: Order<RunnerName> = { narrows: (to, from) => rank(to) >= rank(from) };
+const atLeastThisLevel: Order<IsolationLevel> = { narrows: (to, from) => compareIsolation(to, from) >= 0 };
 const runnerChoice: Order<Runner> = {
   // `auto` may take something stronger than any runner one can name, so leaving it narrows nothing
-  narrows: (to, from) => to === from || (from !== "auto" && to !== "auto" && rank(to) >= rank(from)),
-  under: (to, ceiling) => ceiling === "auto" || (to !== "auto" && rank(to) >= rank(ceiling)),
+  narrows: (to, from) => to === from || (from !== "auto" && to !== "auto" && compareIsolation(to, from) >= 0),
+  under: (to, ceiling) => ceiling === "auto" || (to !== "auto" && compareIsolation(to, ceiling) >= 0),
   // the policy's promise is the minimum, which is checked apart
   free: (_to, from) => from === "auto",
 };
@@ -131,7 +132,7 @@ const auditedCode: Order<Policy["audit"]["code"]> = { narrows: (to, from) => to 
 /** What "wider" means, a row per rule. */
 export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "isolation.runner": rule("isolation", "runner", runnerChoice),
-  "isolation.minimum": rule("isolation", "minimum", atLeastThisRunner),
+  "isolation.minimum": rule("isolation", "minimum", atLeastThisLevel),
   "fs.workspace": rule("fs", "workspace", directory),
   "fs.deps": rule("fs", "deps", directory),
   "fs.mounts": rule("fs", "mounts", mounts),
@@ -234,10 +235,6 @@ function isMountWithin(mount: Policy["fs"]["mounts"][number], limit: typeof moun
 
 function isInWorkspace({ target }: Policy["fs"]["mounts"][number]): boolean {
   return isBelow(target, "/workspace");
-}
-
-function rank(runner: RunnerName | "auto"): number {
-  return runner === "auto" ? -1 : runnerNames.indexOf(runner);
 }
 
 function union(a: string[], b: string[]): string[] {

@@ -54,7 +54,7 @@ describe("an override of the audit", () => {
     expect(refusal(strict, override, "host")).not.toBe("allowed");
   });
 
-  test("that asks for more of a record is allowed to a model", () => {
+  test("a model may ask for a more complete audit", () => {
     const more = { audit: { enabled: true, code: "full", durable: true, keep: "2GiB", age: "9000h" } } as const;
     expect(mergePolicy(lax, more, "model").changes.map(({ direction }) => direction)).toEqual(
       Array(5).fill("narrower"),
@@ -130,11 +130,11 @@ describe("an override from a model", () => {
 
   test("is refused with the rule, the value asked for and the limit", () => {
     expect(refusal(wide, { proc: { memory: "4GiB", pids: 1000 } }, "model")).toBe(
-      "proc.memory: 4GiB was asked for, a model may only narrow 1GiB\nproc.pids: 1000 was asked for, a model may only narrow 100",
+      "proc.memory: 4GiB was requested, a model may only narrow 1GiB\nproc.pids: 1000 was requested, a model may only narrow 100",
     );
   });
 
-  test("is not helped by a ceiling", () => {
+  test("a ceiling does not grant rights that the policy lacks", () => {
     const base = parsePolicy({ overrides: { ceiling: { proc: { memory: "4GiB" } } } });
     expect(refusal(base, { proc: { memory: "1GiB" } }, "model")).toContain("proc.memory");
   });
@@ -265,7 +265,7 @@ describe("an override from a host program", () => {
 
   test("says the ceiling when it refuses", () => {
     expect(refusal(base, { proc: { memory: "5GiB" } }, "host")).toBe(
-      "proc.memory: 5GiB was asked for, the ceiling is 4GiB",
+      "proc.memory: 5GiB was requested, the ceiling is 4GiB",
     );
   });
 
@@ -290,7 +290,7 @@ describe("an override from a host program", () => {
     );
   });
 
-  test("with a typo is an error and not ignored", () => {
+  test("an override with a typo is an error and not ignored", () => {
     expect(() => mergePolicy(base, { proc: { memry: "1GiB" } } as PolicyOverride, "host")).toThrow(
       "proc.memry: unknown rule (did you mean memory?)",
     );

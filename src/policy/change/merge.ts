@@ -97,11 +97,11 @@ function limitOf(base: Policy, field: PolicyFieldName, authority: Authority): st
 
 function overrideRefused(refused: readonly RefusedChange[], authority: Authority): CodecellError {
   const limit = authority === "host" ? "the ceiling is" : `a ${authority} may only narrow`;
-  const message = refused.map(({ rule, asked, limit: value }) => `${rule}: ${asked} was asked for, ${limit} ${value}`);
+  const message = refused.map(({ rule, asked, limit: value }) => `${rule}: ${asked} was requested, ${limit} ${value}`);
   const hint =
     authority === "host"
-      ? `raise overrides.ceiling.${refused[0]?.rule} in the policy, or ask for less`
-      : "ask for no more than the policy gives";
+      ? `raise overrides.ceiling.${refused[0]?.rule} in the policy, or request less`
+      : "request no more than the policy allows";
   return new CodecellError("override_refused", message.join("\n"), { hint, details: { authority, refused } });
 }
 

@@ -1,6 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
+import { writableHostPaths } from "../paths/host-grants.ts";
 import { isBelow } from "../paths/host-path.ts";
 import type { Policy } from "../schema.ts";
 import { policyFileName } from "./load-policy.ts";
@@ -14,8 +15,7 @@ export async function guardPolicyFile(
   { cwd, file }: { cwd: string; file: string | undefined },
 ): Promise<Policy> {
   const watched = new Set([resolve(cwd, policyFileName), ...(file === undefined ? [] : [file])]);
-  const mounts = policy.fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
-  const writable = policy.fs.workspace === undefined ? mounts : [policy.fs.workspace, ...mounts];
+  const writable = writableHostPaths(policy);
   const exposed = [...watched].filter((path) => writable.some((source) => path === source || isBelow(path, source)));
   for (const path of exposed) {
     if (await exists(path)) continue;

@@ -23,11 +23,11 @@ export async function initPolicy(directory: string, options: InitPolicyOptions =
     else await create(path, text);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "EEXIST") {
-      throw new CodecellError("usage", `${path} exists already`, { cause, hint: "--force replaces it" });
+      throw new CodecellError("usage", `${path} already exists`, { cause, hint: "use --force to replace it" });
     }
     throw new CodecellError("usage", messageOf(diskFailure(cause) ?? `${path} cannot be written`), {
       cause,
-      hint: "check the directory, its permissions and the room on the disk",
+      hint: "check the directory, its permissions and the free disk space",
     });
   }
   return path;

@@ -20,7 +20,7 @@ describe("policy files", () => {
     expect((await loadPolicy(at("p.yaml"))).fs.deps).toBe(at("deps"));
   });
 
-  test("that are missing, directories or pipes are usage errors, without waiting", async () => {
+  test("policy files that are missing, directories or pipes are usage errors, without waiting", async () => {
     await mkdir(at("dir"));
     execFileSync("mkfifo", [at("pipe")]);
     await expect(loadPolicy(at("none"))).rejects.toMatchObject({
@@ -31,7 +31,7 @@ describe("policy files", () => {
     await expect(loadPolicy(at("pipe"))).rejects.toMatchObject({ code: "usage" });
   });
 
-  test("that are huge are refused without being read", async () => {
+  test("huge policy files are rejected without being read", async () => {
     await writeFile(at("p.yaml"), "");
     await truncate(at("p.yaml"), 10 * 2 ** 30);
     await expect(loadPolicy(at("p.yaml"))).rejects.toMatchObject({ code: "policy_invalid" });
@@ -42,7 +42,7 @@ describe("policy files", () => {
     await expect(loadPolicy(at("p.yaml"))).rejects.toThrow(`${at("p.yaml")}:2:3  proc.memry: unknown rule`);
   });
 
-  test("in their own writable workspace must be hidden from it", async () => {
+  test("a policy file in its own writable workspace must be hidden from it", async () => {
     await writeFile(at("sandbox.policy.yaml"), "fs: { workspace: . }\n");
     expect((await loadPolicy(at("sandbox.policy.yaml"))).fs.workspace).toBe(root);
     await writeFile(at("other.yaml"), "fs: { workspace: . }\n");
@@ -58,7 +58,7 @@ describe("policy files", () => {
     expect(await findPolicy(at("sub"))).toBeUndefined();
   });
 
-  test("with nearly the right name are not passed over", async () => {
+  test("a policy file with nearly the right name is reported, not ignored", async () => {
     await writeFile(at("sandbox.policy.yml"), "");
     await expect(findPolicy(root)).rejects.toMatchObject({ code: "usage" });
   });

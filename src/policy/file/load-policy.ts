@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
-import { sources } from "../consistency.ts";
 import { denyMatcher } from "../paths/deny.ts";
+import { hostGrants } from "../paths/host-grants.ts";
 import { isBelow } from "../paths/host-path.ts";
 import type { Policy } from "../schema.ts";
 import { parsePolicyText } from "./parse-policy.ts";
@@ -34,7 +34,7 @@ export async function findPolicy(directory: string): Promise<string | undefined>
   if (await exists(path)) return path;
   const misspelt = join(directory, "sandbox.policy.yml");
   if (!(await exists(misspelt))) return undefined;
-  throw new CodecellError("usage", `${misspelt} is not read: the name is ${policyFileName}`, {
+  throw new CodecellError("usage", `${misspelt} is ignored: the file must be named ${policyFileName}`, {
     hint: "rename the file",
   });
 }
@@ -59,7 +59,7 @@ async function openRegular(path: string, shown: string): Promise<FileHandle & As
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    const hint = isMissing ? "`codecell policy init` writes one" : "check the path and its permissions";
+    const hint = isMissing ? "create one with `codecell policy init`" : "check the path and its permissions";
     throw new CodecellError("usage", `${shown} ${isMissing ? "does not exist" : "cannot be read"}`, { cause, hint });
   }
   if ((await file.stat()).isFile()) return file;
@@ -77,9 +77,9 @@ function tooLarge(file: string, size: number): never {
 /** The attack: a program rewrites the policy that holds it, and waits for the next session. */
 function refuseWritablePolicy(path: string, file: string, policy: Policy): void {
   const matcher = denyMatcher(policy.fs.deny);
-  const problems = sources(policy.fs)
-    .filter(({ source, writable }) => writable && source !== undefined && (path === source || isBelow(path, source)))
-    .filter(({ source = "" }) => matcher(relative(source, path)) === undefined)
+  const problems = hostGrants(policy)
+    .filter(({ source, isWritable }) => isWritable && (path === source || isBelow(path, source)))
+    .filter(({ source }) => matcher(relative(source, path)) === undefined)
     .map(({ path: rule }) => ({
       rule: rulePath(rule),
       message: `the program could rewrite this policy through it; add ${basename(path)} to fs.deny, or move the file`,

@@ -123,7 +123,11 @@ env: { PORT: 8080 }
     ["deep nesting", `fs: ${"[".repeat(100_000)}`, "1:44  nested too deeply"],
     ["a home directory", "fs: { workspace: ~/ }", expect.stringContaining("is a home directory")],
     ["the host's root", "fs: { workspace: / }", "1:18  fs.workspace: / is the whole host"],
-    ["a system directory", "fs: { deps: /etc/ssl }", expect.stringContaining("/etc is refused with all below it")],
+    [
+      "a system directory",
+      "fs: { deps: /etc/ssl }",
+      expect.stringContaining("/etc is refused, with everything below it"),
+    ],
     ["credentials", "fs: { deps: ~/.aws }", "1:13  fs.deps: /home/someone/.aws is denied by .aws/**"],
     ["a system file to load", "fs: { load: [a, /etc/passwd] }", expect.stringContaining("fs.load[1]: /etc is refused")],
     ["a denied file to load", "fs: { load: [.ENV] }", "1:14  fs.load[0]: /srv/project/.ENV is denied by .env*"],
@@ -133,7 +137,7 @@ env: { PORT: 8080 }
     [
       "a loader variable",
       "env: { LD_PRELOAD: /workspace/x.so }",
-      expect.stringContaining("env.LD_PRELOAD: this variable steers"),
+      expect.stringContaining("env.LD_PRELOAD: this variable controls"),
     ],
     ["little memory", "proc: { memory: 1MiB }", '1:17  proc.memory: at least 16MiB, not "1MiB"'],
     ["a timeout that a timer cannot hold", "proc: { timeout: 600h }", '1:18  proc.timeout: at most 24h, not "600h"'],
@@ -151,7 +155,7 @@ env: { PORT: 8080 }
     ["an unknown version", "version: 2", "1:10  version: expected 1, the only version there is, not 2"],
   ])("with %s is refused", (_what, text, problem) => expect(problems(text)).toEqual([problem]));
 
-  test("with bad mounts is refused, mount by mount", () => {
+  test("a policy file with bad mounts is refused, with one problem for each mount", () => {
     const text = `fs:
   mounts:
     - { source: data, target: /usr/lib }
@@ -166,7 +170,7 @@ env: { PORT: 8080 }
       '4:43  fs.mounts[1].mode: expected one of ro, rw, not "rwx" (did you mean rw?)',
       "5:7  fs.mounts[2].source: expected a path (it is missing)",
       "6:31  fs.mounts[3].target: overlaps with the mount at /x",
-      "7:17  fs.mounts[4].source: /usr is given read-only at most: the host runs programs from it",
+      "7:17  fs.mounts[4].source: /usr can only be mounted read-only: the host runs programs from it",
     ]);
   });
 
@@ -177,7 +181,7 @@ env: { PORT: 8080 }
     ]);
   });
 
-  test("that is not UTF-8 is refused with the line", () => {
+  test("a policy file that is not UTF-8 is rejected with the line number", () => {
     const text = Buffer.concat([
       Buffer.from("proc:\n  pids: 9\nenv: { A: "),
       Buffer.from([0xc3, 0x28]),
@@ -187,7 +191,7 @@ env: { PORT: 8080 }
     expect(problems(Buffer.from("proc: {}", "utf16le"))).toHaveLength(1);
   });
 
-  test("of 10 MB is refused before it is parsed", async () => {
+  test("a policy file of 10 MB is rejected before it is parsed", async () => {
     const huge = Buffer.alloc(10_000_000, "[");
     const spentMs = await cpuMsOf(() =>
       expect(problems(huge)).toEqual(["1:1  the file has 10000000 bytes; a policy has at most 256KiB"]),
@@ -195,7 +199,7 @@ env: { PORT: 8080 }
     expect(spentMs).toBeLessThan(100);
   });
 
-  test("with hundreds of problems is told of the first twenty", () => {
+  test("a policy file with hundreds of problems lists the first twenty", () => {
     const lines = problems(Array.from({ length: 500 }, (_, index) => `rule${index}: 1`).join("\n"));
     expect(lines).toHaveLength(21);
     expect(lines.at(-1)).toBe("… and more");
@@ -219,7 +223,7 @@ describe("a policy object", () => {
     expect(parsePolicy({ fs: { workspace: "work" } }, { baseDir: "/srv" }).fs.workspace).toBe("/srv/work");
   });
 
-  test("is not changed by parsing", () => {
+  test("parsing does not change the policy object", () => {
     const input = { fs: { workspace: "work" } };
     parsePolicy(input, { baseDir: "/srv" });
     expect(input).toEqual({ fs: { workspace: "work" } });

@@ -74,6 +74,6 @@ function hasUnreadableName(entry: Dirent): boolean {
 }
 
 function refused(message: string, cause?: unknown): CodecellError {
-  const hint = "mount a smaller directory, or move what is not needed out of it";
+  const hint = "mount a smaller directory, or move files out of it";
   return new CodecellError("policy_refused", message, { hint, cause, details: { rule: "fs.deny" } });
 }

@@ -18,11 +18,11 @@ interface RefusedPlace {
   readonly why: string;
 }
 
-const kernelFiles = "it is the kernel's own interface";
+const kernelFiles = "it is an interface of the Linux kernel";
 const services = "it holds the sockets of the host's services";
 const accounts = "it holds the host's accounts and keys";
 const programs = "the host runs programs from it";
-const everyone = "it holds what other programs and people keep there";
+const everyone = "other programs and people keep files there";
 const homes = "it holds whole home directories";
 
 /** Places that would hand the host over. What contains one of them is refused with it. */
@@ -58,8 +58,7 @@ export function resolveHostPath(written: string, context: PathContext): Resolved
 }
 
 function resolveHome(written: string, homeDir: string | undefined): ResolvedPath {
-  if (written !== "~" && !written.startsWith("~/"))
-    return { problem: "only ~/ is understood, not another person's home" };
+  if (written !== "~" && !written.startsWith("~/")) return { problem: "only ~/ is supported, not another user's home" };
   if (homeDir === undefined) return { problem: "~ is not known here; write the path out" };
   return { path: resolve(join(homeDir, written.slice(1))) };
 }
@@ -81,8 +80,8 @@ export function refusedPlace(
     if (path === place) return `${path} is refused: ${why}`;
     if (isBelow(place, path)) return `${path} contains ${place}: ${why}`;
     if (!isBelow(path, place) || reach === "itself") continue;
-    if (reach === "tree") return `${place} is refused with all below it: ${why}`;
-    if (options.writable) return `${place} is given read-only at most: ${why}`;
+    if (reach === "tree") return `${place} is refused, with everything below it: ${why}`;
+    if (options.writable) return `${place} can only be mounted read-only: ${why}`;
   }
   return undefined;
 }

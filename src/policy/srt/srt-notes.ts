@@ -1,3 +1,4 @@
+import { hostGrants, writableHostPaths } from "../paths/host-grants.ts";
 import { isBelow } from "../paths/host-path.ts";
 import type { RuleName } from "../rules.ts";
 import { ruleNames } from "../rules.ts";
@@ -90,11 +91,10 @@ export function srtNotes(policy: Policy, paths: SrtPaths): SrtNote[] {
 }
 
 /** Writable paths below one that is opened for reading: srt mounts the reading over the writing. */
-export function coveredPaths({ fs }: Policy, { stateDir, runtimeDir }: SrtPaths): { path: string; by: string }[] {
-  const writing = fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source);
-  const writable = [stateDir, runtimeDir, fs.workspace, ...writing].filter((path) => path !== undefined);
-  const reading = fs.mounts.filter(({ mode }) => mode === "ro").map(({ source }) => source);
-  const readable = [fs.deps, ...reading, ...fs.load].filter((path) => path !== undefined);
+export function coveredPaths(policy: Policy, { stateDir, runtimeDir }: SrtPaths): { path: string; by: string }[] {
+  const writable = [stateDir, runtimeDir, ...writableHostPaths(policy)].filter((path) => path !== undefined);
+  const reading = hostGrants(policy).filter(({ isWritable }) => !isWritable);
+  const readable = [...reading.map(({ source }) => source), ...policy.fs.load];
   return writable.flatMap((path) => readable.filter((by) => isBelow(path, by)).map((by) => ({ path, by })));
 }
 

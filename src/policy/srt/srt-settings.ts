@@ -1,5 +1,6 @@
 import { denyGlobs } from "../paths/deny.ts";
 import { expandBraces } from "../paths/glob.ts";
+import { hostGrants, writableHostPaths } from "../paths/host-grants.ts";
 import type { Policy } from "../schema.ts";
 import { type SrtNote, srtNotes } from "./srt-notes.ts";
 
@@ -85,10 +86,7 @@ function withWebPorts(pattern: string): string[] {
 
 function filesystem(policy: Policy, paths: SrtPaths): SrtSettings["filesystem"] {
   const { fs } = policy;
-  const writable = [
-    ...[paths.stateDir, paths.runtimeDir, fs.workspace],
-    ...fs.mounts.filter(({ mode }) => mode === "rw").map(({ source }) => source),
-  ];
+  const writable = [paths.stateDir, paths.runtimeDir, ...writableHostPaths(policy)];
   const opened = openedPaths(policy);
   const readable = [...paths.programs, paths.policyFile, paths.engineSocket, ...writable, ...opened];
   return {
@@ -105,9 +103,8 @@ function filesystem(policy: Policy, paths: SrtPaths): SrtSettings["filesystem"] 
 }
 
 /** Paths of the host that the policy opens for reading or writing. */
-export function openedPaths({ fs }: Policy): string[] {
-  const opened = [fs.workspace, fs.deps, ...fs.mounts.map(({ source }) => source), ...fs.load];
-  return [...new Set(opened.filter((path) => path !== undefined))];
+export function openedPaths(policy: Policy): string[] {
+  return [...new Set([...hostGrants(policy).map(({ source }) => source), ...policy.fs.load])];
 }
 
 /** srt lets everything be read that is not denied; on macOS denying the whole root stops programs from loading. */

@@ -32,9 +32,9 @@ describe("the plan of a container", () => {
     expect(refused).toEqual([]);
   });
 
-  test("has the proxy hold the network, and the kernel where there is none", () => {
+  test("has the proxy hold the network, and the OS where there is none", () => {
     expect(answer("net.enabled", { net: { enabled: true } })).toMatchObject({ by: "proxy" });
-    expect(answer("net.enabled")).toMatchObject({ by: "kernel" });
+    expect(answer("net.enabled")).toMatchObject({ by: "os" });
   });
 
   test.each([
@@ -54,14 +54,14 @@ describe("the plan of a container", () => {
   });
 
   test("says where there are fewer processors than the policy gives", () => {
-    expect(answer("proc.cpus", { proc: { cpus: 16 } })?.how).toContain("of the 4 that there are");
-    expect(answer("proc.cpus", { proc: { cpus: 4 } })?.how).not.toContain("that there are");
+    expect(answer("proc.cpus", { proc: { cpus: 16 } })?.how).toContain("of 4 available");
+    expect(answer("proc.cpus", { proc: { cpus: 4 } })?.how).not.toContain("available");
   });
 
   test("names what is weaker than usual: a mapping of users that is not used, no labels, an engine elsewhere", () => {
     expect(plan({}, facts({}, { remapsUsers: true })).notes.join()).toContain("is asked not to for cells");
     expect(plan({}).notes.join()).not.toContain("is asked not to");
-    expect(plan({}, facts({}, { isLocal: false })).notes.join()).toContain("is in another machine");
+    expect(plan({}, facts({}, { isLocal: false })).notes.join()).toContain("runs on another machine");
     expect(plan({}, facts({}, { labelsFiles: true })).notes.join()).toContain("SELinux does not tell");
   });
 
@@ -73,30 +73,30 @@ describe("the plan of a container", () => {
     ]);
   });
 
-  test("says who counts memory and processes, on the host's kernel and on one of its own", () => {
-    expect(answer("proc.memory")).toMatchObject({ by: "kernel", how: expect.stringContaining("without swap") });
-    expect(answer("proc.pids")).toMatchObject({ by: "kernel" });
+  test("says who counts memory and processes, on the host's OS kernel and on one of its own", () => {
+    expect(answer("proc.memory")).toMatchObject({ by: "os", how: expect.stringContaining("without swap") });
+    expect(answer("proc.pids")).toMatchObject({ by: "os" });
     const own = facts({ hasOwnKernel: true, runtime: "runsc" });
     expect(answer("proc.memory", {}, own)).toMatchObject({ by: "supervisor watchdog" });
     expect(answer("proc.pids", {}, own)?.how).toContain("RLIMIT_NPROC");
     expect(answer("isolation.minimum", {}, own)?.how).toBe(
-      "a kernel of its own, by Docker 28.0 with the runtime runsc",
+      "an OS kernel of its own, by Docker 28.0 with the runtime runsc",
     );
   });
 
   test("says where the disk limit is held", () => {
-    expect(answer("proc.disk")).toMatchObject({ by: "kernel" });
+    expect(answer("proc.disk")).toMatchObject({ by: "os" });
     expect(answer("proc.disk", {}, facts({ hasSessionDirectory: true }))).toMatchObject({ by: "host watchdog" });
     expect(answer("proc.disk", { fs: { workspace: "/srv/project" } })).toMatchObject({ by: "host watchdog" });
   });
 
   test("tells in its notes what is not contained", () => {
-    expect(plan({}).notes.join()).toContain("shares the host's kernel");
+    expect(plan({}).notes.join()).toContain("shares the host's OS kernel");
     expect(plan({}, facts({}, { seccomp: false })).notes.join()).toContain("no system call filter of its own");
     expect(plan({}, facts({}, { isRootless: true })).notes.join()).toContain("root of the container is the user");
     const own = plan({}, facts({ hasOwnKernel: true, runtime: "runsc" })).notes.join();
-    expect(own).not.toContain("shares the host's kernel");
+    expect(own).not.toContain("shares the host's OS kernel");
     expect(own).toContain("parked copies");
-    expect(own).toContain("in its supervisor's place");
+    expect(own).toContain("impersonate its supervisor");
   });
 });

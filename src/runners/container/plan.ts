@@ -1,6 +1,6 @@
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import { type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
+import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { supervisedRules } from "../supervised-rules.ts";
@@ -35,26 +35,28 @@ export interface ContainerFacts {
 /** One row per rule: who holds it in a container, and by what. */
 const table: AnswerTable<ContainerFacts> = {
   "isolation.minimum": (_, { engine, runtime, hasOwnKernel }) =>
-    byKernel(
-      `${hasOwnKernel ? "a kernel of its own" : "namespaces"}, by ${engine.name} ${engine.version}` +
+    byOs(
+      `${hasOwnKernel ? "an OS kernel of its own" : "namespaces"}, by ${engine.name} ${engine.version}` +
         (runtime === undefined ? "" : ` with the runtime ${runtime}`),
     ),
   "fs.workspace": ({ fs }, facts) => {
-    if (fs.workspace) return byKernel("bind mount");
-    return byKernel(
-      facts.hasSessionDirectory ? "bind mount of the session's own directory" : "own tmpfs, gone with the session",
+    if (fs.workspace) return byOs("bind mount");
+    return byOs(
+      facts.hasSessionDirectory
+        ? "bind mount of the session's own directory"
+        : "private tmpfs, removed when the session ends",
     );
   },
-  "fs.deps": ({ fs }) => byKernel(fs.deps ? "read-only bind mount" : "nothing is mounted"),
-  "fs.mounts": ({ fs }) => byKernel(fs.mounts.length > 0 ? "bind mounts" : "nothing is mounted"),
+  "fs.deps": ({ fs }) => byOs(fs.deps ? "read-only bind mount" : "nothing is mounted"),
+  "fs.mounts": ({ fs }) => byOs(fs.mounts.length > 0 ? "bind mounts" : "nothing is mounted"),
   "fs.load": () => loadedByHost,
   ...networkRules("network mode none: nothing but loopback"),
-  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the container if the supervisor does not"),
+  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; if the supervisor fails, the host kills the container"),
   "proc.cpus": ({ proc }, { engine }) => {
     if (!engine.limits.cpus) return unlimited("cpus", "cpu", engine);
     const { processors } = engine;
-    const most = processors !== undefined && processors < proc.cpus ? `, of the ${processors} that there are` : "";
-    return byKernel(`cpu quota of the container${most}, cgroup v${engine.cgroupVersion}`);
+    const most = processors !== undefined && processors < proc.cpus ? `, of ${processors} available` : "";
+    return byOs(`cpu quota of the container${most}, cgroup v${engine.cgroupVersion}`);
   },
   "proc.memory": ({ proc, fs }, { engine, hasOwnKernel, hasSessionDirectory }) => {
     if (!engine.limits.memory) return unlimited("memory", "memory", engine);
@@ -64,41 +66,40 @@ const table: AnswerTable<ContainerFacts> = {
       );
     const isOnDisk = fs.workspace !== undefined || hasSessionDirectory;
     const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : proc.diskBytes);
-    return byKernel(
+    return byOs(
       `memory limit of the container${engine.limits.swap ? " without swap" : ""}, cgroup v${engine.cgroupVersion}, together with ${formatSize(files)} for files in memory`,
     );
   },
   "proc.pids": (_, { engine, hasOwnKernel }) => {
     if (!engine.limits.pids) return unlimited("processes", "pids", engine);
     return hasOwnKernel
-      ? byKernel("RLIMIT_NPROC in the cell's own kernel, a count by the supervisor, and a limit of the container")
-      : byKernel(`pids limit of the container, cgroup v${engine.cgroupVersion}`);
+      ? byOs("RLIMIT_NPROC in the cell's own OS kernel, a count by the supervisor, and a limit of the container")
+      : byOs(`pids limit of the container, cgroup v${engine.cgroupVersion}`);
   },
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)
-      return { by: "host watchdog", how: "size of the directory while runs go on, RLIMIT_FSIZE per file" };
-    return byKernel("size limit of the tmpfs");
+      return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
+    return byOs("size limit of the tmpfs");
   },
-  env: () =>
-    bySupervisor("the interpreter's environment holds these, PATH, HOME, LANG and settings of numerical libraries"),
+  env: () => bySupervisor("the interpreter's environment has only these, PATH, HOME, LANG and settings of libraries"),
   ...supervisedRules,
   "kernel.python": ({ kernel: { python } }) =>
     python === undefined
-      ? byKernel("python3 of the image")
-      : { reason: "the image brings its own Python", hint: "leave kernel.python out, or use the process runner" },
+      ? byOs("the image's python3")
+      : { reason: "the image has its own Python", hint: "remove kernel.python, or use the process runner" },
   "kernel.image": (_, { image, imageId, engine }) =>
     imageId !== undefined
-      ? byKernel(`root file system of ${image}, read-only`)
+      ? byOs(`root file system of ${image}, read-only`)
       : {
           reason: `${engine.name} has no image ${image}`,
-          hint: "codecell image build, or pull the image that kernel.image names",
+          hint: "run `codecell image build`, or pull the image that kernel.image names",
         },
 };
 
 function unlimited(what: string, controller: string, { isRootless, cgroupVersion }: ContainerFacts["engine"]) {
   const first = isRootless && cgroupVersion === "1";
   const hint = first
-    ? "boot with cgroup v2, or take an engine that root runs"
+    ? "boot with cgroup v2, or use an engine that runs as root"
     : `give its user the ${controller} controller`;
   return { reason: `the engine cannot limit ${what} here`, hint };
 }
@@ -112,19 +113,17 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
   return [
     ...(hasOwnKernel
       ? [
-          "code in the cell can end the parked copies of its interpreter: recovery then starts from nothing",
-          "code in the cell can speak to the host in its supervisor's place, and so lie about its own session",
+          "code in the cell can kill the parked copies of its interpreter: after a crash it then starts fresh",
+          "code in the cell can impersonate its supervisor towards the host, and so lie about its own session",
         ]
       : [
-          "the cell shares the host's kernel: a kernel vulnerability reachable through the system call filters is not contained",
+          "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",
         ]),
     ...(engine.seccomp || hasOwnKernel
       ? []
       : [`${engine.name} has no system call filter of its own; ours is in place`]),
     ...(engine.limits.memory && !engine.limits.swap && !hasOwnKernel
-      ? [
-          `${engine.name} cannot limit swap here: where the host has some, memory of the cell may go there without limit`,
-        ]
+      ? [`${engine.name} cannot limit swap here: where the host has swap, the cell's use of it is not limited`]
       : []),
     ...(engine.remapsUsers
       ? [
@@ -137,7 +136,7 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
     ...(engine.isLocal
       ? []
       : [
-          `${engine.name} is in another machine: what a cell uses is not known, and a run that is killed for its memory reads as crashed`,
+          `${engine.name} runs on another machine: a cell's usage is unknown, and a run that is killed for its memory is reported as crashed`,
         ]),
     ...(engine.isRootless ? ["root of the container is the user who runs the engine, without any capability"] : []),
   ];

@@ -57,19 +57,19 @@ describe("the gvisor runner", () => {
 
   test("asks for runsc by name", async () => {
     expect((await runner.plan(spec.policy)).rules.find(({ rule }) => rule === "isolation.minimum")?.how).toContain(
-      "a kernel of its own",
+      "an OS kernel of its own",
     );
     await expect(runner.start(spec)).rejects.toMatchObject({ code: "runner_unavailable" });
     expect(asked).toContain("POST /containers/create");
   });
 
-  test("is not available for a while when its engine refused to examine an image", async () => {
+  test("the container runner is unavailable for a while after its engine refused to examine an image", async () => {
     expect(await runner.probe()).toMatchObject({ available: true });
     await expect(runner.start(spec)).rejects.toMatchObject({ message: expect.stringContaining("Docker refused") });
     expect(await runner.probe()).toMatchObject({ available: false, reason: expect.stringContaining("Docker refused") });
   });
 
-  test("is not available where its engine refuses to say which images it has", async () => {
+  test("the container runner is unavailable where its engine does not list its images", async () => {
     imageStatus = 403;
     await expect(runner.plan(spec.policy)).rejects.toMatchObject({
       code: "runner_unavailable",

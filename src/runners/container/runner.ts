@@ -4,14 +4,17 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
+import type { IsolationLevel } from "../../policy/isolation.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
+import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
+import { ImageKernels } from "../images/image-kernels.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
+import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import { resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import type { EnforcementPlan } from "../receipt.ts";
-import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
 import { CellChannel } from "./cell/cell-channel.ts";
 import { type CellListener, listenForCell } from "./cell/cell-listener.ts";
@@ -19,7 +22,6 @@ import { usageReader } from "./cell/cell-usage.ts";
 import { type StartedContainer, startContainer } from "./cell/container.ts";
 import { containerSpec } from "./cell/container-spec.ts";
 import { type ContainerUser, containerUser, writeIdentity } from "./cell/container-user.ts";
-import { containerKernelSetup } from "./cell/kernel-setup.ts";
 import { refuseNested } from "./cell/nested-binds.ts";
 import { removeOrphanContainers } from "./cell/orphans.ts";
 import { Removals } from "./cell/removals.ts";
@@ -28,7 +30,7 @@ import { type Engine, engineVersion } from "./engine/engine.ts";
 import { EngineRefusal } from "./engine/engine-client.ts";
 import { EngineFinder, type EngineFinderOptions } from "./engine/engine-finder.ts";
 import { defaultImage } from "./image/default-image.ts";
-import { ImageKernels } from "./image/image-kernels.ts";
+import { containerForImage } from "./image/image-command.ts";
 import { type ImageInEngine, imageInEngine } from "./image/image-list.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
 import { openRunnerHome, type RunnerHome } from "./runner-home.ts";
@@ -50,7 +52,7 @@ export function containerRunner(options: ContainerRunnerOptions = {}): SandboxRu
   return new ContainerRunner(runtimeKinds.container, options);
 }
 
-/** The same with the runtime runsc: the cell's system calls are answered by a kernel of its own. */
+/** The same with the runtime runsc: the cell's system calls are answered by an OS kernel of its own. */
 export function gvisorRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
   return new ContainerRunner(runtimeKinds.gvisor, options);
 }
@@ -62,6 +64,7 @@ export function kataRunner(options: ContainerRunnerOptions = {}): SandboxRunner 
 
 class ContainerRunner implements SandboxRunner {
   readonly name: RuntimeKind["name"];
+  readonly isolation: IsolationLevel;
   readonly takesWorkspace = true;
   readonly #kind: RuntimeKind;
   readonly #options: ContainerRunnerOptions;
@@ -82,12 +85,13 @@ class ContainerRunner implements SandboxRunner {
 
   constructor(kind: RuntimeKind, options: ContainerRunnerOptions) {
     this.name = kind.name;
+    this.isolation = kind.isolation;
     this.#kind = kind;
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
     this.#finder = new EngineFinder(options, kind.hasOwnKernel, this.#cleanup);
     this.#removals = new Removals(this.#logger);
-    this.#kernels = new ImageKernels(this.#removals, this.#logger);
+    this.#kernels = new ImageKernels(this.#logger);
   }
 
   async probe(options: ProbeOptions = {}): Promise<Probe> {
@@ -100,7 +104,7 @@ class ContainerRunner implements SandboxRunner {
     const { runtime, hint } = chooseRuntime(this.#kind, engine);
     if (hint !== undefined) return { available: false, reason: noSuchRuntime(engine), hint };
     const own: Guarantee = this.#kind.hasOwnKernel ? "own-kernel" : "syscall-filter";
-    const limited: Guarantee[] = engine.limits.memory ? ["kernel-memory-limit"] : [];
+    const limited: Guarantee[] = engine.limits.memory ? ["os-memory-limit"] : [];
     const guarantees: Guarantee[] = [...namespaceGuarantees, ...limited, own];
     return { available: true, version: engineVersion(engine, runtime), guarantees };
   }
@@ -182,7 +186,9 @@ class ContainerRunner implements SandboxRunner {
       spec.workspace && policy.fs.workspace === undefined ? join(spec.workspace.root, spec.workspace.name) : undefined;
     const facts = this.#facts(engine, this.#image(policy), image?.id, workspace !== undefined);
     const plan = planContainer(policy, facts);
-    if (plan.refused.length > 0 || image === undefined) throw policyRefused(this.name, plan);
+    const runnerVersion = engineVersion(engine, facts.runtime);
+    const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
+    if (image === undefined) throw policyRefused(this.name, plan);
     const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
     refuseNested(engine, mounts);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
@@ -190,14 +196,19 @@ class ContainerRunner implements SandboxRunner {
     await using cleanup = new Cleanup();
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
-    const examiner = { engine, user, home, name: `codecell-${home.tag}-${number}-image` };
+    const { runtime, hasOwnKernel } = facts;
+    const { runtimeDir, labels, processLimit, emptyDirectory } = home;
+    const run = containerForImage({
+      ...{ engine, runtime, hasOwnKernel, image, user, labels, processLimit, emptyDirectory },
+      ...{ name: `codecell-${home.tag}-${number}-image`, removals: this.#removals },
+    });
+    const examined = { image, uid: user.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
     const [kernel, identityDirectory, listener] = await Promise.all([
-      this.#kernels.get(image, facts, examiner).catch((error: unknown) => this.#cannotExamine(engine, error)),
+      this.#kernels.get(examined).catch((error: unknown) => this.#cannotExamine(engine, error)),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
       listening,
       prepareWorkspace(workspace, engine.isRootless ? undefined : user.uid),
     ]);
-    const { runtime, hasOwnKernel } = facts;
     const container = await startContainer({
       ...{ client: engine.client, removals: this.#removals, name: `codecell-${home.tag}-${number}` },
       ...(options.signal ? { signal: options.signal } : {}),
@@ -228,11 +239,12 @@ class ContainerRunner implements SandboxRunner {
     const channel = listener ? new CellChannel(container.stream, listener.connection) : container.stream;
     const cell = new ChannelCell({
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
-      setup: containerKernelSetup(policy, kernel, hasOwnKernel),
-      receipt: {
-        ...{ runner: this.name, runnerVersion: engineVersion(engine, runtime), policyHash: spec.policyHash },
-        ...{ rules: plan.rules, notes: plan.notes },
-      },
+      setup: linuxKernelSetup(policy, {
+        path: kernel.path,
+        env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
+        ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
+      }),
+      receipt,
       kill: () => {
         channel.destroy();
         void this.#removals.end(engine.client, container.id);
@@ -274,14 +286,14 @@ class ContainerRunner implements SandboxRunner {
 
   #facts(engine: Engine, image: string, id: string | undefined, hasSessionDirectory: boolean): ContainerFacts {
     const { runtime, hint } = chooseRuntime(this.#kind, engine);
-    // An engine may come back without it: its default would be taken for the kernel that was asked for.
+    // An engine may come back without it: its default would be taken for the OS kernel that was asked for.
     if (hint !== undefined) throw new CodecellError("runner_unavailable", noSuchRuntime(engine), { hint });
     const { hasOwnKernel } = this.#kind;
     const name = engine.client.address.name;
     return { engine: { ...engine, name }, runtime, hasOwnKernel, image, imageId: id, hasSessionDirectory };
   }
 
-  /** Where the cell shares our kernel, it can reach a socket of ours past the engine. */
+  /** Where the cell shares our OS kernel, it can reach a socket of ours past the engine. */
   async #listener(
     engine: Engine,
     { hasOwnKernel }: ContainerFacts,

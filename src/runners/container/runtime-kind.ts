@@ -1,9 +1,12 @@
+import type { IsolationLevel } from "../../policy/isolation.ts";
+
 /** What a runner of this family is: the same code with another runtime of the engine. */
 export interface RuntimeKind {
   readonly name: "container" | "gvisor" | "kata";
+  readonly isolation: IsolationLevel;
   /** matches the engine's names of the runtimes that will do */
   readonly runtime: RegExp;
-  /** the kernel of the cell is not the host's */
+  /** the OS kernel of the cell is not the host's */
   readonly hasOwnKernel: boolean;
   readonly missing: string;
 }
@@ -11,18 +14,21 @@ export interface RuntimeKind {
 export const runtimeKinds = {
   container: {
     name: "container",
+    isolation: "container",
     runtime: /^(runc|crun|youki|io\.containerd\.runc\.)/,
     hasOwnKernel: false,
     missing: "register runc with the engine, or use the runner that its default runtime belongs to",
   },
   gvisor: {
     name: "gvisor",
+    isolation: "gvisor",
     runtime: /^(runsc|gvisor|io\.containerd\.runsc\.)/,
     hasOwnKernel: true,
     missing: "install runsc and register it with the engine: gvisor.dev/docs/user_guide/install",
   },
   kata: {
     name: "kata",
+    isolation: "kata",
     runtime: /^(kata|io\.containerd\.kata\.)/,
     hasOwnKernel: true,
     missing: "install Kata Containers and register kata-runtime with the engine",
@@ -30,7 +36,7 @@ export const runtimeKinds = {
 } as const satisfies Record<string, RuntimeKind>;
 
 /**
- * Pure: which of an engine's runtimes to ask for, or what to do where it has none that will do. Without a kernel of its own a
+ * Pure: which of an engine's runtimes to ask for, or what to do where it has none that will do. Without an OS kernel of its own a
  * cell gets the engine's default, unless that has one: a receipt would say of its limits what does not hold there.
  */
 export function chooseRuntime(

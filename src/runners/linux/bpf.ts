@@ -1,4 +1,4 @@
-/** One classic BPF instruction, as in the kernel's struct sock_filter. */
+/** One classic BPF instruction, as in the Linux kernel's struct sock_filter. */
 export interface Instruction {
   readonly code: number;
   readonly jumpTrue: number;
@@ -20,7 +20,7 @@ const longestJump = 255;
 /** Offsets into struct seccomp_data. */
 export const field = { syscall: 0, arch: 4 } as const;
 
-/** Lower 32 bits of a system call's argument: what the kernel reads where the parameter is an int. */
+/** Lower 32 bits of a system call's argument: what the Linux kernel reads where the parameter is an int. */
 export const argumentLow = (index: number): number => 16 + 8 * index;
 export const argumentHigh = (index: number): number => 20 + 8 * index;
 
@@ -53,7 +53,7 @@ export function ifAnyBit(mask: number, then: readonly Instruction[]): Instructio
   return branch(opcode.jumpIfAnyBit, [mask], then);
 }
 
-/** Little-endian bytes, as the kernel and `bwrap --seccomp` read them. */
+/** Little-endian bytes, as the Linux kernel and `bwrap --seccomp` read them. */
 export function encode(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8);
   for (const [index, { code, jumpTrue, jumpFalse, operand }] of program.entries()) {

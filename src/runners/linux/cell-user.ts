@@ -17,7 +17,7 @@ export function chooseCellUid(
   if (rootOwned) {
     throw new CodecellError(
       "policy_refused",
-      `${rootOwned.rule}: ${rootOwned.source} belongs to root, and no cell runs as root`,
+      `${rootOwned.rule}: ${rootOwned.source} belongs to root, and cells never run as root`,
       {
         hint: "give the directory to an ordinary user (chown), or run codecell as one",
         details: { rule: rootOwned.rule },

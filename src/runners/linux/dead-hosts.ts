@@ -14,7 +14,7 @@ const groupsFile = "groups";
  */
 export async function claimHostDirectory(directory: string, cleanup: Cleanup): Promise<void> {
   const claim = await claimPath(directory);
-  if (!claim) throw new CodecellError("internal", "a new host's directory is another one's already");
+  if (!claim) throw new CodecellError("internal", "the directory of a new host process is already in use");
   cleanup.defer(() => claim[Symbol.asyncDispose]());
 }
 

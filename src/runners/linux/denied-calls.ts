@@ -1,6 +1,6 @@
 import type { SyscallName } from "./syscalls.ts";
 
-/** Refused with ENOSYS: programs have a fallback for a call that this kernel does not have. */
+/** Refused with ENOSYS: programs have a fallback for a call that this Linux kernel does not have. */
 const absent: Record<string, readonly SyscallName[]> = {
   // the flags are in memory, where no filter can read them; libc falls back to clone
   namespacesUnseen: ["clone3"],

@@ -42,7 +42,7 @@ export function startJanitor(owner: JanitorOwner): Janitor {
   child.unref();
   if ("unref" in child.stdin && typeof child.stdin.unref === "function") child.stdin.unref();
   if (child.pid === undefined) {
-    throw new CodecellError("cell_start_failed", "the janitor could not start", { hint: "is /bin/sh there?" });
+    throw new CodecellError("cell_start_failed", "the janitor could not start", { hint: "check that /bin/sh exists" });
   }
   let ending: Promise<void> | undefined;
   const end = async () => {

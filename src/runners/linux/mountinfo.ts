@@ -22,7 +22,7 @@ export function parseMountinfo(text: string): MountinfoEntry[] {
   });
 }
 
-/** The kernel writes space, tab, newline and backslash as octal. */
+/** The Linux kernel writes space, tab, newline and backslash as octal. */
 function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

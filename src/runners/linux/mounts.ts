@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import { type DenyMatcher, denyMatcher, foldPath } from "../../policy/paths/deny.ts";
 import { findDenied } from "../../policy/paths/find-denied.ts";
+import { hostGrants } from "../../policy/paths/host-grants.ts";
 import { isBelow } from "../../policy/paths/host-path.ts";
 import { resolveSource } from "../../policy/paths/host-source.ts";
 import type { Policy } from "../../policy/schema.ts";
@@ -34,11 +35,9 @@ export interface CellMount {
 
 /** The host directories of a policy, resolved and searched for denied entries. */
 export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
-  const asked = [
-    ...(policy.fs.workspace ? [one("fs.workspace", policy.fs.workspace, "/workspace", false)] : []),
-    ...(policy.fs.deps ? [one("fs.deps", policy.fs.deps, "/deps", true)] : []),
-    ...policy.fs.mounts.map(({ source, target, mode }) => one("fs.mounts", source, target, mode === "ro")),
-  ];
+  const asked = hostGrants(policy).map(({ rule, source, target, isWritable }) => {
+    return { rule, source, target, readOnly: !isWritable };
+  });
   if (asked.length === 0) return [];
   const matcher = denyMatcher(policy.fs.deny); // takes a millisecond, and every cell's start waits for it
   const table = await hostMounts();
@@ -86,17 +85,13 @@ async function refuseLinkFromWritable(
     const real = await realpath(parent).catch(() => parent);
     const inside = mounts.find((one) => !one.readOnly && (real === one.source || isBelow(real, one.source)));
     if (inside && !isBelow(mount.source, inside.source)) {
-      const message = `${mount.rule}: ${mount.asked} leads out of ${inside.source}, which cells can write`;
+      const message = `${mount.rule}: ${mount.asked} is a link out of ${inside.source}, which cells can write`;
       throw new CodecellError("policy_refused", message, {
-        hint: "remove the link, or mount the directory that is meant",
+        hint: "remove the link, or mount the directory that it points to",
         details: { rule: mount.rule },
       });
     }
   }
-}
-
-function one(rule: string, source: string, target: string, readOnly: boolean) {
-  return { rule, source, target, readOnly };
 }
 
 /**

@@ -12,7 +12,7 @@ describe("mounts below a directory", () => {
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
   test.skipIf(process.platform !== "linux")(
-    "are those of the kernel's table, by name, each with what it is",
+    "are those of the Linux kernel's table, by name, each with what it is",
     async () => {
       const mounts = await hostMounts();
       const proc = mounts.find(({ point }) => point === "/proc");
@@ -22,7 +22,7 @@ describe("mounts below a directory", () => {
     },
   );
 
-  test("that another mount hides are none: a link in their place would bring in what it leads to", async () => {
+  test("mounts that another mount hides are not listed: a link in their place would bring in what it leads to", async () => {
     await symlink("/proc", join(directory, "link"));
     const hidden = (name: string) => ({
       ...{ id: "0", device: "0:1", root: "/", point: join(directory, name), type: "tmpfs", superOptions: [] },

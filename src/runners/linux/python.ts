@@ -36,7 +36,7 @@ const oldestMinor = 9;
 /** It answers at once, except on a machine that is busy; somebody may wait for `auto` to choose. */
 export const questionMs = { inPassing: 2_000, wanted: 15_000 };
 const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
-const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or name one in kernel.python";
+const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or set kernel.python";
 
 const question = `import sys, json, sysconfig
 try: from importlib.util import MAGIC_NUMBER
@@ -114,7 +114,7 @@ async function examine(candidate: string, forOtherUid: boolean, timeoutMs: numbe
         "runner_unavailable",
         `${candidate} cannot be used by the cell's uid: ${closed} is private`,
         {
-          hint: `use a Python under /usr, or open the way: chmod o+rx ${closed}`,
+          hint: `use a Python under /usr, or make it readable: chmod o+rx ${closed}`,
         },
       );
     }

@@ -10,7 +10,7 @@ type Answer = "allow" | "kill" | "notify" | keyof typeof errno;
 type Arguments = readonly (number | bigint)[];
 type Expectation = readonly [call: SyscallName, args: Arguments, answer: Answer, why?: string];
 
-const above = 1n << 32n; // a bit that the kernel drops where the parameter is an int
+const above = 1n << 32n; // a bit that the Linux kernel drops where the parameter is an int
 const NEWUSER = 0x10000000;
 const threadFlags = 0x3d0f00;
 
@@ -37,7 +37,7 @@ const inCells: readonly Expectation[] = [
   ["ioctl", [0x5412, 0], "allow", "the request is the second argument"],
   ["socket", [1, 1, 0], "allow", "unix"],
   ["socket", [1, 5, 0], "allow", "unix packets"],
-  ["socket", [1n | above, 1, 0], "allow", "the kernel reads unix here"],
+  ["socket", [1n | above, 1, 0], "allow", "the Linux kernel reads unix here"],
   ["socket", [2, 1, 0], "allow"],
   ["socket", [2, 1 | 0o2000000 | 0o4000, 6], "allow", "TCP, close-on-exec, non-blocking"],
   ["socket", [10, 2, 17], "allow"],
@@ -51,7 +51,7 @@ const inCells: readonly Expectation[] = [
   ["socket", [16n | above, 3, 0], "EAFNOSUPPORT", "netlink with a bit above"],
   ["socket", [16, 3, 9], "EAFNOSUPPORT", "netlink audit"],
   ["socket", [17, 3, 0], "EAFNOSUPPORT", "packet"],
-  ["socket", [38, 5, 0], "EAFNOSUPPORT", "kernel crypto"],
+  ["socket", [38, 5, 0], "EAFNOSUPPORT", "crypto of the Linux kernel"],
   ["socket", [40, 1, 0], "EAFNOSUPPORT", "vsock"],
   ["socket", [44, 3, 0], "EAFNOSUPPORT", "xdp"],
   ["socketpair", [1, 1, 0], "allow"],
@@ -63,7 +63,7 @@ const inCells: readonly Expectation[] = [
   ["prlimit64", [1, 7, 0], "allow", "reads"],
   ["prlimit64", [1, 7, 4096], "EPERM"],
   ["prlimit64", [1, 7, 1n << 40n], "EPERM", "a pointer whose low half is 0"],
-  ["prlimit64", [above, 7, 4096], "allow", "the kernel reads pid 0 here"],
+  ["prlimit64", [above, 7, 4096], "allow", "the Linux kernel reads pid 0 here"],
   ["setpriority", [0, 0, 5], "allow"],
   ["setpriority", [0, 7, 5], "allow"],
   ["setpriority", [0, 1, 19], "EPERM", "the supervisor"],
@@ -151,7 +151,7 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     }
   });
 
-  test("keeps signals from the supervisor where the kernel does not, and from nobody else", () => {
+  test("keeps signals from the supervisor where the Linux kernel does not, and from nobody else", () => {
     const filter = seccompFilter({ ...whole, shieldsSupervisor: true });
     const calls = ["kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"] as const;
     for (const call of calls) {
@@ -168,7 +168,7 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     for (const call of ["read", "clone", "mount"] as const) expect(ask(filter, arch, call)).toBe("allow");
   });
 
-  test("stays far below the kernel's limit of 4096 instructions", () => {
+  test("stays far below the Linux kernel's limit of 4096 instructions", () => {
     expect(seccompFilter(whole).length / 8).toBeLessThan(256);
   });
 

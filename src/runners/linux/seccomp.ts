@@ -53,7 +53,7 @@ const terminalTricks = [
   0x541c, // TIOCLINUX pastes into a console
   0x5423, // TIOCSETD loads line disciplines
 ];
-/** The kernel then sends a signal of the caller's choice to a process of its choice: past the guard of parked copies. */
+/** The Linux kernel then sends a signal of the caller's choice to a process of its choice: past the guard of parked copies. */
 const signalsByDescriptor = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
   ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
@@ -109,14 +109,14 @@ export function killNotifyFilter(arch: FilterArch): Buffer {
   ]);
 }
 
-/** Ends a process that enters the kernel by another table (i386 on x64, arm on arm64); then loads the call's number. */
+/** Ends a process that enters the Linux kernel by another table (i386 on x64, arm on arm64); then loads the call's number. */
 function expectArchitecture(arch: FilterArch): Instruction[] {
   return [...load(field.arch), ...unlessEqual(auditArch[arch], answer(verdict.killProcess)), ...load(field.syscall)];
 }
 
 const unshareRule = [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags | newTimeNamespace, deny("EPERM")), ...allow];
 
-/** The kernel reads 32 bits of the request, so bits above must not hide a forbidden one. */
+/** The Linux kernel reads 32 bits of the request, so bits above must not hide a forbidden one. */
 const ioctlRule = [
   ...load(argumentLow(1)),
   ...ifEqual([...terminalTricks, ...signalsByDescriptor.ioctl], deny("EPERM")),
@@ -126,7 +126,7 @@ const ioctlRule = [
 const fcntlRule = [...load(argumentLow(1)), ...ifEqual([...signalsByDescriptor.fcntl], deny("EPERM")), ...allow];
 
 /**
- * Local sockets, TCP and UDP. Raw, packet, vsock and the rest are kernel code that a cell has no use for. The type is
+ * Local sockets, TCP and UDP. Raw, packet, vsock and the rest are code of the Linux kernel that a cell has no use for. The type is
  * checked too: with protocol 0 it alone selects SCTP (5) or DCCP (6). Netlink is closed although getifaddrs() and
  * socket.if_nameindex() fail without it: name resolution takes the failure as "both families are there", and the cell
  * has nothing but its loopback to list.

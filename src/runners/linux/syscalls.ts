@@ -2,7 +2,7 @@
 export type FilterArch = "x64" | "arm64";
 
 /**
- * Kernel numbers, [x64, arm64], of every system call the filters and their tests name; null: the architecture has none.
+ * Numbers in the Linux kernel, [x64, arm64], of every system call the filters and their tests name; null: the architecture has none.
  * Source: asm/unistd_64.h and asm-generic/unistd.h.
  */
 const table = {
@@ -117,7 +117,7 @@ export type SyscallName = keyof typeof table;
 
 /**
  * The highest number this table was checked against. The filter refuses whatever lies above, so a call that a later
- * kernel brings is closed until somebody has looked at it.
+ * Linux kernel brings is closed until somebody has looked at it.
  */
 export const highestKnownSyscall = 469;
 

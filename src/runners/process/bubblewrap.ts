@@ -128,7 +128,7 @@ function namespaces(tag: string): string[] {
     ...["--unsetenv", tag],
     // a session of its own: no controlling terminal to type into
     ...["--die-with-parent", "--new-session"],
-    // the kernel shields the first process of a pid namespace from signals of the others
+    // the Linux kernel shields the first process of a pid namespace from signals of the others
     ...["--as-pid-1", "--clearenv", "--cap-drop", "ALL"],
   ];
 }

@@ -74,7 +74,7 @@ test("sets the limits of v1 groups and hands their task files to the cell's uid"
   expect([...files.owners]).toEqual(["/m", "/p", "/c", "/a"].map((d) => [`${d}/tag-1/tasks`, 500_000]));
 });
 
-test("goes without swap accounting where the kernel has none", async () => {
+test("goes without swap accounting where the Linux kernel has none", async () => {
   const files = new FakeCgroups(separateFiles);
   await expect(createCellCgroup(separate, "tag-1", limits, { files })).resolves.toBeDefined();
 });

@@ -14,7 +14,7 @@ export interface CgroupLimits {
   readonly cpus: number;
 }
 
-/** One file that the cell's first process writes "0" to, which moves itself without the kernel's global lock (v1). */
+/** One file that the cell's first process writes "0" to, which moves itself without the Linux kernel's global lock (v1). */
 export interface CgroupPlacement {
   readonly controller: string;
   /** host directory of the cell's group */
@@ -86,7 +86,7 @@ async function limitUnified(
 ): Promise<void> {
   const set = (file: string, value: string | number) => files.write(join(directory, file), String(value));
   await set("memory.max", limits.memoryBytes);
-  // a kernel without swap accounting has no such file and no swap to bound
+  // a Linux kernel without swap accounting has no such file and no swap to bound
   await set("memory.swap.max", 0).catch(ignoreAbsent);
   // the killer takes the one process it chose (the worker), not the supervisor with it
   await set("memory.oom.group", 0).catch(ignoreAbsent);
@@ -103,7 +103,7 @@ async function limitSeparate(
     const directory = directories.get(controller);
     if (directory !== undefined) await files.write(join(directory, file), String(value));
   };
-  // in this order: the kernel refuses a memory limit above memory + swap
+  // in this order: the Linux kernel refuses a memory limit above memory + swap
   await set("memory", "memory.limit_in_bytes", limits.memoryBytes);
   await set("memory", "memory.memsw.limit_in_bytes", limits.memoryBytes).catch(ignoreAbsent);
   await set("memory", "memory.swappiness", 0).catch(ignoreAbsent);
@@ -197,10 +197,10 @@ class SeparateCgroup implements CellCgroup {
 }
 
 function quotaUs(limits: CgroupLimits): number {
-  return Math.max(1000, Math.round(limits.cpus * periodUs)); // the kernel refuses less than a millisecond
+  return Math.max(1000, Math.round(limits.cpus * periodUs)); // the Linux kernel refuses less than a millisecond
 }
 
-/** A limit that exists and cannot be set is a failure; one that this kernel does not have is not. */
+/** A limit that exists and cannot be set is a failure; one that this Linux kernel does not have is not. */
 function ignoreAbsent(error: unknown): void {
   const code = errorCode(error);
   if (code !== "ENOENT" && code !== "EOPNOTSUPP") throw error;

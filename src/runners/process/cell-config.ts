@@ -1,9 +1,10 @@
+import type { KernelSetup } from "../../kernel/messages.ts";
 import { certificateVariables } from "../../lib/host-certificates.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
-import type { KernelSetup } from "../runner.ts";
 import { insidePath } from "./bubblewrap.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { ProcMasks } from "./proc-masks.ts";
@@ -82,22 +83,12 @@ export function kernelSetup(
   python: PythonInstallation,
   hasCertificates: boolean,
 ): KernelSetup {
-  return {
+  return linuxKernelSetup(policy, {
+    path: python.path,
     env: {
-      PATH: "/usr/local/bin:/usr/bin:/bin",
-      HOME: "/workspace",
-      LANG: "C.UTF-8",
-      MPLCONFIGDIR: "/tmp/matplotlib",
-      XDG_CACHE_HOME: "/tmp/cache", // what libraries cache is no artifact
-      OPENBLAS_NUM_THREADS: "1",
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
       ...(policy.net.enabled && hasCertificates ? certificateVariables(insidePath.certificates) : {}),
-      ...policy.env,
     },
-    path: [...python.path],
-    preload: [...policy.kernel.preload],
-    background: policy.proc.background,
-    recovery: policy.session.recovery !== "off",
     ...(cgroupHolds(facts.cgroups, "memory") ? {} : { watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes }),
-  };
+  });
 }

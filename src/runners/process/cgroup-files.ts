@@ -7,7 +7,7 @@ export interface Counter extends Disposable {
   read(): string;
 }
 
-/** The few file operations that control groups need; tests put a make-believe kernel behind them. */
+/** The few file operations that control groups need; tests put a fake Linux kernel behind them. */
 export interface CgroupFiles {
   read(path: string): Promise<string>;
   /** Opens a counter, which is read after every run. */

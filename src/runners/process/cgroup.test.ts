@@ -67,7 +67,7 @@ test("uses v1 when the unified tree has no controllers", async () => {
   });
 });
 
-test("gives the kernel's reason when the tree is read-only", async () => {
+test("gives the reason of the Linux kernel when the tree is read-only", async () => {
   const files = separateTree();
   files.fail("/cg/pids/trial", "EROFS");
   expect(await detectCgroups(options(files))).toMatchObject({ kind: "none", reason: expect.stringContaining("EROFS") });

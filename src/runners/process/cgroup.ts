@@ -35,7 +35,7 @@ export function cgroupHolds(support: CgroupSupport, controller: CgroupController
 export interface DetectOptions {
   /** name of the trial groups; two detections at once need two names */
   readonly trialName?: string;
-  /** this process, as the kernel's files spell it */
+  /** this process, as the files of the Linux kernel spell it */
   readonly pid?: number;
   /** directory with `cgroup` and `mountinfo` */
   readonly procSelf?: string;
@@ -59,7 +59,7 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
     await trial[Symbol.asyncDispose]();
     return support;
   } catch (error) {
-    return { kind: "none", reason: `no cgroup can be made here: ${messageOf(error)}` };
+    return { kind: "none", reason: `codecell cannot create a cgroup here: ${messageOf(error)}` };
   }
 }
 

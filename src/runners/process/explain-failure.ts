@@ -29,19 +29,19 @@ export function explainBubblewrapFailure(stderr: string, facts: HostFacts): Bubb
   // the switches first: they hold inside containers too
   if (facts.maxUserNamespaces === 0 && !facts.container && !facts.isNested) {
     return {
-      reason: "user namespaces are switched off (user.max_user_namespaces = 0)",
+      reason: "user namespaces are disabled (user.max_user_namespaces = 0)",
       hint: "sudo sysctl -w user.max_user_namespaces=15000, and the same line in /etc/sysctl.d/ to keep it",
     };
   }
   if (facts.unprivilegedUsernsClone === false && !facts.bubblewrapIsSetuid) {
     return {
-      reason: "user namespaces are closed to ordinary users (kernel.unprivileged_userns_clone = 0)",
+      reason: "unprivileged user namespaces are disabled (kernel.unprivileged_userns_clone = 0)",
       hint: "sudo sysctl -w kernel.unprivileged_userns_clone=1, and the same line in /etc/sysctl.d/ to keep it",
     };
   }
   if (facts.apparmorRestrictsUserns && /permission denied|operation not permitted|uid map|loopback/i.test(stderr)) {
     return {
-      reason: "AppArmor lets no program without a profile make user namespaces (Ubuntu 23.10 and later)",
+      reason: "AppArmor blocks user namespaces for programs without a profile (Ubuntu 23.10 and later)",
       hint: appArmorFix(facts.bubblewrap),
     };
   }

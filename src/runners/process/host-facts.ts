@@ -13,7 +13,7 @@ export interface HostFacts {
   readonly bubblewrapIsSetuid: boolean;
   /** Ubuntu's rule that only programs with an AppArmor profile may make user namespaces */
   readonly apparmorRestrictsUserns: boolean;
-  /** Debian's switch; undefined where the kernel has none */
+  /** Debian's switch; undefined where the Linux kernel has none */
   readonly unprivilegedUsernsClone: boolean | undefined;
   readonly maxUserNamespaces: number | undefined;
   readonly container: "docker" | "podman" | "kubernetes" | "other" | undefined;

@@ -86,7 +86,7 @@ const switchedOff: CgroupSupport = { kind: "none", reason: "switched off" };
 async function usableCgroups(trialName: string): Promise<CgroupSupport> {
   const support = await detectCgroups({ trialName });
   if (support.kind !== "v2" || process.getuid?.() !== 0) return support;
-  return { kind: "none", reason: "as root on cgroup v2, cells are not placed in groups by this version" };
+  return { kind: "none", reason: "this version does not use cgroup v2 when it runs as root" };
 }
 
 /** A directory that another uid may use, and nobody else. */

@@ -1,6 +1,6 @@
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import { type Answer, type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
+import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { supervisedRules } from "../supervised-rules.ts";
@@ -15,42 +15,44 @@ interface PlanFacts extends ProcessFacts {
 
 /** One row per rule: who holds it here, and by what. */
 const table: AnswerTable<PlanFacts> = {
-  "isolation.minimum": (_, facts) => byKernel(`namespaces by bubblewrap ${facts.bubblewrap}, ${facts.layout} layout`),
+  "isolation.minimum": (_, facts) => byOs(`namespaces by bubblewrap ${facts.bubblewrap}, ${facts.layout} layout`),
   "fs.workspace": ({ fs }, facts) => {
-    if (fs.workspace) return byKernel("bind mount in an own mount namespace");
-    return byKernel(
-      facts.hasSessionDirectory ? "bind mount of the session's own directory" : "own tmpfs, gone with the session",
+    if (fs.workspace) return byOs("bind mount in the cell's own mount namespace");
+    return byOs(
+      facts.hasSessionDirectory
+        ? "bind mount of the session's own directory"
+        : "private tmpfs, removed when the session ends",
     );
   },
-  "fs.deps": ({ fs }) => byKernel(fs.deps ? "read-only bind mount" : "nothing is mounted"),
-  "fs.mounts": ({ fs }) => byKernel(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted"),
+  "fs.deps": ({ fs }) => byOs(fs.deps ? "read-only bind mount" : "nothing is mounted"),
+  "fs.mounts": ({ fs }) => byOs(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted"),
   "fs.load": () => loadedByHost,
   ...networkRules("own network namespace with nothing but loopback"),
-  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
+  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; if the supervisor fails, the host kills the cell"),
   "proc.cpus": ({ proc }, facts) => cpus(proc.cpus, facts),
   "proc.memory": (policy, facts) =>
     cgroupHolds(facts.cgroups, "memory")
-      ? byKernel(
+      ? byOs(
           `${group(facts, "memory", "memory.max", "memory.limit_in_bytes")}, together with ` +
             `${formatSize(privateFilesBytes(policy, facts.hasSessionDirectory))} for files in memory`,
         )
       : bySupervisor("sum of resident memory every 20 ms, RLIMIT_DATA for each process"),
   "proc.pids": (_, facts) =>
     cgroupHolds(facts.cgroups, "pids")
-      ? byKernel(group(facts, "pids", "pids.max", "pids.max"))
-      : byKernel("RLIMIT_NPROC in an own user namespace"),
+      ? byOs(group(facts, "pids", "pids.max", "pids.max"))
+      : byOs("RLIMIT_NPROC in the cell's own user namespace"),
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)
-      return { by: "host watchdog", how: "size of the directory while runs go on, RLIMIT_FSIZE per file" };
-    return byKernel(facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs");
+      return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
+    return byOs(facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs");
   },
-  env: () => byKernel("the environment is empty but for these, PATH, HOME, LANG and settings of libraries"),
+  env: () => byOs("the environment has only these, PATH, HOME, LANG and settings of libraries"),
   ...supervisedRules,
-  "kernel.python": () => byKernel("interpreter and libraries mounted read-only"),
+  "kernel.python": () => byOs("interpreter and libraries mounted read-only"),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined
-      ? byKernel("the host's own interpreter, and no image")
-      : { reason: "this runner starts no images", hint: "leave kernel.image out, or use the container runner" },
+      ? byOs("uses the host's interpreter, not an image")
+      : { reason: "this runner does not use images", hint: "remove kernel.image, or use the container runner" },
 };
 
 /** Pure: what this host would do with a policy. */
@@ -61,7 +63,7 @@ export function planProcess(policy: Policy, host: ProcessFacts, hasSessionDirect
 
 function notes(facts: ProcessFacts): string[] {
   return [
-    "the cell shares the host's kernel: a kernel vulnerability reachable through the system call filter is not contained",
+    "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filter is not contained",
     ...(facts.layout === "template" ? ["cells of one policy share address layout and hash seed"] : []),
     ...(facts.cgroups.kind === "none" ? [`no control groups: ${facts.cgroups.reason}`] : []),
   ];
@@ -73,10 +75,10 @@ function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1
 
 /** Without a quota only whole cores can be held: by an affinity that the filter keeps user code from changing. */
 function cpus(asked: number, facts: ProcessFacts): Answer {
-  if (cgroupHolds(facts.cgroups, "cpu")) return byKernel(group(facts, "cpu", "cpu.max", "cpu.cfs_quota_us"));
-  if (Number.isInteger(asked)) return byKernel("core affinity, which the system call filter keeps from being changed");
+  if (cgroupHolds(facts.cgroups, "cpu")) return byOs(group(facts, "cpu", "cpu.max", "cpu.cfs_quota_us"));
+  if (Number.isInteger(asked)) return byOs("core affinity; the system call filter blocks changes to it");
   return {
-    reason: "fractions of a core need a cgroup with the cpu controller, and there is none here",
+    reason: "a fraction of a core needs a cgroup with the cpu controller, and there is none here",
     hint: `set proc.cpus to ${Math.ceil(asked)}, or run where cgroups are writable`,
   };
 }

@@ -7,7 +7,7 @@ export interface ProcMasks {
   readonly directories: readonly string[];
 }
 
-/** They tell about the machine and its other tenants: hardware, devices, boot line, kernel addresses, keys. */
+/** They tell about the machine and its other tenants: hardware, devices, boot line, addresses in the Linux kernel, keys. */
 const telltaleFiles = [
   ...["keys", "key-users", "kallsyms", "modules", "cmdline", "config.gz", "interrupts", "iomem", "ioports", "mtrr"],
   ...["partitions", "diskstats", "schedstat", "sched_debug", "timer_list", "latency_stats"],

@@ -4,6 +4,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
+import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
@@ -13,8 +14,7 @@ import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { type PythonInstallation, pythonFinder, questionMs } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
-import type { EnforcementPlan, EnforcementReceipt } from "../receipt.ts";
-import { policyRefused } from "../registry.ts";
+import type { EnforcementPlan } from "../receipt.ts";
 import type {
   Carrier,
   Cell,
@@ -55,6 +55,7 @@ interface StartedTemplate {
 
 class ProcessRunner implements SandboxRunner {
   readonly name = "process";
+  readonly isolation = "process";
   readonly takesWorkspace = true;
   readonly #options: ProcessRunnerOptions;
   readonly #logger: Logger;
@@ -83,7 +84,7 @@ class ProcessRunner implements SandboxRunner {
       return { available: false, reason: error.message, hint: error.hint ?? "" };
     }
     const { facts } = await this.#openHost();
-    const limited = facts.cgroups.kind === "none" ? [] : (["kernel-memory-limit"] as const);
+    const limited = facts.cgroups.kind === "none" ? [] : (["os-memory-limit"] as const);
     return { available: true, version: `bubblewrap ${found.version}`, guarantees: [...guarantees, ...limited] };
   }
 
@@ -95,14 +96,8 @@ class ProcessRunner implements SandboxRunner {
     const host = await this.#openHost();
     const hasDirectory = spec.workspace !== undefined && spec.policy.fs.workspace === undefined;
     const plan = planProcess(spec.policy, host.facts, hasDirectory);
-    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
-    const receipt: EnforcementReceipt = {
-      runner: this.name,
-      runnerVersion: `bubblewrap ${host.facts.bubblewrap}`,
-      policyHash: spec.policyHash,
-      rules: plan.rules,
-      notes: plan.notes,
-    };
+    const runnerVersion = `bubblewrap ${host.facts.bubblewrap}`;
+    const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const python = await this.#python(spec.policy.kernel.python);
     const setup = kernelSetup(spec.policy, host.facts, python, host.root.certificates !== undefined);
     await using cleanup = new Cleanup();
@@ -113,7 +108,7 @@ class ProcessRunner implements SandboxRunner {
     const { channel, exited, cgroup } = jail;
     const carrier: Carrier = jail.expected
       ? await takeListener(jail.expected, channel, options)
-      : { kind: "streams", reason: "the program that embeds codecell asks for streams" };
+      : { kind: "streams", reason: "the embedding program chose streams" };
     // after the cell is gone: as long as it lives, nobody in it may listen in the proxy's place
     cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());
     const cell = new ChannelCell({

@@ -19,7 +19,6 @@ import { filterDescriptor, type JailMount, templateArguments } from "./bubblewra
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
-import { channelClosed } from "./channel-closed.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
 import { ListenerDesk } from "./listener-desk.ts";
 import type { ProcessFacts } from "./process-facts.ts";
@@ -87,14 +86,21 @@ export class Template implements AsyncDisposable {
     using limit = deadline(startMs, signal);
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
     const gone = exit.then(() => {
-      throw new CodecellError("cell_start_failed", `the template ended: ${diagnostics().trim() || "no reason given"}`, {
-        hint: "check kernel.preload and kernel.python; run `codecell doctor`",
-      });
+      throw new CodecellError(
+        "cell_start_failed",
+        `the template process exited: ${diagnostics().trim() || "no reason given"}`,
+        {
+          hint: "check kernel.preload and kernel.python; run `codecell doctor`",
+        },
+      );
     });
     gone.catch(() => {});
     await Promise.race([up, gone]).catch((error: unknown) => {
       if (error instanceof CodecellError) throw error;
-      throw new CodecellError("cell_start_failed", `the template did not start: ${messageOf(error)} ${diagnostics()}`);
+      throw new CodecellError(
+        "cell_start_failed",
+        `the template process did not start: ${messageOf(error)} ${diagnostics()}`,
+      );
     });
     return new Template(parts, join(directory, "cells"), child, cleanup.move());
   }
@@ -114,7 +120,7 @@ export class Template implements AsyncDisposable {
     });
     await once(socket, "connect").catch((error: unknown) => {
       this.#isAlive = false; // it is dead, and we are the first to notice
-      throw new CodecellError("cell_start_failed", "the template does not accept cells", {
+      throw new CodecellError("cell_start_failed", "the template process does not accept connections", {
         cause: error,
         details: { isTemplateGone: true },
       });
@@ -218,4 +224,10 @@ function cgroupDirectories({ cgroups }: ProcessFacts): { controller: string; dir
     return Object.entries(cgroups.dirs).map(([controller, directory]) => ({ controller, directory }));
   }
   return cgroups.kind === "v2" ? [{ controller: "unified", directory: cgroups.dir }] : [];
+}
+
+/** Settles when the other side has closed the channel, which the template does after the cell is gone. */
+async function channelClosed(channel: Duplex): Promise<void> {
+  if (channel.closed || channel.readableEnded) return;
+  await Promise.race([once(channel, "end"), once(channel, "close")]).catch(() => {});
 }

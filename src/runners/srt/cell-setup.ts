@@ -1,11 +1,12 @@
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
+import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
 import { seccompFilter } from "../linux/seccomp.ts";
 import type { FilterArch } from "../linux/syscalls.ts";
-import type { KernelSetup } from "../runner.ts";
 import type { PythonOnHost, SrtCellConfig } from "./cell-command.ts";
 
 /** The one child of the first process that srt puts into the cell's pid namespace. */
@@ -53,22 +54,13 @@ export async function srtCellConfig({
 
 /** Pure: what the kernel is told before it runs code. */
 export function srtKernelSetup(policy: Policy, python: PythonOnHost, workspace: string): KernelSetup {
-  return {
+  return linuxKernelSetup(policy, {
+    path: python.path,
     env: {
-      PATH: "/usr/local/bin:/usr/bin:/bin",
       HOME: workspace,
-      LANG: "C.UTF-8",
       TMPDIR: "/tmp",
-      MPLCONFIGDIR: "/tmp/matplotlib",
-      XDG_CACHE_HOME: "/tmp/cache", // what libraries cache is no artifact
-      OPENBLAS_NUM_THREADS: "1",
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
-      ...policy.env,
     },
-    path: [...python.path],
-    preload: [...policy.kernel.preload],
-    background: policy.proc.background,
-    recovery: policy.session.recovery !== "off",
     watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes,
-  };
+  });
 }

@@ -42,7 +42,7 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
   if (isRoot && uids === undefined) {
     // Under srt, root keeps every capability in the cell's user namespace.
     const hint = "start codecell as an ordinary user, or use the wasm runner";
-    throw new CodecellError("runner_unavailable", "no cell runs as root, and root has no other uid here", { hint });
+    throw new CodecellError("runner_unavailable", "cells never run as root, and root has no other uid here", { hint });
   }
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);

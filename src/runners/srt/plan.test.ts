@@ -31,18 +31,18 @@ describe("planSrt", () => {
     expect(plan({ fs: { mounts: [{ source: "/srv/data", target: "/srv/data" }] } }).refused).toEqual([]);
   });
 
-  test("claims the kernel for no limit that a watchdog holds", () => {
+  test("the srt plan does not claim the OS for limits that a watchdog enforces", () => {
     const by = Object.fromEntries(plan().rules.map((one) => [one.rule, one.by]));
     expect(by).toMatchObject({
       "proc.memory": "supervisor watchdog",
       "proc.disk": "host watchdog",
-      "proc.pids": "kernel",
+      "proc.pids": "os",
     });
   });
 
   test("says that there is no /workspace, and what of the host can be found out", () => {
     const notes = plan().notes.join("\n");
-    for (const part of ["/workspace does not exist", "no UTS and cgroup namespaces", "paths of mounts"])
+    for (const part of ["/workspace does not exist", "no UTS or cgroup namespace", "paths of mounts"])
       expect(notes).toContain(part);
   });
 });

@@ -1,11 +1,11 @@
 import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
-import { type AnswerTable, answerRules, byKernel, bySupervisor } from "../answer-rules.ts";
+import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { supervisedRules } from "../supervised-rules.ts";
 import { srtVersion } from "./package.ts";
 
-const noNetwork = byKernel("own network namespace without a proxy in it");
+const noNetwork = byOs("own network namespace, without a proxy");
 
 /** Pure: a policy in, one answer per rule out. */
 export function planSrt(policy: Policy): EnforcementPlan {
@@ -13,45 +13,43 @@ export function planSrt(policy: Policy): EnforcementPlan {
 }
 
 const notes: readonly string[] = [
-  "the cell shares the host's kernel: a kernel vulnerability reachable through the system call filters is not contained",
-  "sandbox-runtime maps no paths: the workspace is the working directory, at its place on the host, and /workspace does not exist",
-  "sandbox-runtime makes no UTS and cgroup namespaces: the host's name and the names of its control groups can be read",
-  "so can the figures of the machine in /proc, the names of top-level directories and the paths of mounts, not what is in them",
-  "where the kernel has no Landlock, a directory that the host creates directly below / while the cell lives can be read",
-  "no control groups: limits rest on rlimits, the supervisor and the host's watch",
+  "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",
+  "sandbox-runtime cannot map paths: the workspace is the working directory, at its path on the host, and /workspace does not exist",
+  "sandbox-runtime creates no UTS or cgroup namespace: code can read the host's name and the names of its cgroups",
+  "code can also read the machine's statistics in /proc, the names of top-level directories and the paths of mounts, but not their content",
+  "where the Linux kernel has no Landlock, a directory that the host creates directly below / while the cell lives can be read",
+  "no cgroups: rlimits, the supervisor and the host's watchdog enforce the limits",
 ];
 
 const answers: AnswerTable<undefined> = {
   "isolation.minimum": ({ isolation: { minimum } }) =>
     minimum === "wasm" || minimum === "srt"
-      ? byKernel(`namespaces and filter by sandbox-runtime ${srtVersion}, codecell's filter on top`)
+      ? byOs(`namespaces and filter by sandbox-runtime ${srtVersion}, codecell's filter on top`)
       : { reason: `${minimum} is stronger than srt`, hint: "lower isolation.minimum, or use that runner" },
   "fs.workspace": ({ fs }) =>
-    byKernel(
-      fs.workspace ? "bind mount at its own path" : "bind mount of the session's own directory, at its own path",
-    ),
+    byOs(fs.workspace ? "bind mount at its own path" : "bind mount of the session's own directory, at its own path"),
   "fs.deps": ({ fs }) =>
     fs.deps === undefined
-      ? byKernel("nothing is mounted")
+      ? byOs("nothing is mounted")
       : {
-          reason: "sandbox-runtime maps no paths, so nothing appears at /deps",
+          reason: "sandbox-runtime cannot map paths, so nothing would appear at /deps",
           hint: "name the directory in fs.mounts with the same source and target, or use the process runner",
         },
   "fs.mounts": ({ fs }) => {
     const moved = fs.mounts.find(({ source, target }) => source !== target);
     if (moved) {
       return {
-        reason: `sandbox-runtime maps no paths: ${moved.source} cannot appear at ${moved.target}`,
+        reason: `sandbox-runtime cannot map paths: ${moved.source} cannot appear at ${moved.target}`,
         hint: "give source and target the same path, or use the process runner",
       };
     }
-    return byKernel(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted");
+    return byOs(fs.mounts.length > 0 ? "bind mounts, nosuid and nodev" : "nothing is mounted");
   },
   "fs.load": () => loadedByHost,
   "net.enabled": ({ net }) =>
     net.enabled
       ? {
-          reason: "codecell's proxy does not serve this runner",
+          reason: "the srt runner cannot use codecell's proxy",
           hint: "set net.enabled to false, or use the process runner",
         }
       : noNetwork,
@@ -64,12 +62,12 @@ const answers: AnswerTable<undefined> = {
   "net.requests": () => noNetwork,
   "net.sent": () => noNetwork,
   "net.received": () => noNetwork,
-  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; the host ends the cell if the supervisor does not"),
+  "proc.timeout": () => bySupervisor("interrupt, then SIGKILL; if the supervisor fails, the host kills the cell"),
   "proc.cpus": ({ proc }) =>
     Number.isInteger(proc.cpus)
-      ? byKernel("core affinity, which the system call filter keeps from being changed")
+      ? byOs("core affinity; the system call filter blocks changes to it")
       : {
-          reason: "sandbox-runtime has no limits, and fractions of a core need a cgroup",
+          reason: "sandbox-runtime sets no limits, and a fraction of a core needs a cgroup",
           hint: `set proc.cpus to ${Math.ceil(proc.cpus)}, or use the process runner`,
         },
   "proc.memory": ({ proc }) =>
@@ -77,17 +75,16 @@ const answers: AnswerTable<undefined> = {
       "sum of resident memory every 20 ms, RLIMIT_DATA for each process, " +
         `together with ${formatSize(proc.diskBytes)} for files in memory`,
     ),
-  "proc.pids": () => byKernel("RLIMIT_NPROC in an own user namespace"),
+  "proc.pids": () => byOs("RLIMIT_NPROC in the cell's own user namespace"),
   "proc.disk": () => ({
     by: "host watchdog",
-    how: "size of the directory while runs go on, RLIMIT_FSIZE per file; files in memory elsewhere by the supervisor",
+    how: "measures the directory while code runs; RLIMIT_FSIZE for each file; files in memory elsewhere by the supervisor",
   }),
-  env: () =>
-    byKernel("sandbox-runtime passes on what it is given: it is started with nothing but these, PATH, HOME, LANG"),
+  env: () => byOs("sandbox-runtime passes its environment on, and is started with only these, PATH, HOME and LANG"),
   ...supervisedRules,
-  "kernel.python": () => byKernel("interpreter and libraries read-only, at their own place"),
+  "kernel.python": () => byOs("interpreter and libraries read-only, at their own place"),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined
-      ? byKernel("the host's own interpreter, and no image")
-      : { reason: "this runner starts no images", hint: "leave kernel.image out, or use the container runner" },
+      ? byOs("uses the host's interpreter, not an image")
+      : { reason: "this runner does not use images", hint: "remove kernel.image, or use the container runner" },
 };

@@ -25,7 +25,7 @@ async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
   const errors = (await service.missing(signal)).filter((error) => !error.includes("socat"));
   if (errors.length > 0) {
     const hint = "apt install bubblewrap ripgrep (Debian, Ubuntu), dnf install bubblewrap ripgrep (Fedora)";
-    throw new CodecellError("runner_unavailable", `sandbox-runtime lacks: ${errors.join("; ")}`, { hint });
+    throw new CodecellError("runner_unavailable", `sandbox-runtime is missing: ${errors.join("; ")}`, { hint });
   }
   const workspace = `${host.ownDir}/empty`;
   const wrapped = await service.wrap("exit 0", srtSettings({ ...host, workspace, mounts: [], denied: [] }), signal);
@@ -37,7 +37,9 @@ async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
     if (code !== 0) {
       signal.throwIfAborted();
       const said = diagnostics.trim().split("\n").at(-1) || `it ended with ${code ?? endedBy}`;
-      throw new CodecellError("runner_unavailable", `sandbox-runtime runs no command here: ${said}`, { hint: fix });
+      throw new CodecellError("runner_unavailable", `sandbox-runtime cannot run a command here: ${said}`, {
+        hint: fix,
+      });
     }
   } finally {
     service.ended();

@@ -6,6 +6,7 @@ import { removeTree } from "../../lib/files/remove-tree.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
+import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
@@ -16,7 +17,6 @@ import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { pythonFinder, questionMs } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
-import { policyRefused } from "../registry.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
 import { cellCommand, hostPaths, pythonOnHost } from "./cell-command.ts";
 import { srtCellConfig, srtKernelSetup } from "./cell-setup.ts";
@@ -40,6 +40,7 @@ export function srtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
 
 class SrtRunner implements SandboxRunner {
   readonly name = "srt";
+  readonly isolation = "srt";
   readonly takesWorkspace = true;
   readonly #options: SrtRunnerOptions;
   readonly #logger: Logger;
@@ -81,7 +82,8 @@ class SrtRunner implements SandboxRunner {
 
   async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
     const plan = planSrt(spec.policy);
-    if (plan.refused.length > 0) throw policyRefused(this.name, plan);
+    const runnerVersion = `sandbox-runtime ${srtVersion}`;
+    const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const host = await this.#openHost();
     const python = await this.#python(spec.policy.kernel.python);
     const mounts = await resolveMounts(spec.policy);
@@ -105,13 +107,7 @@ class SrtRunner implements SandboxRunner {
       ...process,
       usage: async () => noUsage,
       setup: srtKernelSetup(spec.policy, onHost, workspace),
-      receipt: {
-        runner: this.name,
-        runnerVersion: `sandbox-runtime ${srtVersion}`,
-        policyHash: spec.policyHash,
-        rules: plan.rules,
-        notes: plan.notes,
-      },
+      receipt,
       cleanup: cleanup.move(),
     });
     watchDisk(cell, workspace, spec.policy.proc.diskBytes, this.#logger);
@@ -155,7 +151,7 @@ class SrtRunner implements SandboxRunner {
 function refuseMoved(mounts: readonly CellMount[]): void {
   const moved = mounts.find(({ rule, source, target }) => rule === "fs.mounts" && source !== target);
   if (!moved) return;
-  const message = `fs.mounts: sandbox-runtime maps no paths, and ${moved.target} is in truth ${moved.source}`;
+  const message = `fs.mounts: sandbox-runtime cannot map paths, and the real path of ${moved.target} is ${moved.source}`;
   throw new CodecellError("policy_refused", message, {
     hint: `write ${moved.source} as source and target, or use the process runner`,
     details: { rule: "fs.mounts" },

@@ -10,7 +10,7 @@ const start = (body: string) => new WrapService({ srt: scriptedSrt(body), direct
 const isSilent = "wrapWithSandbox: () => new Promise(() => {})";
 const late = {
   code: "cell_start_failed",
-  message: expect.stringContaining("no answer within"),
+  message: expect.stringContaining("did not answer within"),
   hint: expect.stringContaining("try again"),
 };
 

@@ -150,8 +150,8 @@ export class WrapService implements AsyncDisposable {
 
   #ended(): CodecellError {
     if (this.#isLate) {
-      const hint = "try again: the next start asks it anew; run `codecell doctor` if that does not help";
-      const message = `sandbox-runtime gave no answer within ${this.#timeoutMs} ms`;
+      const hint = "try again; if it fails again, run `codecell doctor`";
+      const message = `sandbox-runtime did not answer within ${this.#timeoutMs} ms`;
       return new CodecellError("cell_start_failed", message, { hint });
     }
     const said = this.#diagnostics().trim().split("\n").filter(Boolean).at(-1) ?? "";

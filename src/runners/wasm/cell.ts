@@ -1,9 +1,10 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { KernelSetup } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { killGroup } from "../../lib/kill-group.ts";
 import type { EnforcementReceipt } from "../receipt.ts";
-import type { Cell, CellExit, CellUsage, KernelSetup } from "../runner.ts";
+import type { Cell, CellExit, CellUsage } from "../runner.ts";
 import type { ChildIdentity } from "./child-identity.ts";
 import type { CellCommand } from "./command.ts";
 import { treeUsage } from "./process-usage.ts";
@@ -93,7 +94,7 @@ export class WasmCell implements Cell {
   }
 }
 
-/** V8 says so before it aborts; a SIGKILL that is not ours is the kernel's memory killer. 137 is what a wrapper makes of it. */
+/** V8 says so before it aborts; a SIGKILL that is not ours is the Linux kernel's OOM killer. 137 is what a wrapper makes of it. */
 function diedOfMemory(code: number | null, signal: string | null, diagnostics: string): boolean {
   return signal === "SIGKILL" || code === 137 || /out of memory|allocation failed|bad_alloc/i.test(diagnostics);
 }

@@ -7,7 +7,7 @@ export const leastMemoryBytes = 64 * MiB;
 export const mostMemoryBytes = maxPages * pageBytes;
 /** What V8 may take beside heap and files while code runs: compiled code, garbage, buffers on their way. */
 const growthOverheadBytes = 128 * MiB;
-/** The whole runtime in the kernel's count of writable private memory, also after interpreters were replaced. */
+/** The whole runtime in the OS's count of writable private memory, also after interpreters were replaced. */
 const dataOverheadBytes = 768 * MiB;
 
 export interface CellLimits {

@@ -40,10 +40,10 @@ describe("planWasm", () => {
     expect(plan({ kernel: { preload: ["json", "xml.etree", "numpy"] } }).refused[0]?.reason).toMatch(/: numpy$/);
   });
 
-  test("claims the kernel for files and network only where bubblewrap is", () => {
+  test("the wasm plan claims the OS for files and network only with bubblewrap", () => {
     for (const name of ["fs.workspace", "fs.deny", "net.enabled"]) {
       expect(rule(name, alone)?.by).toBe("runtime");
-      expect(rule(name, wrapped)?.by).toBe("kernel");
+      expect(rule(name, wrapped)?.by).toBe("os");
     }
   });
 
@@ -63,8 +63,8 @@ describe("planWasm", () => {
   });
 
   test("notes what a crash costs unless recovery is off", () => {
-    expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("loses its files");
-    expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("loses its files");
+    expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("loses files");
+    expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("loses files");
   });
 
   test("says that a saved session comes back without its files", () => {

@@ -3,7 +3,6 @@ import { formatSize } from "../../policy/units.ts";
 import { type Answer, type AnswerTable, answerRules } from "../answer-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
-import { isInPythonRuntime } from "./python-modules.ts";
 
 /** What this machine adds to the runtime's own walls. */
 export interface WasmFacts {
@@ -25,16 +24,16 @@ const useProcess = "use the process, container or microvm runner";
 function nothingOfTheHost({ hasBubblewrap }: WasmFacts): Answer {
   return hasBubblewrap
     ? {
-        by: "kernel",
-        how: "files exist in memory only; bubblewrap mount namespace holds nothing but the runtime's own files",
+        by: "os",
+        how: "files exist only in memory; bubblewrap's mount namespace has only the runtime's own files",
       }
-    : runtime("files exist in memory only; no function of the context reaches the host's");
+    : runtime("files exist only in memory; no function of the context can reach the host's files");
 }
 
 function noNetwork({ hasBubblewrap }: WasmFacts): Answer {
   return hasBubblewrap
-    ? { by: "kernel", how: "no socket in the context; bubblewrap network namespace without interfaces" }
-    : runtime("no socket in the context");
+    ? { by: "os", how: "the context has no sockets; bubblewrap's network namespace has no interfaces" }
+    : runtime("the context has no sockets");
 }
 
 const answers: AnswerTable<WasmFacts> = {
@@ -45,20 +44,20 @@ const answers: AnswerTable<WasmFacts> = {
   "fs.workspace": ({ fs }, facts) =>
     fs.workspace === undefined
       ? nothingOfTheHost(facts)
-      : { reason: "this runner copies nothing in or out yet", hint: `leave fs.workspace out, or ${useProcess}` },
+      : { reason: "the wasm runner cannot share host directories", hint: `remove fs.workspace, or ${useProcess}` },
   "fs.deps": ({ fs }, facts) =>
     fs.deps === undefined
       ? nothingOfTheHost(facts)
-      : { reason: "this runner copies nothing in yet", hint: `leave fs.deps out, or ${useProcess}` },
+      : { reason: "the wasm runner cannot share host directories", hint: `remove fs.deps, or ${useProcess}` },
   "fs.mounts": ({ fs }, facts) =>
     fs.mounts.length === 0
       ? nothingOfTheHost(facts)
-      : { reason: "this runner mounts nothing of the host", hint: `leave fs.mounts out, or ${useProcess}` },
+      : { reason: "the wasm runner cannot mount host directories", hint: `remove fs.mounts, or ${useProcess}` },
   "fs.deny": (_, facts) => nothingOfTheHost(facts),
   "fs.load": () => loadedByHost,
   "net.enabled": ({ net }, facts) =>
     net.enabled
-      ? { reason: "there are no sockets here", hint: "set net.enabled to false, or use another runner" }
+      ? { reason: "the wasm runner has no sockets", hint: "set net.enabled to false, or use another runner" }
       : noNetwork(facts),
   "net.allowlist": (_, facts) => noNetwork(facts),
   "net.deny": (_, facts) => noNetwork(facts),
@@ -71,53 +70,53 @@ const answers: AnswerTable<WasmFacts> = {
   "net.received": (_, facts) => noNetwork(facts),
   "proc.timeout": () => ({
     by: "supervisor watchdog",
-    how: "interrupt, and 0.5 s later the end of the interpreter's thread",
+    how: "interrupts the run, and kills the interpreter's thread 0.5 s later",
   }),
   "proc.cpus": ({ proc }) =>
     proc.cpus < 1
       ? {
-          reason: "the interpreter's thread cannot be held below one CPU here",
+          reason: "the wasm runner cannot limit code to less than one CPU",
           hint: `set proc.cpus to 1, or ${useProcess}`,
         }
-      : runtime("one interpreter thread, and no way to start another"),
+      : runtime("one interpreter thread; code cannot start another"),
   "proc.memory": memory,
-  "proc.pids": () => runtime("no processes and no threads exist inside"),
-  "proc.files": () => runtime("table of open files in the virtual file system; none is a descriptor of the host"),
+  "proc.pids": () => runtime("code cannot start processes or threads"),
+  "proc.files": () => runtime("counted in the virtual file system; no open file is a descriptor of the host"),
   "proc.disk": () => runtime("quota in the virtual file system; files live in memory, under the memory limits"),
   "proc.output": () => runtime("counted outside the interpreter, by the process that holds the channel"),
-  "proc.background": () => runtime("no processes exist inside"),
+  "proc.background": () => runtime("code cannot start processes"),
   env: () => runtime("the interpreter's environment is made from these alone; its process has none"),
   "session.recovery": recovery,
-  "session.checkpoints": () => runtime("there are none: no fork here, so asking for one is an error"),
+  "session.checkpoints": () => runtime("not supported: WebAssembly has no fork, so a request for one fails"),
   "kernel.preload": ({ kernel }) => {
     const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));
     return missing.length === 0
       ? runtime("imported before the first run")
-      : { reason: `no such module in the WASM runtime: ${missing.join(", ")}`, hint: `leave it out, or ${useProcess}` };
+      : { reason: `the WASM runtime does not have: ${missing.join(", ")}`, hint: `remove it, or ${useProcess}` };
   },
   "kernel.python": ({ kernel }) =>
     kernel.python === undefined
-      ? runtime("the Python of Pyodide")
-      : { reason: "this runner brings its own Python", hint: "leave kernel.python out, or use the process runner" },
+      ? runtime("Pyodide's Python")
+      : { reason: "the wasm runner has its own Python", hint: "remove kernel.python, or use the process runner" },
   "kernel.image": ({ kernel }) =>
     kernel.image === undefined
-      ? runtime("the Python of Pyodide, and no image")
-      : { reason: "this runner starts no images", hint: "leave kernel.image out, or use the container runner" },
+      ? runtime("uses Pyodide's Python, not an image")
+      : { reason: "this runner does not use images", hint: "remove kernel.image, or use the container runner" },
 };
 
 function recovery({ session }: Policy): Answer {
   switch (session.recovery) {
     case "required":
       return {
-        reason: "an interpreter that crashes here loses its files, and variables that do not pickle",
+        reason: "after a crash, the wasm runner loses files and variables that cannot be pickled",
         hint: "set session.recovery to auto, or use the process runner",
       };
     case "auto":
-      return runtime(
-        "no fork here: variables come back from a snapshot that is taken in idle time; results say which and from when",
-      );
+      return runtime("restores variables from a snapshot that is taken in idle time; results say which and from when");
     case "off":
-      return runtime("no snapshot is kept: a fresh interpreter after a crash; results say what was lost");
+      return runtime(
+        "no snapshot is kept: after a crash the interpreter starts fresh, and the result says what was lost",
+      );
   }
 }
 
@@ -125,14 +124,14 @@ function memory({ proc }: Policy, facts: WasmFacts): Answer {
   if (proc.memoryBytes < leastMemoryBytes || proc.memoryBytes > mostMemoryBytes) {
     const [least, most] = [formatSize(leastMemoryBytes), formatSize(mostMemoryBytes)];
     return {
-      reason: `a 32-bit WebAssembly interpreter takes ${least} to ${most}`,
-      hint: `set proc.memory between these`,
+      reason: `a 32-bit WebAssembly interpreter can have ${least} to ${most} of memory`,
+      hint: "set proc.memory to a value in that range",
     };
   }
   const limits = cellLimits(proc);
   const parts = [
     `WebAssembly memory maximum ${formatSize(proc.memoryBytes)}`,
-    `interpreter ended when its process grows by ${formatSize(limits.growthBytes)}, files in memory included`,
+    `the interpreter is killed when its process grows by ${formatSize(limits.growthBytes)}, files in memory included`,
     ...(facts.hasDataLimit ? [`RLIMIT_DATA ${formatSize(limits.dataBytes)}`] : []),
   ];
   return runtime(parts.join("; "));
@@ -141,16 +140,39 @@ function memory({ proc }: Policy, facts: WasmFacts): Answer {
 function notes({ session }: Policy, facts: WasmFacts): string[] {
   return [
     facts.hasBubblewrap
-      ? "A flaw in V8 itself would lead into the cell's process; bubblewrap then still holds files and network."
-      : "A flaw in V8 itself would lead into the cell's process, which has this user's network and files as far as the kernel is concerned: only V8 and Node's permission model hold the wall. Install bubblewrap for a second one.",
+      ? "A vulnerability in V8 would give code control of the cell's process; bubblewrap would still protect files and network."
+      : "A vulnerability in V8 would give code control of the cell's process, and for the OS that process may use this user's network and files: only V8 and Node's permission model protect them. Install bubblewrap for a second barrier.",
     ...(facts.staysRoot
       ? ["The cell's process runs as root, because no other user can reach Node or the runtime files."]
       : []),
     ...(session.recovery === "auto"
       ? [
-          "A crash of the interpreter loses its files on this runner, and variables that do not pickle; others come back from a snapshot.",
+          "After a crash, this runner loses files and variables that cannot be pickled; other variables are restored from a snapshot.",
         ]
       : []),
-    "All sessions share one seed of hash(), because interpreters start from one snapshot.",
+    "All sessions share one hash() seed, because interpreters start from one snapshot.",
   ];
+}
+
+/** Top-level modules that can be imported in the WASM runtime: its standard library, no packages. */
+const moduleNames = `
+  __future__ abc annotationlib argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 cProfile
+  calendar cmath cmd code codecs codeop collections colorsys compileall compression concurrent configparser
+  contextlib contextvars copy copyreg csv ctypes dataclasses datetime decimal difflib dis doctest email encodings
+  enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc genericpath getopt getpass
+  gettext glob graphlib gzip hashlib heapq hmac html http imaplib importlib inspect io ipaddress itertools json
+  keyword linecache locale logging lzma mailbox marshal math mimetypes mmap modulefinder multiprocessing netrc
+  ntpath nturl2path numbers opcode operator optparse os pathlib pdb pickle pickletools pkgutil platform plistlib
+  poplib posix posixpath pprint profile pstats pty py_compile pyclbr pydoc pyexpat pyodide queue quopri random re
+  reprlib rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtplib socket
+  socketserver sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep struct subprocess
+  symtable sys sysconfig tabnanny tarfile tempfile termios textwrap threading time timeit token tokenize tomllib
+  trace traceback tracemalloc tty types typing unicodedata unittest urllib uuid warnings wave weakref webbrowser
+  wsgiref xml xmlrpc zipapp zipfile zipimport zlib zoneinfo
+`;
+const runtimeModules = new Set(moduleNames.trim().split(/\s+/));
+
+/** Whether a module, or the package it is in, is part of the runtime. */
+function isInPythonRuntime(module: string): boolean {
+  return runtimeModules.has(module.split(".")[0] ?? "");
 }

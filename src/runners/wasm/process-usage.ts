@@ -8,7 +8,7 @@ export interface TreeUsage {
 
 const clockTicksPerSecond = 100;
 
-/** What a process and its children use, as the kernel counts it; undefined where there is no /proc or no process. */
+/** What a process and its children use, as the OS counts it; undefined where there is no /proc or no process. */
 export async function treeUsage(pid: number): Promise<TreeUsage | undefined> {
   try {
     const [status, stat, children] = await Promise.all([

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
+import type { KernelSetup } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { enforcedReceipt } from "../enforced-receipt.ts";
 import type { EnforcementPlan } from "../receipt.ts";
-import { policyRefused } from "../registry.ts";
-import type { Cell, CellSpec, KernelSetup, Probe, SandboxRunner, StartOptions } from "../runner.ts";
+import type { Cell, CellSpec, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { probeBubblewrap } from "./bubblewrap.ts";
 import { WasmCell } from "./cell.ts";
 import { childIdentity } from "./child-identity.ts";
@@ -38,6 +39,7 @@ export function wasmRunner(options: WasmOptions = {}): SandboxRunner {
 
 class WasmRunner implements SandboxRunner {
   readonly name = "wasm";
+  readonly isolation = "wasm";
   readonly takesWorkspace = false;
   readonly #options: WasmOptions;
   readonly #logger: Logger;
@@ -84,8 +86,6 @@ class WasmRunner implements SandboxRunner {
   async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
     const files = findPackageFiles();
     if ("missing" in files) throw new CodecellError("runner_unavailable", files.missing, { hint: files.hint });
-    const checked = await this.plan(spec.policy);
-    if (checked.refused.length > 0) throw policyRefused(this.name, checked);
     const { directory, usesSnapshot } = await this.#prepare(files);
     if (signal?.aborted) throw new CodecellError("aborted", "the start was given up", { cause: signal.reason });
 
@@ -98,6 +98,8 @@ class WasmRunner implements SandboxRunner {
       hasDataLimit: dataBytes !== undefined,
       staysRoot: identity.staysRoot,
     });
+    const runnerVersion = `pyodide ${files.pyodideVersion}`;
+    const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     return WasmCell.start({
       id: spec.id,
       identity,
@@ -110,13 +112,7 @@ class WasmRunner implements SandboxRunner {
         dataBytes,
       }),
       setup: kernelSetup(spec.policy),
-      receipt: {
-        runner: this.name,
-        runnerVersion: `pyodide ${files.pyodideVersion}`,
-        policyHash: spec.policyHash,
-        rules: plan.rules,
-        notes: plan.notes,
-      },
+      receipt,
       onSnapshotRefused: () => this.#rebuild(directory),
     });
   }

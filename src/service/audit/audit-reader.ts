@@ -5,7 +5,7 @@ import { type AuditEntry, type AuditFilter, lastEntries } from "../../audit/read
 import { type AuditReport, verifyAudit } from "../../audit/verify.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { SealedText } from "../../lib/sealed-text.ts";
-import { Turns } from "../../lib/turns.ts";
+import { SerialQueues } from "../../lib/serial-queues.ts";
 
 /** Files of 16 MiB that the search for the last events goes back in each chain. */
 const maxFilesBack = 4;
@@ -27,7 +27,7 @@ export class AuditReader {
   readonly #dir: string;
   readonly #cursors: SealedText;
   /** The attack: one caller who has many pages read at once takes memory and processor from everybody. */
-  readonly #turns = new Turns();
+  readonly #turns = new SerialQueues();
   #verifying: Promise<AuditReport> | undefined;
 
   constructor(dir: string, secret: Uint8Array) {
@@ -43,12 +43,12 @@ export class AuditReader {
       const limits = { maxFiles: maxFilesBack, maxBytes: maxLastBytes };
       return { entries: await lastEntries(this.#dir, limit, filter, limits), places, isEnd: true };
     };
-    return this.#turns.take(reader.namespace, read, reader.signal);
+    return this.#turns.run(reader.namespace, read, reader.signal);
   }
 
   page(reader: PageReader, from: AuditPlaces, limit: number, filter: AuditFilter): Promise<AuditPage> {
     const read = () => auditPage(this.#dir, from, filter, { entries: limit, bytes: maxPageBytes });
-    return this.#turns.take(reader.namespace, read, reader.signal);
+    return this.#turns.run(reader.namespace, read, reader.signal);
   }
 
   follow(from: AuditPlaces, filter: AuditFilter, signal: AbortSignal): AsyncIterable<AuditEntry> {

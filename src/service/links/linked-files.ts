@@ -26,7 +26,7 @@ export async function openLinkedFiles({ session: key }: LinkClaim, host: LinkHos
     if (host.stateDir === undefined) return undefined;
     // A session of another process of this user: its files are read from the disk, without a cell.
     const stored = await openStoredWorkspace(host.stateDir, local.workspace);
-    const written = host.audit;
+    const written = host.codecell.audit;
     const files = written ? auditedFiles(stored, written.audit, local.id) : stored;
     return { files, [Symbol.asyncDispose]: () => files[Symbol.asyncDispose]() };
   }

@@ -1,3 +1,4 @@
+import { defaultLanguage, type Language } from "../../policy/languages.ts";
 import { formatDuration } from "../../policy/units.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { RunFacts } from "../replies/run-facts.ts";
@@ -8,7 +9,7 @@ import { startRun } from "./start-run.ts";
 
 export interface RunCodeRequest {
   readonly code: string;
-  readonly language?: "python" | "bash";
+  readonly language?: Language;
   readonly timeoutSeconds?: number | undefined;
   readonly waitSeconds: number;
 }
@@ -20,7 +21,7 @@ export async function runCode(
   request: RunCodeRequest,
   context: ToolContext,
 ): Promise<ToolReply<RunFacts>> {
-  const { code, language = "python", timeoutSeconds } = request;
+  const { code, language = defaultLanguage, timeoutSeconds } = request;
   const waitMs = request.waitSeconds * 1000;
   const mostMs = session.policy.proc.timeoutMs;
   const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;

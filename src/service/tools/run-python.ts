@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
+import { defaultLanguage, languageNames } from "../../policy/languages.ts";
 import { runFacts } from "../replies/run-facts.ts";
 import { defineTool } from "./tool.ts";
 import { waitSeconds } from "./wait-seconds.ts";
@@ -23,7 +24,7 @@ export const runPythonTool = defineTool({
       .string()
       .optional()
       .describe("session_id that an earlier call returned; omit it to start a new session."),
-    language: z.enum(["python", "bash"]).default("python"),
+    language: z.enum(languageNames).default(defaultLanguage),
     timeout: z.number().positive().max(86_400).optional().describe("Seconds after which the code is interrupted."),
     wait: waitSeconds,
   }),

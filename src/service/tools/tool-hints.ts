@@ -1,3 +1,4 @@
+import { writableHostPaths } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { Tool } from "./tool.ts";
 
@@ -7,9 +8,8 @@ export interface HostEffects {
   readonly reachesNetwork: boolean;
 }
 
-export function hostEffects({ fs, net }: Pick<Policy, "fs" | "net">): HostEffects {
-  const writesHost = fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw");
-  return { writesHost, reachesNetwork: net.enabled };
+export function hostEffects(policy: Policy): HostEffects {
+  return { writesHost: writableHostPaths(policy).length > 0, reachesNetwork: policy.net.enabled };
 }
 
 /** What a client tells people about a tool before they allow a call. The names are those of MCP's annotations. */

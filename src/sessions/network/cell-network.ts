@@ -2,10 +2,11 @@ import type { EgressProcess } from "../../egress/process/egress-process.ts";
 import { egressEnvironment } from "../../egress/process/environment.ts";
 import type { SessionEgress } from "../../egress/process/session-egress.ts";
 import type { OnStream } from "../../kernel/connection.ts";
+import type { KernelSetup } from "../../kernel/messages.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
-import type { Carrier, Cell, KernelSetup } from "../../runners/runner.ts";
+import type { Carrier, Cell } from "../../runners/runner.ts";
 import { EgressRecord, type RunEgress } from "./egress-record.ts";
 import { type CellKeys, makeCellKeys } from "./session-keys.ts";
 

@@ -1,4 +1,5 @@
 import { setImmediate as afterThis } from "node:timers/promises";
+import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { RunBegin, SessionAudit } from "../session-audit.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { RunResult } from "./run.ts";
@@ -14,7 +15,7 @@ export interface RunWork {
 export class RunAudit {
   readonly #audit: SessionAudit;
   readonly #cell: SharedCell;
-  #looking: Promise<unknown> = Promise.resolve();
+  readonly #looks = new SerialQueue();
 
   constructor(audit: SessionAudit, cell: SharedCell) {
     this.#audit = audit;
@@ -23,7 +24,7 @@ export class RunAudit {
 
   /** Until it is known what the last run used; the cell has to be there for it. */
   get settled(): Promise<unknown> {
-    return this.#looking;
+    return this.#looks.settled();
   }
 
   run(facts: RunBegin, started: number, work: RunWork): Promise<RunResult> {
@@ -54,8 +55,10 @@ export class RunAudit {
       throw error;
     });
     // The result goes first, and what the cell has used is looked up behind it.
-    const spent = this.#looking.then(() => (audit.isDurable ? undefined : afterThis())).then(() => this.#cell.spent());
-    this.#looking = spent;
+    const spent = this.#looks.run(async () => {
+      if (!audit.isDurable) await afterThis();
+      return this.#cell.spent();
+    });
     audit.runEnded(session, run, result, spent);
     if (audit.isDurable) await audit.settled();
     return result;

@@ -1,5 +1,6 @@
 import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
-import type { Language, RunError, RunState, RunStatus } from "../../kernel/messages.ts";
+import type { RunError, RunState, RunStatus } from "../../kernel/messages.ts";
+import type { Language } from "../../policy/languages.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import type { RunEgress } from "../network/egress-record.ts";
 import { RunLog } from "./run-log.ts";

@@ -1,5 +1,6 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
+import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { LiveSession } from "../live-session.ts";
 import { readManifest } from "./snapshot-manifest.ts";
@@ -37,7 +38,7 @@ export class SessionSaves {
   /** counts what may have changed variables; what the last save has of it */
   #changes = 0;
   #savedChanges = 0;
-  #marking: Promise<unknown> = Promise.resolve();
+  readonly #marks = new SerialQueue();
   #isMarked = false;
   #savesByItself = true;
   /** a run took the cell with it */
@@ -69,15 +70,14 @@ export class SessionSaves {
   }
 
   mark(isUnsaved: boolean): Promise<unknown> {
-    if (!this.#isPersistent || this.#isMarked === isUnsaved) return this.#marking;
+    if (!this.#isPersistent || this.#isMarked === isUnsaved) return this.#marks.settled();
     this.#isMarked = isUnsaved;
-    this.#marking = this.#marking.then(() => this.#store.markUnsaved(this.#of.key, isUnsaved)).catch(() => {});
-    return this.#marking;
+    return this.#marks.run(() => this.#store.markUnsaved(this.#of.key, isUnsaved)).catch(() => {});
   }
 
   /** Until what marks the save as old is on disk, or off it. */
   get marked(): Promise<unknown> {
-    return this.#marking;
+    return this.#marks.settled();
   }
 
   changed(): void {

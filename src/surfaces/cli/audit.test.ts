@@ -137,7 +137,7 @@ test("an audit that cannot be written stops nobody, unless it is to be durable",
   await writeFile(join(cwd, "sandbox.policy.yaml"), "audit: { durable: true }\n");
   const strict = await cli("run", "-c", "x");
   expect(strict.code).toBe(74);
-  expect(strict.stderr).toContain("hint: make room there");
+  expect(strict.stderr).toContain("hint: free some space there");
 });
 
 test.each([["."], ["./state"], ["./state/audit/x"], ["./link"]])(

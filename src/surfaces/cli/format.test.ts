@@ -18,7 +18,14 @@ const diagnosis: Diagnosis = {
   ],
   choice: {
     runner: "wasm",
-    passedOver: [{ runner: "process", reason: "bubblewrap is not installed", hint: "apt install bubblewrap" }],
+    passedOver: [
+      {
+        kind: "unavailable" as const,
+        runner: "process",
+        reason: "bubblewrap is not installed",
+        hint: "apt install bubblewrap",
+      },
+    ],
   },
   outer: undefined,
   versions: { codecell: "1.0.0", node: "20.19.0", system: "linux" },
@@ -49,14 +56,14 @@ test("names the sandbox around us, and what to do where a runner does not start"
   expect(diagnosisJson({ ...diagnosis, outer })).toMatchObject({ inside: { kind: "srt" } });
 });
 
-const rule = { rule: "proc.memory", value: "512MiB", by: "kernel", how: "cgroup v2 memory.max" } as const;
+const rule = { rule: "proc.memory", value: "512MiB", by: "os", how: "cgroup v2 memory.max" } as const;
 const refused = { rule: "net.enabled", value: "true", reason: "there is no proxy", hint: "set it to false" };
 
 test("explains each rule, and names what is refused with its reason and hint", () => {
   const plan = { rules: [rule], refused: [refused], notes: ["shares the kernel"] };
   const explanation = { runner: "process", runnerVersion: "1", file: undefined, plan, passedOver: [] };
   const text = explanationText(explanation, plainStyle, 80);
-  expect(text).toContain("RULE         VALUE   BY      HOW\nproc.memory  512MiB  kernel  cgroup v2 memory.max\n");
+  expect(text).toContain("RULE         VALUE   BY  HOW\nproc.memory  512MiB  os  cgroup v2 memory.max\n");
   expect(text).toContain("REFUSED");
   expect(text).toContain("  net.enabled (true): there is no proxy\n    hint: set it to false\n");
   expect(text).toContain("NOTES\n  - shares the kernel\n");

@@ -36,7 +36,7 @@ describe("mounts of a container", () => {
     expect(Mounts).toEqual([{ Type: "bind", Source: "/srv/a", Target: "/data", ReadOnly: false }]);
   });
 
-  test("that neither field of Podman can carry are refused", () => {
+  test("mounts that neither field of Podman can carry are refused", () => {
     expect(() => mountFields("podman", [mount("/workspace/a,b:/etc/.env")])).toThrowError(
       expect.objectContaining({ code: "policy_refused", hint: expect.stringContaining("rename it") }),
     );

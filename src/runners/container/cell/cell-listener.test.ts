@@ -50,7 +50,7 @@ describe("a socket for one cell", () => {
     expect(await exists(directory)).toBe(false);
   });
 
-  test("is not offered where its path is too long for a socket", async () => {
+  test("a cell listener is not offered where its path is too long for a socket", async () => {
     const directory = join(below, "x".repeat(120));
     expect(await listenForCell(directory, undefined)).toBeUndefined();
     expect(await exists(directory)).toBe(false);

@@ -28,7 +28,7 @@ describe("the control groups of a container", () => {
     expect(parseGroups(["4:memory:/.."], "/cg").directory("memory")).toBeUndefined();
   });
 
-  test("that cannot be read are none", () => {
+  test("usage figures that cannot be read are left out", () => {
     expect(parseGroups(["nonsense", ""], "/cg").directory("memory")).toBeUndefined();
   });
 });

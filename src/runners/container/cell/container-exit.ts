@@ -44,8 +44,8 @@ export function exitReason(
   outcome: Outcome | undefined,
 ): CodecellError {
   if (outcome === undefined) {
-    return new CodecellError("runner_unavailable", `${name} does not say what became of the container`, {
-      hint: `look after the daemon behind ${shown}, or choose another runner`,
+    return new CodecellError("runner_unavailable", `${name} does not say how the container ended`, {
+      hint: `check the daemon behind ${shown}, or use another runner`,
     });
   }
   if ("error" in outcome) {
@@ -54,11 +54,14 @@ export function exitReason(
     return error instanceof CodecellError ? error : new CodecellError("internal", String(error));
   }
   const { code } = outcome;
-  if (code === 0) return new CodecellError("cell_lost", "the container was ended, and not by codecell");
+  if (code === 0) return new CodecellError("cell_lost", "the container was stopped, but not by codecell");
   if (code === killedCode) {
-    return new CodecellError("cell_lost", "the container was killed: by somebody else, or because memory ran out");
+    return new CodecellError(
+      "cell_lost",
+      "the container was killed, by another program or because it ran out of memory",
+    );
   }
-  return new CodecellError("cell_lost", `the container ended with exit code ${code ?? "unknown"}`);
+  return new CodecellError("cell_lost", `the container exited with code ${code ?? "unknown"}`);
 }
 
 function after(ms: number): Promise<undefined> {

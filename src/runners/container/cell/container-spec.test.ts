@@ -147,7 +147,7 @@ describe("a container", () => {
     expect(Tmpfs["/workspace"]).toContain(`size=${10 * mebibyte},mode=755,uid=70001,gid=70002,nr_inodes=`);
   });
 
-  test("on Podman has no directory that Podman makes writable by itself", () => {
+  test("a container on Podman has no directory that Podman makes writable by itself", () => {
     const { Tmpfs } = host({}, { engine: "podman" });
     for (const path of ["/run", "/var/tmp"]) expect(Tmpfs[path]).toMatch(/^ro,.*size=4096/);
     expect(host().Tmpfs).not.toHaveProperty("/run");
@@ -155,7 +155,7 @@ describe("a container", () => {
     for (const path of ["/tmp", "/workspace"]) expect(Tmpfs[path]).toMatch(/mode=1777,notmpcopyup$/);
   });
 
-  test("with a directory of the host as its workspace takes no memory for it", () => {
+  test("a container with a host directory as its workspace takes no memory for it", () => {
     const other = { workspace: "/srv/session" };
     expect(host({}, other).Tmpfs).not.toHaveProperty("/workspace");
     expect(host({}, other).Mounts).toContainEqual({
@@ -222,7 +222,7 @@ describe("a container", () => {
     expect(settings()).not.toHaveProperty("dataLimit");
   });
 
-  test("with a kernel of its own has that runtime, room for it, and limits inside", () => {
+  test("a container with an OS kernel of its own has that runtime, memory for it, and limits inside", () => {
     const own = { runtime: "runsc", hasOwnKernel: true };
     expect(host({}, own).Runtime).toBe("runsc");
     expect(host()).not.toHaveProperty("Runtime");

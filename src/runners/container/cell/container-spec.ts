@@ -13,7 +13,7 @@ export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } 
 const inodes = { tmp: 8192, workspace: 16_384 } as const;
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
 const kernelProcesses = 3;
-/** A program that runs in a virtual kernel needs threads of the host's kernel, several for each of its own. */
+/** A program that runs in a virtual OS kernel needs threads of the host's, several for each of its own. */
 export const ownKernelThreads = 1024;
 
 /** Numbers of Linux, the same on every machine we know. */
@@ -43,7 +43,7 @@ export interface ContainerParts {
   readonly python: string;
   /** the engine's name of another runtime: runsc, kata */
   readonly runtime: string | undefined;
-  /** the kernel of the cell is not the host's: its processes and memory are counted inside */
+  /** the OS kernel of the cell is not the host's: its processes and memory are counted inside */
   readonly hasOwnKernel: boolean;
   readonly user: { readonly uid: number; readonly gid: number };
   readonly mounts: readonly CellMount[];
@@ -149,7 +149,7 @@ export function containerMemoryBytes({ policy, workspace, hasOwnKernel }: Contai
   return policy.proc.memoryBytes + files + (hasOwnKernel ? ownKernelBytes : 0);
 }
 
-/** What a virtual kernel takes for itself and for the interpreters it holds. */
+/** What a virtual OS kernel takes for itself and for the interpreters it holds. */
 export const ownKernelBytes = 256 * 1024 * 1024;
 
 function cellSettings(parts: ContainerParts) {
@@ -163,7 +163,7 @@ function cellSettings(parts: ContainerParts) {
     targets: parts.mounts.map(({ target }) => target),
     identities: parts.checksIdentities ? parts.mounts.map(({ target, identity }) => ({ target, identity })) : [],
     nested: parts.checksIdentities ? parts.mounts.flatMap(nestedIdentities) : [],
-    // limits of queues and priorities that gVisor's kernel does not know, and whose objects it does not have
+    // limits of queues and priorities that gVisor's OS kernel does not know, and whose objects it does not have
     ...(parts.hasOwnKernel
       ? { dataLimit: proc.memoryBytes, mayLack: [rlimit.msgqueue, rlimit.sigpending, rlimit.nice, rlimit.rtprio] }
       : {}),

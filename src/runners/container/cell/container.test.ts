@@ -52,7 +52,7 @@ describe("an engine that makes a container", () => {
   test.each([
     "Resource limits are not supported and ignored on cgroups V1 rootless systems",
     "Your kernel does not support pids limit capabilities or the cgroup is not mounted. PIDs limit discarded.",
-  ])("without something that was asked for is asked to remove it: %s", async (warning) => {
+  ])("an engine that ignored a requested option is asked to remove the container: %s", async (warning) => {
     answerToCreate = JSON.stringify({ Id: "abc", Warnings: ["another", warning] });
     const starting = startContainer({ client, spec: {}, name: "codecell-1", removals });
     const message = expect.stringContaining(warning);
@@ -60,7 +60,7 @@ describe("an engine that makes a container", () => {
     expect(asked).toEqual(["POST /containers/create", "DELETE /containers/abc"]);
   });
 
-  test("and refuses to attach to it is asked to remove it", async () => {
+  test("an engine that creates the container but refuses to attach is asked to remove it", async () => {
     answerToCreate = '{"Id": "abc"}';
     const starting = startContainer({ client, spec: {}, name: "codecell-1", removals });
     await expect(starting).rejects.toMatchObject({ code: "cell_start_failed" });

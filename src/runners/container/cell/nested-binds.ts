@@ -13,7 +13,7 @@ export function shownBelow({ readOnly, nested, deny }: CellMount): NestedMount[]
 }
 
 /**
- * The kernel does not let a rootless engine leave such a mount behind, and what it brings along stays writable: code in the
+ * The Linux kernel does not let a rootless engine leave such a mount behind, and what it brings along stays writable: code in the
  * cell could write to it.
  */
 export function refuseNested({ isRootless }: { isRootless: boolean }, mounts: readonly CellMount[]): void {

@@ -93,7 +93,7 @@ describe("containers that are to go", () => {
     await until(() => engine.containers.size === 0);
   });
 
-  test("are not forgotten when the engine only says that it is removing them", async () => {
+  test("removals are not forgotten when the engine only says that it is removing the container", async () => {
     await engine.up();
     engine.containers.add("one");
     engine.going.add("one");

@@ -10,14 +10,14 @@ describe("a start that failed", () => {
     expect(startFailure(error, "Docker")).toBe(error);
   });
 
-  test("for want of space says whose disk is full", () => {
+  test("a start that failed for lack of space says whose disk is full", () => {
     const refusal = new EngineRefusal(500, "mkdir /var/lib/docker/overlay2/x: no space left on device");
     expect(startFailure(refusal, "Docker")).toMatchObject({
       code: "cell_start_failed",
-      message: expect.stringContaining("no space left where Docker keeps its containers"),
+      message: expect.stringContaining("no space is left where Docker stores containers"),
     });
     const own = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-    expect(startFailure(own, "Docker").message).toContain("no space left where codecell keeps its files");
+    expect(startFailure(own, "Docker").message).toContain("no space is left where codecell stores files");
   });
 
   test.each([
@@ -42,7 +42,7 @@ describe("a start that failed", () => {
     expect(startFailure(new EngineRefusal(400, text), "Docker").details.isRefusal).toBe(false);
   });
 
-  test("with anything else has a code, and the cause", () => {
+  test("a start that failed for another reason has a code and the cause", () => {
     const refusal = new EngineRefusal(500, "database is locked");
     expect(startFailure(refusal, "Podman")).toMatchObject({
       ...{ code: "cell_start_failed", message: "Podman refused: database is locked", cause: refusal },
@@ -55,12 +55,12 @@ describe("how a container ended", () => {
   const address = { name: "Docker", shown: "unix:///docker.sock" };
 
   test.each([
-    [{ code: 0 }, "cell_lost", "the container was ended, and not by codecell"],
+    [{ code: 0 }, "cell_lost", "the container was stopped, but not by codecell"],
     [{ code: 137 }, "cell_lost", "the container was killed"],
-    [{ code: 6 }, "cell_lost", "exit code 6"],
+    [{ code: 6 }, "cell_lost", "exited with code 6"],
     [{ error: new EngineRefusal(404, "No such container") }, "cell_lost", "the container is gone"],
     [{ error: new CodecellError("runner_unavailable", "Docker cannot be reached") }, "runner_unavailable", "reached"],
-    [undefined, "runner_unavailable", "Docker does not say what became of the container"],
+    [undefined, "runner_unavailable", "Docker does not say how the container ended"],
   ])("is told: %j", (outcome, code, text) => {
     expect(exitReason(address, outcome)).toMatchObject({ code, message: expect.stringContaining(text) });
   });

@@ -15,10 +15,10 @@ export function startFailure(error: unknown, engine: string): CodecellError {
     new CodecellError("cell_start_failed", `${message}: ${text}`, { hint, cause: error });
   if (noSpace.test(text)) {
     return isEngines
-      ? failure(`there is no space left where ${engine} keeps its containers`, "free some: docker system prune")
-      : failure("there is no space left where codecell keeps its files", "free some, or name another directory");
+      ? failure(`no space is left where ${engine} stores containers`, "free some space: docker system prune")
+      : failure("no space is left where codecell stores files", "free some space, or choose another directory");
   }
-  if (!isEngines) return failure("the container could not be made", "run `codecell doctor`");
+  if (!isEngines) return failure("the container could not be created", "run `codecell doctor`");
   const { hint, isImages } = refusal(error);
   return new CodecellError("cell_start_failed", `${engine} refused: ${text}`, {
     ...{ hint, cause: error, details: { isRefusal: !isImages } },
@@ -33,8 +33,7 @@ function refusal({ status, message }: EngineRefusal): { hint: string; isImages: 
     return { hint, isImages: false };
   }
   if (status === 404 && /image/i.test(message))
-    return { hint: "codecell image build, or pull the image that kernel.image names", isImages: true };
-  if (noProgram.test(message))
-    return { hint: "name an image with Python 3.9 or newer in kernel.image", isImages: true };
+    return { hint: "run `codecell image build`, or pull the image that kernel.image names", isImages: true };
+  if (noProgram.test(message)) return { hint: "set kernel.image to an image with Python 3.9 or newer", isImages: true };
   return { hint: "run `codecell doctor`, and look into the engine's own log", isImages: false };
 }

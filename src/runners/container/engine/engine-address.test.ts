@@ -120,7 +120,7 @@ describe("an address", () => {
     expect(parseEngineAddress("docker", "unix:///a b/c.sock", "x")?.connect).toEqual({ socketPath: "/a b/c.sock" });
   });
 
-  test("with a path, a name or a secret in it is none", () => {
+  test("an engine address with a path, a user name or a secret in it is not used", () => {
     for (const written of ["tcp://a:1/path", "tcp://user:pass@a:1", "https://a:1", "tcp://a:123456"])
       expect(parseEngineAddress("docker", written, "x")).toBeUndefined();
   });

@@ -12,7 +12,7 @@ export function understood<Shape extends z.ZodType>(
   const found = shape.safeParse(answer);
   if (found.success) return found.data;
   throw new CodecellError("runner_unavailable", `${address.name} answered with something else than ${asked}`, {
-    hint: `is ${address.shown} a container engine?`,
+    hint: `check that ${address.shown} is a container engine`,
     cause: found.error,
   });
 }

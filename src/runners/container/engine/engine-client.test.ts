@@ -34,7 +34,7 @@ describe("an engine that gets stuck", () => {
   };
   const ways = Object.keys(asks) as (keyof typeof asks)[];
 
-  test.each(ways)("in the middle of saying no is given up when the time is over (%s)", async (way) => {
+  test.each(ways)("an engine that stalls in the middle of a refusal times out (%s)", async (way) => {
     const client = await clientOf((_, answer) => answer.writeHead(500).write('{"message": "I would'));
     await expect(asks[way](client)).rejects.toMatchObject({
       code: "runner_unavailable",
@@ -42,17 +42,17 @@ describe("an engine that gets stuck", () => {
     });
   });
 
-  test.each(ways)("before it says anything is given up when the time is over (%s)", async (way) => {
+  test.each(ways)("an engine that does not answer at all times out (%s)", async (way) => {
     const client = await clientOf(() => {});
     await expect(asks[way](client)).rejects.toMatchObject({ code: "runner_unavailable" });
   });
 
-  test("with an answer where it should have handed the connection over is given up as well", async () => {
+  test("an engine that answers instead of handing the connection over times out", async () => {
     const client = await clientOf((_, answer) => answer.writeHead(200).write("a stream of the old kind"));
     await expect(client.hijack(request)).rejects.toMatchObject({ code: "runner_unavailable" });
   });
 
-  test.each(ways)("is not what one is that says no, with its reason (%s)", async (way) => {
+  test.each(ways)("an engine that refuses with a reason is not reported as stalled (%s)", async (way) => {
     const client = await clientOf((_, answer) => answer.writeHead(409).end('{"message": "it is paused"}'));
     const refused = await asks[way](client).then(
       () => undefined,
@@ -62,7 +62,7 @@ describe("an engine that gets stuck", () => {
     expect(refused).toMatchObject({ status: 409, message: "it is paused" });
   });
 
-  test.each(ways)("is told from a request that was given up (%s)", async (way) => {
+  test.each(ways)("a stalled engine is told apart from a request that was aborted (%s)", async (way) => {
     const giveUp = new AbortController();
     const client = await clientOf((_, answer) => {
       answer.writeHead(500).write("{");

@@ -53,7 +53,7 @@ export class EngineClient {
       return (text === "" ? undefined : JSON.parse(text)) as Answer;
     } catch (error) {
       throw new CodecellError("runner_unavailable", `${this.address.name} answered with something that is not JSON`, {
-        hint: `is ${this.address.shown} a container engine?`,
+        hint: `check that ${this.address.shown} is a container engine`,
         cause: error,
       });
     }
@@ -159,7 +159,7 @@ export class EngineClient {
   #tooSlow(request: EngineRequest, limitMs: number): CodecellError {
     const asked = `${request.method ?? "GET"} ${request.path}`;
     return new CodecellError("runner_unavailable", `${this.address.name} did not answer ${asked} in ${limitMs} ms`, {
-      hint: `look after the daemon behind ${this.address.shown}, or choose another runner`,
+      hint: `check the daemon behind ${this.address.shown}, or use another runner`,
       details: { isTooSlow: true },
     });
   }
@@ -167,12 +167,12 @@ export class EngineClient {
   #unreachable(error: Error): Error {
     if (error instanceof CodecellError) return error;
     if (error.name === "AbortError") {
-      return new CodecellError("aborted", `what ${this.address.name} was asked for was given up`, { cause: error });
+      return new CodecellError("aborted", `the request to ${this.address.name} was aborted`, { cause: error });
     }
     const isForbidden = "code" in error && error.code === "EACCES";
     return new CodecellError("runner_unavailable", `${this.address.name} cannot be reached: ${error.message}`, {
       hint: isForbidden
-        ? `this user may not use ${this.address.shown}: join the group that owns it, or take a rootless engine`
+        ? `this user may not use ${this.address.shown}: join the group that owns it, or use a rootless engine`
         : `start the engine, or set DOCKER_HOST to where it listens (tried ${this.address.shown})`,
       cause: error,
     });

@@ -51,7 +51,7 @@ describe("an engine that is asked what it can hold", () => {
     expect(heard.at(-1)).toBe("/v1.44/containers/json");
   });
 
-  test("that names no version which could be spoken is told as what it is", async () => {
+  test("an engine without an API version that codecell speaks is reported as such", async () => {
     takes = () => false;
     for (versions of [{}, { MinAPIVersion: "1.44/../../v1.41" }])
       await expect(asked()).rejects.toMatchObject({
@@ -76,7 +76,7 @@ describe("an engine that is asked what it can hold", () => {
   });
 
   test.runIf(process.platform === "linux")(
-    "is taken to be in another machine when its kernel is another one",
+    "is taken to be in another machine when its OS kernel is another one",
     async () => {
       info = { ...able, KernelVersion: release() };
       expect((await asked()).isLocal).toBe(true);
@@ -85,7 +85,7 @@ describe("an engine that is asked what it can hold", () => {
     },
   );
 
-  test("is not believed about the first cgroups when an ordinary user runs it", async () => {
+  test("a rootless engine's claims about cgroup v1 are not believed", async () => {
     const rootless = { docker: { SecurityOptions: ["name=seccomp", "name=rootless"] }, podman: { Rootless: true } };
     for (const said of Object.values(rootless)) {
       info = { ...able, CgroupVersion: "1", ...said };

@@ -98,10 +98,10 @@ export async function findEngine(
   const wanted = kind === "podman" ? "Podman" : kind === "docker" ? "Docker" : "container engine";
   return {
     available: false,
-    reason: reasons.length > 0 ? reasons.join("; ") : `no ${wanted} answers here`,
+    reason: reasons.length > 0 ? reasons.join("; ") : `no ${wanted} answers on this machine`,
     hint:
       hints[0] ??
-      "start Docker or Podman, set DOCKER_HOST to the socket where one listens, or name isolation.runner: container to have Podman started",
+      "start Docker or Podman, set DOCKER_HOST to the socket where one listens, or set `isolation.runner: container` and codecell starts Podman for you",
   };
 }
 

@@ -62,7 +62,9 @@ async function debootstrap(root: string, options: BootstrapOptions): Promise<voi
     "image_failed",
     isMissing ? "debootstrap is not installed" : `debootstrap failed: ${last.join("; ") || `exit code ${code}`}`,
     {
-      hint: isMissing ? "apt install debootstrap, or --base IMAGE" : "is a Debian mirror within reach of this machine?",
+      hint: isMissing
+        ? "apt install debootstrap, or --base IMAGE"
+        : "check that this machine can reach a Debian mirror",
     },
   );
 }
@@ -98,7 +100,7 @@ async function importTree(
   } catch (error) {
     tar.kill("SIGKILL");
     if (!(error instanceof EngineRefusal)) throw error;
-    throw new CodecellError("image_failed", `the engine did not take the base: ${error.message}`, {
+    throw new CodecellError("image_failed", `the engine rejected the base image: ${error.message}`, {
       cause: error,
     });
   }
@@ -107,7 +109,7 @@ async function importTree(
 /** An engine has sent its "200 OK" long before it knows. */
 function refuseFailure(answer: string): void {
   const failure = /"error":\s*"([^"]*)"/.exec(answer)?.[1];
-  if (failure) throw new CodecellError("image_failed", `the engine did not take the base: ${failure}`);
+  if (failure) throw new CodecellError("image_failed", `the engine rejected the base image: ${failure}`);
 }
 
 /** Pure: the list that debootstrap wrote, with the suites it leaves out: an image is built with security updates. */

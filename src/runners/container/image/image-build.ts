@@ -51,7 +51,8 @@ export async function buildImage(client: EngineClient, options: ImageBuildOption
   const base = await prepareBase(client, options);
   await runBuild(client, { dockerfile, base, version, name }, options);
   const built = await findImage(client, name);
-  if (built === undefined) throw new CodecellError("image_failed", `${name} was built, and is not there`);
+  if (built === undefined)
+    throw new CodecellError("image_failed", `${name} was built, but the engine does not have it`);
   await nameLatest(client, built, options);
   return { ...built, name, outcome: "built" };
 }

@@ -10,9 +10,9 @@ export function buildFailure(message: string, last: readonly string[], network: 
   const isNetwork = noNetwork.test(`${message}\n${last.join("\n")}`);
   const hint =
     isNetwork && network !== "host"
-      ? "give the build the host's network: codecell image build --network host"
+      ? "use the host's network for the build: codecell image build --network host"
       : isNetwork
-        ? "the build could not download Debian packages: is this machine's network up?"
+        ? "the build could not download Debian packages; check this machine's network"
         : "--verbose shows what was printed; --force builds without any cache";
   return new CodecellError("image_failed", `the image could not be built: ${why}`, { hint });
 }
@@ -20,7 +20,7 @@ export function buildFailure(message: string, last: readonly string[], network: 
 /** Pure: why a base could not be pulled. Without a registry there is another way, and the hint is it. */
 export function pullFailure(image: string, message: string): CodecellError {
   return new CodecellError("image_failed", `${image} could not be pulled: ${shorten(message)}`, {
-    hint: "where no registry can be reached: codecell image build --bootstrap debian (as root), or --base IMAGE that is there",
+    hint: "without a registry: codecell image build --bootstrap debian (as root), or --base with a local image",
     details: { image },
   });
 }

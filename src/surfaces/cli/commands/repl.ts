@@ -1,4 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
+import type { Language } from "../../../policy/languages.ts";
 import { codecellVersion } from "../../../service/version.ts";
 import type { Codecell } from "../../../sessions/codecell.ts";
 import type { Run } from "../../../sessions/runs/run.ts";
@@ -16,7 +17,6 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { openCommandLogger } from "../shell/command-logger.ts";
 import { signalExitCodes } from "../shell/exit-codes.ts";
 import { logOptions } from "../shell/log-options.ts";
-import type { Language } from "../shell/read-code.ts";
 import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
@@ -116,9 +116,8 @@ class Repl {
   async #perform(entry: ReturnType<typeof readEntry>): Promise<void> {
     const { stdout, stderr, env } = this.#terminal;
     switch (entry.kind) {
-      case "python":
-      case "bash":
-        return this.#execute(entry.code, entry.kind);
+      case "code":
+        return this.#execute(entry.code, entry.language);
       case "vars": {
         const variables = await (await this.#open()).variables();
         return stdout.write(variablesText(variables, styleFor(stdout, env), stdout.columns));

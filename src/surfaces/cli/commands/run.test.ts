@@ -155,8 +155,8 @@ test("passes flags on as policy, and says so with --verbose", async () => {
 
 test.each([
   [["-c", "x", "main.ts"], "both -c and"],
-  [["run.test.ts"], "which language"],
-  [["-c", "x", "--language", "ruby"], "not a language"],
+  [["run.test.ts"], "does not tell its language"],
+  [["-c", "x", "--language", "ruby"], "unknown language"],
   [["-c", "x", "--nope"], "unknown option"],
 ])("refuses %j as a usage error", async (argv, message) => {
   expect(await run(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });

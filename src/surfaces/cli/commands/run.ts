@@ -1,3 +1,4 @@
+import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { runJson } from "../format/format-run.ts";
 import { jsonText } from "../format/json-text.ts";
@@ -18,8 +19,8 @@ const options = {
   language: {
     type: "string",
     short: "l",
-    value: "python|bash",
-    help: "Default: by the file's extension, else python.",
+    value: languageNames.join("|"),
+    help: `Default: by the file's extension, else ${defaultLanguage}.`,
   },
   session: {
     type: "string",

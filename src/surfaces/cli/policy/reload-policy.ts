@@ -1,4 +1,5 @@
 import { messageOf } from "../../../lib/errors.ts";
+import { SerialQueue } from "../../../lib/serial-queue.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import type { Codecell } from "../../../sessions/codecell.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";
@@ -13,7 +14,7 @@ export function asksForReload(signal: TerminalSignal, { stderr }: Terminal): boo
 export class PolicyReloader {
   readonly #read: () => Promise<Policy>;
   readonly #logger: Pick<CommandLogger, "announce">;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #reloads = new SerialQueue();
 
   constructor(read: () => Promise<Policy>, logger: Pick<CommandLogger, "announce">) {
     this.#read = read;
@@ -22,8 +23,7 @@ export class PolicyReloader {
 
   /** Returns when the new rules hold; it fails for nobody. */
   reload(manager: Pick<Codecell, "reloadPolicy">): Promise<void> {
-    this.#turn = this.#turn.then(() => this.#reload(manager));
-    return this.#turn;
+    return this.#reloads.run(() => this.#reload(manager));
   }
 
   async #reload(manager: Pick<Codecell, "reloadPolicy">): Promise<void> {

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { readEntry } from "./repl-entry.ts";
 
 test.each([
-  [["x = 1"], { kind: "python", code: "x = 1" }],
+  [["x = 1"], { kind: "code", language: "python", code: "x = 1" }],
   [["def f():"], { kind: "more" }],
-  [["def f():", "  pass", ""], { kind: "python", code: "def f():\n  pass\n" }],
-  [["!ls -l"], { kind: "bash", code: "ls -l" }],
+  [["def f():", "  pass", ""], { kind: "code", language: "python", code: "def f():\n  pass\n" }],
+  [["!ls -l"], { kind: "code", language: "bash", code: "ls -l" }],
   [["!echo a \\"], { kind: "more" }],
-  [["!echo a \\", "b"], { kind: "bash", code: "echo a \\\nb" }],
+  [["!echo a \\", "b"], { kind: "code", language: "bash", code: "echo a \\\nb" }],
   [["%vars"], { kind: "vars" }],
   [["%vrs"], { kind: "unknown", message: "there is no %vrs; did you mean %vars?" }],
   [["exit()"], { kind: "exit" }],
@@ -18,5 +18,9 @@ test.each([
 });
 
 test("runs what is there when no more lines come", () => {
-  expect(readEntry(["def f():", "  pass"], true)).toEqual({ kind: "python", code: "def f():\n  pass" });
+  expect(readEntry(["def f():", "  pass"], true)).toEqual({
+    kind: "code",
+    language: "python",
+    code: "def f():\n  pass",
+  });
 });

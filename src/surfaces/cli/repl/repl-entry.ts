@@ -1,10 +1,11 @@
 import { nearest } from "../../../policy/file/suggest.ts";
+import { defaultLanguage, type Language, languageOfPrefix } from "../../../policy/languages.ts";
 import { needsMoreLines } from "./python-block.ts";
 
 /** What a person typed into the repl, once it is complete. */
 export type ReplEntry =
   | { readonly kind: "nothing" | "more" | "vars" | "reset" | "help" | "exit" }
-  | { readonly kind: "python" | "bash"; readonly code: string }
+  | { readonly kind: "code"; readonly language: Language; readonly code: string }
   | { readonly kind: "unknown"; readonly message: string };
 
 const commands = ["vars", "reset", "help", "exit"] as const;
@@ -13,16 +14,21 @@ const commands = ["vars", "reset", "help", "exit"] as const;
 export function readEntry(lines: readonly string[], atEnd = false): ReplEntry {
   const first = lines[0]?.trim() ?? "";
   if (lines.every((line) => line.trim() === "")) return { kind: "nothing" };
-  if (first.startsWith("!")) return readShell(lines, atEnd);
+  const prefixed = languageOfPrefix(first);
+  if (prefixed !== undefined) return readPrefixed(lines, atEnd, prefixed);
   if (lines.length === 1 && first.startsWith("%")) return readCommand(first.slice(1));
   if (lines.length === 1 && /^(?:exit|quit)(?:\(\))?$/.test(first)) return { kind: "exit" };
   if (!atEnd && needsMoreLines(lines)) return { kind: "more" };
-  return { kind: "python", code: lines.join("\n") };
+  return { kind: "code", language: defaultLanguage, code: lines.join("\n") };
 }
 
-function readShell(lines: readonly string[], atEnd: boolean): ReplEntry {
+function readPrefixed(
+  lines: readonly string[],
+  atEnd: boolean,
+  { language, prefix }: { readonly language: Language; readonly prefix: string },
+): ReplEntry {
   if (!atEnd && /\\$/.test(lines.at(-1) ?? "")) return { kind: "more" };
-  return { kind: "bash", code: lines.join("\n").trimStart().slice(1) };
+  return { kind: "code", language, code: lines.join("\n").trimStart().slice(prefix.length) };
 }
 
 function readCommand(text: string): ReplEntry {

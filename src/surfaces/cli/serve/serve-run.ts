@@ -4,6 +4,7 @@ import { Cleanup } from "../../../lib/cleanup.ts";
 import { deadline } from "../../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { makeDirectories } from "../../../lib/files/make-directories.ts";
+import { writableHostPaths } from "../../../policy/paths/host-grants.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import { duration } from "../../../policy/units.ts";
 import { auditDirectory } from "../../../service/audit/audit-files.ts";
@@ -129,9 +130,8 @@ async function start(
 }
 
 /** The attack: with one directory for all sessions, one tenant reads and writes what another one's code works with. */
-function assertPrivate({ fs }: Policy, isShared: boolean): void {
-  const isOpen = fs.workspace !== undefined || fs.mounts.some(({ mode }) => mode === "rw");
-  if (!isShared || !isOpen) return;
+function assertPrivate(policy: Policy, isShared: boolean): void {
+  if (!isShared || writableHostPaths(policy).length === 0) return;
   throw new CodecellError("policy_refused", "several tokens would share one writable directory of this host", {
     hint: "leave fs.workspace and writable mounts out, or serve one user with CODECELL_TOKEN",
     details: { rule: "fs.workspace" },

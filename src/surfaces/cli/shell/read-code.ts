@@ -2,10 +2,14 @@ import { open } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { CodecellError } from "../../../lib/errors.ts";
-import type { RunOptions } from "../../../sessions/session.ts";
+import {
+  defaultLanguage,
+  type Language,
+  languageNames,
+  languageOfExtension,
+  parseLanguage,
+} from "../../../policy/languages.ts";
 import type { Terminal } from "./terminal.ts";
-
-export type Language = NonNullable<RunOptions["language"]>;
 
 /** The code to run, and where it came from: a file's last expression is not printed. */
 export interface Code {
@@ -19,15 +23,14 @@ export interface CodeFlags {
   readonly language?: string | undefined;
 }
 
-const languages: Readonly<Record<Language, readonly string[]>> = { python: [".py"], bash: [".sh", ".bash"] };
 /** a session takes 2 MiB; what is longer is not read to its end */
 const maxBytes = 2 * 1024 * 1024;
 
 export async function readCode(file: string | undefined, flags: CodeFlags, terminal: Terminal): Promise<Code> {
-  const given = parseLanguage(flags.language);
+  const given = givenLanguage(flags.language);
   if (flags.code !== undefined) {
     if (file !== undefined) throw new CodecellError("usage", `both -c and ${JSON.stringify(file)} name code to run`);
-    return { text: flags.code, from: "argument", language: given ?? "python" };
+    return { text: flags.code, from: "argument", language: given ?? defaultLanguage };
   }
   if (file === undefined && terminal.stdin.isTTY) {
     throw new CodecellError("usage", "there is no code to run", {
@@ -35,25 +38,26 @@ export async function readCode(file: string | undefined, flags: CodeFlags, termi
     });
   }
   if (file === undefined || file === "-") {
-    return { text: await readText(terminal.stdin, "stdin"), from: "stdin", language: given ?? "python" };
+    return { text: await readText(terminal.stdin, "stdin"), from: "stdin", language: given ?? defaultLanguage };
   }
   // A file that is not there, or no file, is told before its name is.
   const text = await readFileText(resolve(terminal.cwd, file), file);
   return { text, from: "file", language: given ?? languageOfFile(file) };
 }
 
-function parseLanguage(text: string | undefined): Language | undefined {
-  if (text === undefined || text === "python" || text === "bash") return text;
-  throw new CodecellError("usage", `${JSON.stringify(text)} is not a language here`, { hint: "python or bash" });
+function givenLanguage(text: string | undefined): Language | undefined {
+  const language = text === undefined ? undefined : parseLanguage(text);
+  if (text === undefined || language !== undefined) return language;
+  throw new CodecellError("usage", `unknown language ${JSON.stringify(text)}`, {
+    hint: `use one of: ${languageNames.join(", ")}`,
+  });
 }
 
 function languageOfFile(file: string): Language {
-  const extension = extname(file).toLowerCase();
-  for (const [language, extensions] of Object.entries(languages)) {
-    if (extensions.includes(extension)) return language as Language;
-  }
-  throw new CodecellError("usage", `the name ${JSON.stringify(file)} does not say which language it is`, {
-    hint: "pass --language python or --language bash",
+  const language = languageOfExtension(extname(file));
+  if (language !== undefined) return language;
+  throw new CodecellError("usage", `the extension of ${JSON.stringify(file)} does not tell its language`, {
+    hint: `pass ${languageNames.map((name) => `--language ${name}`).join(" or ")}`,
   });
 }
 

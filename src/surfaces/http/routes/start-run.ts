@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import { startRun } from "../../../service/runs/start-run.ts";
 import { runOutcome, runReplies } from "../answers/run-outcome.ts";
 import { streamRun } from "../answers/stream-run.ts";
@@ -17,7 +18,7 @@ export const startRunRoute = defineRoute({
   params: sessionParams,
   body: z.strictObject({
     code: z.string(),
-    language: z.enum(["python", "bash"]).default("python"),
+    language: z.enum(languageNames).default(defaultLanguage),
     timeout: z.number().positive().max(86_400).optional().describe("seconds; at most the policy's proc.timeout"),
     wait: waitBody,
     when_busy: z

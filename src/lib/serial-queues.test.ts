@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Turns } from "./turns.ts";
+import { SerialQueues } from "./serial-queues.ts";
 
 /** Work that says when it begins and ends when it is told to. */
 function piece(name: string, begun: string[]) {
@@ -15,11 +15,11 @@ function piece(name: string, begun: string[]) {
   return { work, end };
 }
 
-test("work of one caller goes one after the other, and another's does not wait for it", async () => {
-  const turns = new Turns();
+test("tasks of one caller run one at a time, and those of another do not wait for them", async () => {
+  const queues = new SerialQueues();
   const begun: string[] = [];
   const [a1, a2, b1] = [piece("a1", begun), piece("a2", begun), piece("b1", begun)];
-  const answers = [turns.take("a", a1.work), turns.take("a", a2.work), turns.take("b", b1.work)];
+  const answers = [queues.run("a", a1.work), queues.run("a", a2.work), queues.run("b", b1.work)];
   b1.end();
   expect(await answers[2]).toBe("b1");
   expect(begun).toEqual(["a1", "b1"]);
@@ -28,15 +28,15 @@ test("work of one caller goes one after the other, and another's does not wait f
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "b1"]);
 });
 
-test("what fails, and who has left, hold up nobody", async () => {
-  const turns = new Turns();
+test("a task that failed and a caller who left hold up nobody", async () => {
+  const queues = new SerialQueues();
   const begun: string[] = [];
-  const failing = turns.take("a", async () => {
+  const failing = queues.run("a", async () => {
     throw new Error("no");
   });
-  const left = turns.take("a", piece("left", begun).work, AbortSignal.abort());
+  const left = queues.run("a", piece("left", begun).work, AbortSignal.abort());
   const next = piece("next", begun);
-  const answer = turns.take("a", next.work);
+  const answer = queues.run("a", next.work);
   next.end();
   await expect(failing).rejects.toThrow("no");
   await expect(left).rejects.toMatchObject({ code: "aborted" });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Engine } from "../engine/engine.ts";
-import { questionSpec } from "./image-question.ts";
+import { imageCommandSpec } from "./image-command.ts";
 
 const engine = { kind: "docker", remapsUsers: false } as Engine;
 
 function spec(runtime?: string, kind: Engine["kind"] = "docker") {
-  return questionSpec(
+  return imageCommandSpec(
     {
       ...{
         engine: { ...engine, kind },
@@ -17,7 +17,7 @@ function spec(runtime?: string, kind: Engine["kind"] = "docker") {
       ...{ processLimit: undefined, emptyDirectory: "/run/empty" },
       image: { name: "python:odd", id: "sha256:1", volumes: ["/data"] },
     },
-    "/run/draft",
+    { command: ["python3", "-I", "-c", "print()"], kernelDirectory: "/run/draft" },
   );
 }
 
@@ -42,15 +42,15 @@ describe("the container that examines an image", () => {
     expect(Tmpfs["/tmp"]).toContain(`size=${16 * 2 ** 20},`);
   });
 
-  test("has the kernel of its own that cells of the same runner have", () => {
+  test("has the OS kernel of its own that cells of the same runner have", () => {
     expect(spec("runsc").HostConfig).toMatchObject({ Runtime: "runsc" });
     expect(spec().HostConfig).not.toHaveProperty("Runtime");
   });
 
-  test("runs no program of the image but its Python", () => {
+  test("runs no program of the image but the command", () => {
     expect(spec()).toMatchObject({
       Healthcheck: { Test: ["NONE"] },
-      Entrypoint: ["python3", "-I", "-c", expect.any(String)],
+      Entrypoint: ["python3", "-I", "-c", "print()"],
     });
   });
 

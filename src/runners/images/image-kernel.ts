@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdtemp, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bundleName } from "../../kernel-bootstrap.ts";
-import { type KernelSource, kernelSources, writeKernelSources } from "../../kernel-sources.ts";
-import { removeOldKernels } from "../../linux/kernel-files.ts";
-import { askImage, type ImageQuestion, imageFactsSchema } from "./image-question.ts";
+import { bundleName } from "../kernel-bootstrap.ts";
+import { type KernelSource, kernelSources, writeKernelSources } from "../kernel-sources.ts";
+import { removeOldKernels } from "../linux/kernel-files.ts";
+import { askImage, imageFactsSchema } from "./image-question.ts";
+import type { ExaminedImage, RunInImage } from "./run-in-image.ts";
 
 type Sources = readonly KernelSource[];
 
@@ -21,7 +22,11 @@ export interface ImageKernel {
   readonly directory: string;
 }
 
-export interface ImageKernelRequest extends ImageQuestion {
+export interface ImageKernelRequest {
+  readonly image: ExaminedImage;
+  /** who reads the kernel's files in the cell */
+  readonly uid: number;
+  readonly run: RunInImage;
   readonly runtimeDir: string;
   /** binary filters that cells read, by name */
   readonly filters: Readonly<Record<string, Buffer>>;
@@ -51,8 +56,8 @@ async function knownFacts(directory: string) {
 }
 
 /** Everything that the directory's content follows from: an image that is changed has another id. */
-function kernelHash({ image, user, filters }: ImageKernelRequest, sources: Sources): string {
-  const hash = createHash("sha256").update(JSON.stringify([image.id, user.uid, layout]));
+function kernelHash({ image, uid, filters }: ImageKernelRequest, sources: Sources): string {
+  const hash = createHash("sha256").update(JSON.stringify([image.id, uid, layout]));
   for (const { name, data } of sources) hash.update(`\0${name}\0`).update(data);
   for (const [name, data] of Object.entries(filters)) hash.update(`\0${name}\0`).update(data);
   return hash.digest("hex").slice(0, 16);
@@ -66,7 +71,7 @@ async function examine(request: ImageKernelRequest, sources: Sources, directory:
     await writeKernelSources(join(files, "codecell_kernel"), sources);
     for (const [name, data] of Object.entries(request.filters))
       await writeFile(join(files, name), data, { mode: 0o644 });
-    const { bundle, ...found } = await askImage(request, files);
+    const { bundle, ...found } = await askImage(request.run, request.image.name, files);
     // Written here, and not by the image's own program: in a directory of the host it could fill the disk.
     await writeFile(join(files, bundleName), bundle, { encoding: "base64", mode: 0o644 });
     await writeFile(join(files, answerFile), JSON.stringify(found), { mode: 0o644 });

@@ -1,41 +1,40 @@
 import { existsSync, utimesSync } from "node:fs";
-import type { Logger } from "../../../lib/log/logger.ts";
-import { PromiseCache } from "../../../lib/promise-cache.ts";
-import { killNotifyFilter, seccompFilter } from "../../linux/seccomp.ts";
-import type { ContainerUser } from "../cell/container-user.ts";
-import type { Removals } from "../cell/removals.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { ContainerFacts } from "../plan.ts";
-import type { RunnerHome } from "../runner-home.ts";
+import type { Logger } from "../../lib/log/logger.ts";
+import { PromiseCache } from "../../lib/promise-cache.ts";
+import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
+import type { FilterArch } from "../linux/syscalls.ts";
 import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
-import type { ImageInEngine } from "./image-list.ts";
+import type { ExaminedImage, RunInImage } from "./run-in-image.ts";
+
+/** The image that a cell is started from, and what its kernel follows from. */
+export interface ImageCell {
+  readonly image: ExaminedImage;
+  readonly uid: number;
+  readonly arch: FilterArch;
+  /** the cell has an OS kernel of its own, which does not shield the supervisor from signals */
+  readonly hasOwnKernel: boolean;
+  /** where kernels are kept, for every process of this user */
+  readonly runtimeDir: string;
+  /** examines the image, where nobody has before */
+  readonly run: RunInImage;
+}
 
 /** The kernels of one runner, by image and user. An image is examined once, and again when its name means another one. */
 export class ImageKernels {
   readonly #kernels = new PromiseCache<ImageKernel>();
-  readonly #removals: Removals;
   readonly #logger: Logger;
 
-  constructor(removals: Removals, logger: Logger) {
-    this.#removals = removals;
+  constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** `name` is for the container that examines it, where one is needed. */
-  async get(
-    image: ImageInEngine,
-    { runtime, hasOwnKernel }: ContainerFacts,
-    { engine, user, home, name }: { engine: Engine; user: ContainerUser; home: RunnerHome; name: string },
-  ): Promise<ImageKernel> {
-    const key = `${image.id} ${user.uid}`;
+  async get({ image, uid, arch, hasOwnKernel, runtimeDir, run }: ImageCell): Promise<ImageKernel> {
+    const key = `${image.id} ${uid}`;
     const prepare = () => {
       this.#logger.info("examining the image", { image: image.name });
-      const arch = engine.arch ?? "x64";
       const limits = { allowMemfd: true, allowAffinity: true, shieldsSupervisor: hasOwnKernel };
-      const { runtimeDir, labels, processLimit, emptyDirectory } = home;
       return prepareImageKernel({
-        ...{ engine, runtime, hasOwnKernel, image, user, runtimeDir, labels, processLimit, emptyDirectory, name },
-        removals: this.#removals,
+        ...{ image, uid, runtimeDir, run },
         filters: {
           "notify.bpf": killNotifyFilter(arch),
           "cell.bpf": seccompFilter({ arch, phase: "cell", ...limits }),

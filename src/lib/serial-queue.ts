@@ -1,0 +1,56 @@
+import { aborted } from "./aborted.ts";
+
+const nothing = () => {};
+
+/** Runs tasks one at a time, in the order they were added. A task that fails does not hold up the next one. */
+export class SerialQueue {
+  /** settles when everything added so far is over; never rejects, and holds no result */
+  #last: Promise<void> = Promise.resolve();
+  #pending = 0;
+  #waiting = 0;
+
+  /** How many tasks have not started yet. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Whether nothing runs and nothing waits. */
+  get isIdle(): boolean {
+    return this.#pending === 0;
+  }
+
+  /** Settles as the task does. If the signal fires before the task starts, it never starts, and this rejects with `aborted`. */
+  run<T>(task: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (signal?.aborted) return Promise.reject(aborted(signal));
+    this.#waiting++;
+    let leave = nothing;
+    const left =
+      signal &&
+      new Promise<never>((_, reject) => {
+        leave = () => reject(aborted(signal));
+        signal.addEventListener("abort", leave, { once: true });
+      });
+    const done = this.#last.then(() => {
+      this.#waiting--;
+      signal?.removeEventListener("abort", leave);
+      if (signal?.aborted) throw aborted(signal);
+      return task();
+    });
+    this.follow(done);
+    return left ? Promise.race([left, done]) : done;
+  }
+
+  /** Makes everything that is added from now on wait for this too, whether it succeeds or fails. */
+  follow(work: Promise<unknown>): void {
+    this.#pending++;
+    const over = () => {
+      this.#pending--;
+    };
+    this.#last = Promise.all([this.#last, work.then(over, over)]).then(nothing);
+  }
+
+  /** Settles when everything that was added so far is over. Never rejects. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+}

@@ -1,0 +1,9 @@
+/** How strong an isolation is, weakest first. Each level has the name of the runner that introduced it. */
+export const isolationLevels = ["wasm", "srt", "process", "container", "kata", "gvisor", "microvm"] as const;
+/** A level of isolation, as `isolation.minimum` names it. */
+export type IsolationLevel = (typeof isolationLevels)[number];
+
+/** Negative: `a` is weaker than `b`. Zero: they are the same level. Positive: `a` is stronger. */
+export function compareIsolation(a: IsolationLevel, b: IsolationLevel): number {
+  return isolationLevels.indexOf(a) - isolationLevels.indexOf(b);
+}

@@ -65,6 +65,7 @@ export {
 } from "./service/output/kept-output.ts";
 export type { KeptStream } from "./service/output/kept-stream.ts";
 export {
+  renderShaped,
   type SectionName,
   type ShapeBudget,
   type ShapedResult,
@@ -93,7 +94,7 @@ export { LiveSessions, type LiveSessionsOptions, type OpenLiveSessionOptions } f
 export type { ReachedHost, RefusedHost, RunEgress } from "./sessions/network/egress-record.ts";
 export { openAudit } from "./sessions/open-audit.ts";
 export type { PolicyReload } from "./sessions/reloaded-policy.ts";
-export type { DisplayEvent, LiveRunOptions, Run, RunEvent, RunResult } from "./sessions/runs/run.ts";
+export type { DisplayEvent, LiveRunOptions, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
 export type { NumberedEvent } from "./sessions/runs/run-log.ts";
 export type { RunOptions, Session, SessionInfo, SessionState } from "./sessions/session.ts";
 export type { ReadOptions } from "./sessions/session-values.ts";

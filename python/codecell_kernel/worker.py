@@ -33,6 +33,7 @@ class Worker:
         self.token = token
         self.unread = b""
         self.loop = None
+        self.cpu_before = 0.0
         self.fork_sibling = SiblingFork()
         self.shell = None
         self.interpreter = Interpreter(self.send, self.run_coroutine)
@@ -68,6 +69,7 @@ class Worker:
     def serve(self):
         while True:
             try:
+                self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))  # while nobody waits
                 length, header_length = PREFIX.unpack(self.read(8))
                 header = loads(self.read(header_length).decode())
                 self.handle(header, self.read(length - 4 - header_length) if length - 4 > header_length else b"")
@@ -90,13 +92,18 @@ class Worker:
         elif kind == "run":
             if _thread._count():
                 self.prepare()  # its threads went on between the runs
-            before = cpu_seconds()
-            outcome = self.run(header, body)
-            self.send(dict(outcome, t="done", id=header["id"], **used_since(before)))
+                self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))
+            self.send(dict(self.run(header, body), t="done", id=header["id"], **self.used()))
             self.prepare()
         else:
             self.request(kind, header)
             self.prepare()
+
+    def used(self):
+        """By a run. The peak is that of this process so far: the operating system keeps no other."""
+        own = getrusage(RUSAGE_SELF)
+        cpu_us = int((cpu_seconds(own) - self.cpu_before) * 1e6)
+        return {"cpuUs": max(0, cpu_us), "peakBytes": own.ru_maxrss * MAXRSS_UNIT}
 
     def request(self, kind, header):
         reply = {"t": "reply", "id": header["id"], "ok": True}
@@ -312,16 +319,10 @@ def reap(ended):
             pass
 
 
-def cpu_seconds():
+def cpu_seconds(own):
     """Of this process with its threads, and of the children that it has waited for."""
-    own, children = getrusage(RUSAGE_SELF), getrusage(RUSAGE_CHILDREN)
+    children = getrusage(RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-
-
-def used_since(before):
-    """What a run used. The peak is that of this process so far: the operating system keeps no other."""
-    cpu_us = int((cpu_seconds() - before) * 1e6)
-    return {"cpuUs": max(0, cpu_us), "peakBytes": getrusage(RUSAGE_SELF).ru_maxrss * MAXRSS_UNIT}
 
 
 class Stream(io.TextIOWrapper):

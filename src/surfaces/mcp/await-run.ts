@@ -1,6 +1,6 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
+import type { ToolRun } from "../../service/wire/tool-run.ts";
 import { followProgress } from "./follow-progress.ts";
-import type { RunFacts } from "./run-facts.ts";
 import { endedReply, runningReply } from "./run-reply.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { ToolReply } from "./tool.ts";
@@ -21,7 +21,7 @@ export async function awaitRun(
   runId: string,
   context: ServerContext,
   { waitMs, cancelStopsRun, notes = [] }: AwaitRunOptions,
-): Promise<ToolReply<RunFacts>> {
+): Promise<ToolReply<ToolRun>> {
   const { runs } = sandbox;
   const { signal } = context.mcpReq;
   const { sessionId } = runs.status(runId);

@@ -2,7 +2,11 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
 import { readableText } from "../../service/output/readable-text.ts";
+import { encodeError } from "../../service/wire/error.ts";
 import { guestError } from "../guest-error.ts";
+
+/** The error as data. Not structured content: that has to match the tool's output schema, and clients check it. */
+export const errorMeta = "codecell/error";
 
 /** Clients cut the text of an error at 10,000 characters. */
 const maxCharacters = 8_000;
@@ -58,8 +62,10 @@ export function errorReply(error: unknown, isForGuests = false): CallToolResult 
     `next: ${nextSteps[code]}`,
   ];
   // parts of it may come from a cell
-  const text = readableText(lines.join("\n")).slice(0, maxCharacters);
-  return { content: [{ type: "text", text }], isError: true };
+  const readable = (text: string) => readableText(text).slice(0, maxCharacters);
+  const remedy = hint === undefined || withoutHint.has(code) ? nextSteps[code] : hint;
+  const { error: told } = encodeError({ code, message: readable(message), hint: readable(remedy) });
+  return { content: [{ type: "text", text: readable(lines.join("\n")) }], isError: true, _meta: { [errorMeta]: told } };
 }
 
 function ownError(error: unknown): CodecellError {

@@ -1,8 +1,8 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { formatDuration } from "../../policy/units.ts";
+import type { ToolRun } from "../../service/wire/tool-run.ts";
 import type { Session } from "../../sessions/session.ts";
 import { awaitRun } from "./await-run.ts";
-import type { RunFacts } from "./run-facts.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { startRun } from "./start-run.ts";
 import type { ToolReply } from "./tool.ts";
@@ -20,7 +20,7 @@ export async function runCode(
   session: Session,
   request: RunCodeRequest,
   context: ServerContext,
-): Promise<ToolReply<RunFacts>> {
+): Promise<ToolReply<ToolRun>> {
   const { code, language = "python", timeoutSeconds } = request;
   const waitMs = request.waitSeconds * 1000;
   const mostMs = session.policy.proc.timeoutMs;

@@ -77,7 +77,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     interruption.watch(run);
     if (values.json) {
       const result = await run.result;
-      terminal.stdout.write(jsonText({ ...runJson(result), session: null }));
+      terminal.stdout.write(jsonText(runJson(result, null)));
       return interruption.exitCode ?? runExitCode(result);
     }
     const result = await printRun(run, terminal, { showResult: code.from !== "file", hasNext: false });

@@ -1,6 +1,6 @@
-import { z } from "zod";
 import type { CodecellErrorCode } from "../../../lib/errors.ts";
 import { readableText } from "../../../service/output/readable-text.ts";
+import { encodeError, type WireError } from "../../../service/wire/error.ts";
 import { guestError } from "../../guest-error.ts";
 
 /** The status of an answer when codecell could not do what it was asked. */
@@ -84,18 +84,10 @@ export class HttpError extends Error {
   }
 }
 
-export const errorSchema = z.object({
-  error: z.object({
-    code: z.string().describe("to branch on"),
-    message: z.string(),
-    hint: z.string().nullable().describe("what to do about it"),
-  }),
-});
-
 export interface ErrorReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: z.output<typeof errorSchema>;
+  readonly body: WireError;
 }
 
 /** What a caller of this surface can do about it, where the error itself cannot know. */
@@ -123,8 +115,8 @@ export function errorReply(error: unknown): ErrorReply {
   };
 }
 
-function errorBody(code: string, message: string, hint: string | undefined): ErrorReply["body"] {
+function errorBody(code: string, message: string, hint: string | undefined): WireError {
   // parts of it may come from a cell
   const text = (one: string) => readableText(one).slice(0, maxCharacters);
-  return { error: { code, message: text(message), hint: hint === undefined ? null : text(hint) } };
+  return encodeError({ code, message: text(message), hint: hint === undefined ? undefined : text(hint) });
 }

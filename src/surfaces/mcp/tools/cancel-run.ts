@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../../lib/load-once.ts";
-import { runFacts } from "../run-facts.ts";
+import { toolRunSchema } from "../../../service/wire/tool-run.ts";
 import { defineTool } from "../tool.ts";
 
 const waiting = loadOnce(() => import("../await-run.ts"));
@@ -13,7 +13,7 @@ export const cancelRunTool = defineTool({
   description:
     "Stop a run that goes on and return what it has printed. The code is interrupted first, so the session keeps its variables; code that ignores this is ended, and the session goes on with the variables it had before that run.",
   input: z.strictObject({ run_id: z.string() }),
-  output: runFacts,
+  output: toolRunSchema,
   effect: "changes",
   isIdempotent: true,
   async call({ run_id }, sandbox, context) {

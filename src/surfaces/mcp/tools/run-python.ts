@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../../lib/load-once.ts";
-import { runFacts } from "../run-facts.ts";
+import { toolRunSchema } from "../../../service/wire/tool-run.ts";
 import { defineTool } from "../tool.ts";
 import { waitSeconds } from "../wait-seconds.ts";
 
@@ -11,7 +11,7 @@ export const runPythonTool = defineTool({
   title: "Run code in a sandbox",
   description: `Run Python (or bash) in an isolated, persistent session. Variables, imports and files in /workspace stay for the next call with the same session_id; without session_id a new session starts and its id is returned.
 
-- The value of the last expression is returned as \`result\`; print() goes to \`stdout\`. Matplotlib figures that are shown come back as images.
+- The value of the last expression is returned as \`value\`; print() goes to \`stdout\`. Matplotlib figures that are shown come back as images.
 - Files written to the working directory are returned as artifacts; read them with read_artifact. Bring data in with upload_file.
 - A failing program is a normal answer with status "error" and a traceback: correct the code and call again, the variables are kept.
 - An answer with status "running" has a run_id: call get_run to wait on, cancel_run to stop.
@@ -24,7 +24,7 @@ export const runPythonTool = defineTool({
     timeout: z.number().positive().max(86_400).optional().describe("Seconds after which the code is interrupted."),
     wait: waitSeconds,
   }),
-  output: runFacts,
+  output: toolRunSchema,
   effect: "code",
   isMain: true,
   async call({ code, session_id, language, timeout, wait }, sandbox, context) {

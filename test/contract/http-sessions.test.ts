@@ -92,7 +92,7 @@ describe.skipIf(skipsProcess)("sessions that are not kept, over HTTP", () => {
     await client.session("s");
     const { status, json } = await client.call("POST", "/v1/sessions/s/save");
     expect([status, json.error.code]).toEqual([501, "not_supported"]);
-    expect((await client.call("POST", "/v1/sessions/s/restore")).json).toMatchObject({ from_run: null });
+    expect((await client.call("POST", "/v1/sessions/s/restore")).json).toMatchObject({ after_run: null });
     expect((await client.call("GET", "/v1/sessions/s/history")).json).toEqual({ history: [] });
   });
 });

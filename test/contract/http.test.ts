@@ -47,7 +47,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
       ...{ status: "ok", state: "kept", value: "42", stdout: "hi\n", error: null, runner: "process" },
     });
     expect((await client.run("s", "y = x / 0")).json).toMatchObject({
-      ...{ status: "error", error: { name: "ZeroDivisionError" } },
+      ...{ status: "error", error: { type: "ZeroDivisionError" } },
     });
     expect((await client.run("s", "x")).json.value).toBe("42");
   });

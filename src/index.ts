@@ -60,6 +60,7 @@ export type {
   RunResult,
   RunState,
   RunStatus,
+  RunUsage,
 } from "./sessions/runs/run.ts";
 /** A session, what is known of it, and how a run in it goes. */
 export type { RunOptions, Session, SessionInfo } from "./sessions/session.ts";

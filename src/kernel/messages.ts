@@ -136,6 +136,9 @@ const done = z.object({
   /** true sizes, of which the stream may have carried less */
   stdoutBytes: count,
   stderrBytes: count,
+  /** processor time of the run in microseconds, and the largest resident size of the interpreter so far */
+  cpuUs: count.optional(),
+  peakBytes: count.optional(),
   /** what was lost or ended, one sentence each */
   notes: z.array(text).max(32),
   /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */

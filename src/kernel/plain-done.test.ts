@@ -14,10 +14,12 @@ const ordinary = {
 };
 
 describe("the end of an ordinary run", () => {
-  test.each([ordinary, { ...ordinary, result: "42" }, { ...ordinary, exitCode: 255, status: "error" }])(
-    "is taken as the schema takes it: %j",
-    (header) => expect(plainDone(header)).toEqual(cellMessage.parse(header)),
-  );
+  test.each([
+    ordinary,
+    { ...ordinary, result: "42" },
+    { ...ordinary, exitCode: 255, status: "error" },
+    { ...ordinary, cpuUs: 1_500, peakBytes: 2 ** 30 },
+  ])("is taken as the schema takes it: %j", (header) => expect(plainDone(header)).toEqual(cellMessage.parse(header)));
 
   test("the plain done message of a branch is read without the branch", () => {
     expect(plainDone({ ...ordinary, branch: 2 })).toEqual(ordinary);
@@ -38,6 +40,9 @@ describe("the end of an ordinary run", () => {
     { ...ordinary, notes: { length: 0 } },
     { ...ordinary, exitCode: 256 },
     { ...ordinary, result: 42 },
+    { ...ordinary, cpuUs: -1 },
+    { ...ordinary, cpuUs: 0.5 },
+    { ...ordinary, peakBytes: "1" },
     { ...ordinary, error: { name: "E", message: "", traceback: "" } },
     { ...ordinary, files: [] },
   ])("is left to the schema when anything about it is not: %j", (header) => {

@@ -3,6 +3,7 @@ import type { DoneMessage } from "./messages.ts";
 const statuses: ReadonlySet<unknown> = new Set(["ok", "error", "timeout", "interrupted", "output_limit", "cancelled"]);
 const fields: ReadonlySet<string> = new Set([
   ...["t", "id", "status", "state", "exitCode", "result", "stdoutBytes", "stderrBytes", "notes", "branch"],
+  ...["cpuUs", "peakBytes"],
 ]);
 
 /**
@@ -12,12 +13,14 @@ const fields: ReadonlySet<string> = new Set([
  */
 export function plainDone(header: unknown): DoneMessage | undefined {
   if (typeof header !== "object" || header === null) return undefined;
-  const { t, id, status, state, exitCode, result, stdoutBytes, stderrBytes, notes } = header as Record<string, unknown>;
+  const { t, id, status, state, exitCode, result, stdoutBytes, stderrBytes, notes, cpuUs, peakBytes } =
+    header as Record<string, unknown>;
   if (t !== "done" || state !== "kept" || !statuses.has(status) || !hasOnlyPlainFields(header)) return undefined;
   if (!isCount(id) || !isCount(stdoutBytes) || !isCount(stderrBytes)) return undefined;
   if (!Array.isArray(notes) || notes.length > 0) return undefined;
   if (exitCode !== undefined && !(isCount(exitCode) && exitCode <= 255)) return undefined;
   if (result !== undefined && typeof result !== "string") return undefined;
+  if ((cpuUs !== undefined && !isCount(cpuUs)) || (peakBytes !== undefined && !isCount(peakBytes))) return undefined;
   const plain: DoneMessage = {
     t,
     id,
@@ -29,6 +32,8 @@ export function plainDone(header: unknown): DoneMessage | undefined {
   };
   if (exitCode !== undefined) plain.exitCode = exitCode;
   if (result !== undefined) plain.result = result;
+  if (cpuUs !== undefined) plain.cpuUs = cpuUs;
+  if (peakBytes !== undefined) plain.peakBytes = peakBytes;
   return plain;
 }
 

@@ -47,7 +47,7 @@ describe("what a session writes down", () => {
     const result = await (await codecell.openSession()).run("1");
     const reached = { host: "files.test", port: 443, requests: 2, sentBytes: 10, receivedBytes: 500, failures: 0 };
     const refused = { host: "else.test", port: 80, requests: 1, reason: "not on the allowlist", remedy: "name it" };
-    const egress = { allowed: [reached], denied: [refused], more: 0 };
+    const egress = { allowed: [reached], denied: [refused], more: 0, sentBytes: 0, receivedBytes: 0 };
     new SessionAudit(audit, policy).runEnded(
       "two",
       1,

@@ -50,7 +50,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claud
     expect(await claude(desk, "plugin", "install", "codecell@codecell")).toMatchObject({ code: 0 });
     const args = ["--allowedTools", "mcp__plugin_codecell_codecell"];
     const { seen } = await converse(desk, [() => [{ name: tool, input: { code: "1 + 1" } }]], args);
-    expect(factsOf(seen[0])).toMatchObject({ status: "ok", result: "2" });
+    expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "2" });
     expect(await claude(desk, "plugin", "uninstall", "codecell@codecell")).toMatchObject({ code: 0 });
     expect(await claude(desk, "plugin", "marketplace", "remove", "codecell")).toMatchObject({ code: 0 });
   });

@@ -28,10 +28,10 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
         }),
       ],
       ([first]) => [call("run_python", { code: "row[-1]", session_id: factsOf(first).session_id })],
-      ([, second]) => `The last one is ${factsOf(second).result}.`,
+      ([, second]) => `The last one is ${factsOf(second).value}.`,
     ]);
     expect(factsOf(seen[0])).toMatchObject({
-      ...{ status: "ok", result: "20", state: "kept", error: null, runner: "process" },
+      ...{ status: "ok", value: "20", state: "kept", error: null, runner: "process" },
       stdout: "0 1 1 2 3 5 8 13 21 34 55 89 144 233 377 610 987 1597 2584 4181\n",
     });
     expect(seen.map(({ isError }) => isError)).toEqual([false, false]);
@@ -64,7 +64,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
       ...{ status: "error", state: "kept" },
       error: { type: "IndexError", message: "list index out of range", traceback: expect.stringContaining("rows[2]") },
     });
-    expect(factsOf(seen[1])).toMatchObject({ status: "ok", result: "2" });
+    expect(factsOf(seen[1])).toMatchObject({ status: "ok", value: "2" });
   });
 
   test("sees a tool's failure with its code and what to do next", async () => {
@@ -99,7 +99,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     ]);
     expect(factsOf(seen[0])).toMatchObject({ status: "running" });
     expect(factsOf(seen[1])).toMatchObject({ status: "cancelled", stdout: "busy\n", state: "kept" });
-    expect(factsOf(seen[2])).toMatchObject({ status: "ok", result: "'yes'" });
+    expect(factsOf(seen[2])).toMatchObject({ status: "ok", value: "'yes'" });
   });
 
   test("runs two sessions at once when it calls in parallel", async () => {
@@ -107,7 +107,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
       () => [call("run_python", { code: "who = 'a'" }), call("run_python", { code: "who = 'b'" })],
       ([a, b]) => [a, b].map((run) => call("run_python", { code: "who", session_id: factsOf(run).session_id })),
     ]);
-    expect(seen.slice(2).map((run) => factsOf(run).result)).toEqual(["'a'", "'b'"]);
+    expect(seen.slice(2).map((run) => factsOf(run).value)).toEqual(["'a'", "'b'"]);
   });
 
   test("reads a file of a session as a resource", async () => {
@@ -136,7 +136,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
       [() => [call("run_python", { code: "6 * 7" })]],
       [...onlyServer({ codecell }), "--tools", ""],
     );
-    expect(factsOf(seen[0])).toMatchObject({ status: "ok", result: "42" });
+    expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "42" });
   });
 
   test("has the main tools and the instructions in its context, though other tools are hidden behind a search", async () => {

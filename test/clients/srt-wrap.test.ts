@@ -71,7 +71,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
     expect(names).not.toContain("rlm_sub_agent"); // the key of the client does not reach it
     const ran = await client.callTool({ name: "run_python", arguments: { code: "sum(range(10))" } });
     expect(ran.content).toMatchObject([{ text: expect.stringContaining("45") }]);
-    expect(ran.structuredContent).toMatchObject({ status: "ok", result: "45", runner: "wasm" });
+    expect(ran.structuredContent).toMatchObject({ status: "ok", value: "45", runner: "wasm" });
     await client.callTool({ name: "rlm_load", arguments: { path: "data.csv", var_name: "rows" } });
     const rows = await client.callTool({ name: "rlm_get", arguments: { name: "rows" } });
     expect(JSON.stringify(rows)).toContain("1");
@@ -100,7 +100,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
     const place = { start: await setUp(cwd), cwd };
     const sessionOf = async (client: Client, code: string) => {
       const { structuredContent } = await client.callTool({ name: "rlm_exec", arguments: { code } });
-      return structuredContent as { session_id: string; result: string };
+      return structuredContent as { session_id: string; value: string };
     };
     const first = await connect([], place);
     const { session_id: shared } = await sessionOf(first.client, "kept = 6 * 7");
@@ -111,7 +111,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
       await ended(pid);
     }
     const { client } = await connect([], place);
-    expect(await sessionOf(client, "kept")).toMatchObject({ session_id: shared, result: "42" });
+    expect(await sessionOf(client, "kept")).toMatchObject({ session_id: shared, value: "42" });
     await client.close();
   });
 

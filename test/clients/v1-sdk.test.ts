@@ -55,7 +55,7 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
 
   test("runs code, and what the tool answers fits the schema that it declared", async () => {
     const { facts, content } = await call("run_python", { code: "print('hello')\n6 * 7" });
-    expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", result: "42" });
+    expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", value: "42" });
     expect(content[0]).toMatchObject({ type: "text", text: expect.stringContaining("hello") });
   });
 
@@ -73,7 +73,7 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
     await expect(running).rejects.toThrow();
     // The session runs one program at a time: this one has its turn when the other has ended.
     const after = await call("run_python", { code: "open('stopped').read()", session_id });
-    expect(after.facts).toMatchObject({ status: "ok", result: "'yes'" });
+    expect(after.facts).toMatchObject({ status: "ok", value: "'yes'" });
   });
 
   test("hears of new files, lists them and reads them as resources", async () => {

@@ -56,6 +56,17 @@ export async function runnerContract(
         expect(result).toMatchObject({ stdout: "out\n", stderr: "err\n", truncated: false });
       });
 
+      test("tells what it used: processor time, memory, wall time and network", async () => {
+        const idle = await run("1");
+        const busy = await run(
+          "import time\nblob = b'x' * 50_000_000\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass\ndel blob",
+        );
+        expect(busy.usage.cpuMs).toBeGreaterThan(30);
+        expect(busy.usage.cpuMs).toBeGreaterThan(idle.usage.cpuMs ?? Number.NaN);
+        expect(busy.usage.peakMemoryBytes).toBeGreaterThan(50 * 2 ** 20);
+        expect(busy.usage).toMatchObject({ wallMs: busy.durationMs, sentBytes: 0, receivedBytes: 0 });
+      });
+
       test("sees the variables of the runs before it", async () => {
         await run("counter = 1\ndef step(n):\n    return counter + n");
         expect(await run("counter += 1\nstep(40)")).toMatchObject({ value: "42" });

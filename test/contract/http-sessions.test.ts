@@ -25,16 +25,16 @@ describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
     expect((await client.call("DELETE", "/v1/sessions/kept")).status).toBe(204);
     expect((await client.call("GET", "/v1/sessions/kept")).json.state).toBe("saved");
     expect(await post("kept/restore")).toEqual({
-      ...{ from_run: 1, variables: ["x"], failed: [], problem: null },
+      ...{ session_id: "kept", runner: "process", after_run: 1, variables: ["x"], failed: [], problem: null },
       skipped: [{ name: "lock", reason: expect.any(String) }],
     });
     expect((await client.call("GET", "/v1/sessions/kept")).json.state).toBe("live");
-    expect((await client.run("kept", "x + 1")).json.result).toBe("42");
+    expect((await client.run("kept", "x + 1")).json.value).toBe("42");
     expect((await client.call("GET", "/v1/sessions/kept/history?limit=1")).json.history).toMatchObject([
-      { run: 2, code: "x + 1", status: "ok", language: "python", time: expect.stringMatching(/Z$/) },
+      { run: 2, code: "x + 1", status: "ok", language: "python", ended_at: expect.stringMatching(/Z$/) },
     ]);
     expect((await client.call("POST", "/v1/sessions/kept/reset")).status).toBe(204);
-    expect((await client.run("kept", "x")).json.error.name).toBe("NameError");
+    expect((await client.run("kept", "x")).json.error.type).toBe("NameError");
   });
 
   test("come with the receipt of every run", async () => {
@@ -57,7 +57,7 @@ describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
     await (await client.fetch(file)).text();
     await client.call("POST", "/v1/sessions/told/checkpoints", { name: "one" });
     await client.call("POST", "/v1/sessions/told/checkpoints/one/rollback");
-    await client.call("POST", "/v1/sessions/told/fork", { id: "forked" });
+    await client.call("POST", "/v1/sessions/told/fork", { session_id: "forked" });
     await post("told/reset");
     await post("told/save");
     for (const id of ["told", "forked"]) await client.call("DELETE", `/v1/sessions/${id}`);
@@ -92,7 +92,7 @@ describe.skipIf(skipsProcess)("sessions that are not kept, over HTTP", () => {
     await client.session("s");
     const { status, json } = await client.call("POST", "/v1/sessions/s/save");
     expect([status, json.error.code]).toEqual([501, "not_supported"]);
-    expect((await client.call("POST", "/v1/sessions/s/restore")).json).toMatchObject({ from_run: null });
+    expect((await client.call("POST", "/v1/sessions/s/restore")).json).toMatchObject({ after_run: null });
     expect((await client.call("GET", "/v1/sessions/s/history")).json).toEqual({ history: [] });
   });
 });

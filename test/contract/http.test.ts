@@ -44,12 +44,12 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
 
   test("runs code in a session that keeps its variables, and shows how it failed", async () => {
     expect((await client.run("s", "x = 6 * 7\nprint('hi')\nx")).json).toMatchObject({
-      ...{ status: "ok", state: "kept", result: "42", stdout: "hi\n", error: null, runner: "process" },
+      ...{ status: "ok", state: "kept", value: "42", stdout: "hi\n", error: null, runner: "process" },
     });
     expect((await client.run("s", "y = x / 0")).json).toMatchObject({
-      ...{ status: "error", error: { name: "ZeroDivisionError" } },
+      ...{ status: "error", error: { type: "ZeroDivisionError" } },
     });
-    expect((await client.run("s", "x")).json.result).toBe("42");
+    expect((await client.run("s", "x")).json.value).toBe("42");
   });
 
   test("sets, gets and lists variables", async () => {
@@ -67,13 +67,13 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     await client.run("s", "z = 1");
     expect((await client.call("POST", "/v1/sessions/s/checkpoints", { name: "one" })).status).toBe(201);
     await client.run("s", "z = 2");
-    expect((await client.call("POST", "/v1/sessions/s/fork", { id: "f" })).json).toMatchObject({
-      id: "f",
+    expect((await client.call("POST", "/v1/sessions/s/fork", { session_id: "f" })).json).toMatchObject({
+      session_id: "f",
       shared_cell: 2,
     });
     expect((await client.call("POST", "/v1/sessions/s/checkpoints/one/rollback")).json).toMatchObject({ name: "one" });
-    expect((await client.run("s", "z")).json.result).toBe("1");
-    expect((await client.run("f", "z")).json.result).toBe("2");
+    expect((await client.run("s", "z")).json.value).toBe("1");
+    expect((await client.run("f", "z")).json.value).toBe("2");
     expect((await client.call("GET", "/v1/sessions/s/checkpoints")).json.checkpoints).toMatchObject([{ name: "one" }]);
     expect((await client.call("DELETE", "/v1/sessions/s/checkpoints/one")).status).toBe(204);
     expect((await client.call("POST", "/v1/sessions/s/checkpoints/one/rollback")).status).toBe(404);
@@ -84,8 +84,8 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
   test("takes files as they come, and gives them out whole or in part", async () => {
     const text = "0123456789".repeat(20_000);
     const put = await file("data/in.txt", { method: "PUT", body: text });
-    expect(await put.json()).toEqual({ path: "data/in.txt", size: 200_000 });
-    expect((await client.run("s", "len(open('data/in.txt').read())")).json.result).toBe("200000");
+    expect(await put.json()).toEqual({ name: "data/in.txt", size: 200_000 });
+    expect((await client.run("s", "len(open('data/in.txt').read())")).json.value).toBe("200000");
     const whole = await file("data/in.txt");
     expect(await whole.text()).toBe(text);
     expect(whole.headers.get("etag")).toBe(`"${sha256(text)}"`);
@@ -130,7 +130,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
       "s",
       "import os; sorted(name for name in os.listdir() if 'half' in name or '.part' in name)",
     );
-    expect(json.result).toBe("[]");
+    expect(json.value).toBe("[]");
   });
 
   test.each([
@@ -219,7 +219,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
       const answer = await facts(mcp, "run_python", { code, session_id: "s" });
       const [artifact] = answer.artifacts as { download_url: string }[];
       expect(await (await service.anonymous().fetch(artifact?.download_url ?? "")).text()).toBe("from mcp");
-      expect((await client.run("s", "shared")).json.result).toBe("'both'");
+      expect((await client.run("s", "shared")).json.value).toBe("'both'");
       const { runs } = (await client.call("GET", "/v1/sessions/s/runs")).json;
       expect(runs.map(({ run_id }: { run_id: string }) => run_id)).toContain(answer.run_id);
     });

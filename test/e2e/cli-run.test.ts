@@ -65,7 +65,7 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
       exit_code: 0,
       stdout: "é\n",
       stderr: "",
-      result: "[1, 2]",
+      value: "[1, 2]",
       error: null,
     });
     expect(object).toMatchObject({ truncated: false, state: "kept", runner, receipt: { runner } });

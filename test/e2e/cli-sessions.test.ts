@@ -113,7 +113,10 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
       stderr: expect.stringContaining("session busy is open in another process"),
     });
     expect(await call("sessions", "rm", "busy")).toMatchObject({ code: 75 });
-    expect(json(await call("sessions", "ls", "--json")).sessions[0]).toMatchObject({ id: "busy", state: "live" });
+    expect(json(await call("sessions", "ls", "--json")).sessions[0]).toMatchObject({
+      session_id: "busy",
+      state: "live",
+    });
     await writeFile(join(await workspaceOf("busy"), "go"), "");
     expect(await first.finished).toMatchObject({ code: 0 });
     expect(await run("busy", "-c", "x")).toMatchObject({ code: 0, stdout: "1\n" });
@@ -132,18 +135,26 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     const object = json(await run("json", "-c", "z = 1; open('data.csv', 'w').write('a,b\\n')", "--json"));
     expect(object).toMatchObject({ status: "ok", exit_code: 0, left_out: [] });
     expect(object.artifacts).toEqual([
-      { name: "data.csv", size: 4, mime: "text/csv; charset=utf-8", sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      {
+        name: "data.csv",
+        size: 4,
+        mime_type: "text/csv; charset=utf-8",
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
     ]);
-    expect(object.session).toMatchObject({
-      id: "json",
-      saved: { run: 1, variables: ["z"], skipped: [] },
+    expect(object.session_id).toBe("json");
+    expect(object.save).toMatchObject({
+      snapshot: { session_id: "json", after_run: 1, variables: ["z"], skipped: [] },
       problem: null,
     });
   });
 
   test("saves, restores and removes on request", async () => {
     await run("life", "-c", "a = 1; b = [2]");
-    expect(json(await call("sessions", "save", "life", "--json"))).toMatchObject({ id: "life", variables: ["a", "b"] });
+    expect(json(await call("sessions", "save", "life", "--json"))).toMatchObject({
+      session_id: "life",
+      variables: ["a", "b"],
+    });
     const restored = await call("sessions", "restore", "life");
     expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining("2 variables came back") });
     const shown = json(await call("sessions", "show", "life", "--json"));
@@ -211,7 +222,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     await run("apart", "-c", "x = 1");
     expect(await run("apart", "-c", "'x' in globals()", ...elsewhere)).toMatchObject({ code: 0, stdout: "False\n" });
     const { sessions } = json(await call("sessions", "ls", "--json", ...elsewhere));
-    expect(sessions).toMatchObject([{ id: "apart", runs: 1 }]);
+    expect(sessions).toMatchObject([{ session_id: "apart", runs: 1 }]);
   });
 
   async function workspaceOf(id: string): Promise<string> {
@@ -227,8 +238,8 @@ describe.skipIf(!runners.includes("wasm"))("codecell run --session in the wasm r
     const first = json(await run("x = 20"));
     expect(first).toMatchObject({ status: "ok", exit_code: 0 });
     const second = json(await run("globals().get('x')"));
-    if (first.session.saved === null) expect(first.session.problem).toContain("the wasm runner has no snapshot");
-    else expect(second.result).toBe("20");
+    if (first.save.snapshot === null) expect(first.save.problem).toContain("the wasm runner has no snapshot");
+    else expect(second.value).toBe("20");
     const { code, stderr } = await call("artifacts", "ls", "--session", "w");
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("wasm runner") });
   });

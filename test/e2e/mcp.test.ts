@@ -72,11 +72,11 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
 
   test("runs code, keeps the variables, and says everything in both forms", async () => {
     const first = await pair.call("run_python", { code: "x = 41\nprint('hello')\nx + 1" });
-    expect(first.facts).toMatchObject({ status: "ok", result: "42", stdout: "hello\n", state: "kept", error: null });
+    expect(first.facts).toMatchObject({ status: "ok", value: "42", stdout: "hello\n", state: "kept", error: null });
     expect(first.text).toContain("hello");
     expect(first.text).toContain(String(first.facts.session_id));
     const next = await pair.call("run_python", { code: "x", session_id: first.facts.session_id });
-    expect(next.facts).toMatchObject({ result: "41", session_id: first.facts.session_id });
+    expect(next.facts).toMatchObject({ value: "41", session_id: first.facts.session_id });
   });
 
   test("answers a failing program with a normal result", async () => {
@@ -122,7 +122,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     const { facts } = await pair.call("upload_file", { path: "data/in.txt", content: "grüße\n" });
     const session_id = facts.session_id;
     const run = await pair.call("run_python", { session_id, code: "open('data/in.txt').read().upper()" });
-    expect(run.facts.result).toBe("'GRÜSSE\\n'");
+    expect(run.facts.value).toBe("'GRÜSSE\\n'");
     const part = await pair.call("read_artifact", { session_id, name: "data/in.txt", start: 0, end: 3 });
     expect(part.facts).toMatchObject({ text: "gr", next: 2, size: 8 });
     const listed = await pair.call("list_artifacts", { session_id });
@@ -159,14 +159,14 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     await expect(call).rejects.toThrow();
     await until(async () => (await names()).includes("stopped"));
     const after = await pair.call("run_python", { session_id, code: "x" });
-    expect(after.facts.result).toBe("7");
+    expect(after.facts.value).toBe("7");
   });
 
   test("lets calls to one session take turns", async () => {
     const session_id = await session("done = []");
     const code = "import time; time.sleep(0.1); done.append(1); len(done)";
     const calls = await Promise.all([1, 2, 3].map(() => pair.call("run_python", { session_id, code })));
-    expect(calls.map(({ facts }) => facts.result).sort()).toEqual(["1", "2", "3"]);
+    expect(calls.map(({ facts }) => facts.value).sort()).toEqual(["1", "2", "3"]);
   });
 
   test("keeps what is cut of an output for paging and searching", async () => {
@@ -184,8 +184,8 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     await pair.call("run_python", { session_id, code: "x = 2" });
     const { facts: fork } = await pair.call("fork_session", { session_id });
     await pair.call("rollback", { session_id, name: "one" });
-    expect((await pair.call("run_python", { session_id, code: "x" })).facts.result).toBe("1");
-    expect((await pair.call("run_python", { session_id: fork.session_id, code: "x" })).facts.result).toBe("2");
+    expect((await pair.call("run_python", { session_id, code: "x" })).facts.value).toBe("1");
+    expect((await pair.call("run_python", { session_id: fork.session_id, code: "x" })).facts.value).toBe("2");
     expect((await pair.call("rollback", { session_id, name: "two" })).text).toMatch(/^checkpoint_unknown/);
   });
 
@@ -201,8 +201,8 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     await mkdir(join(project, ".ssh"), { recursive: true });
     await writeFile(join(project, ".ssh", "id_ed25519"), "secret-of-the-host");
     await writeFile(join(project, ".env"), "KEY=secret-of-the-host");
-    expect((await pair.call("rlm_load", { path: "rows.csv", var_name: "rows", form: "csv" })).facts.bytes).toBe(31);
-    expect((await pair.call("rlm_exec", { code: "len(rows)" })).facts.result).toBe("2");
+    expect((await pair.call("rlm_load", { path: "rows.csv", var_name: "rows", form: "csv" })).facts.size).toBe(31);
+    expect((await pair.call("rlm_exec", { code: "len(rows)" })).facts.value).toBe("2");
     expect((await pair.call("rlm_get", { name: "rows", query: "rows[1]['city']" })).facts.value).toBe('"Nairobi"');
     expect((await pair.call("rlm_get", { name: "print" })).facts).toMatchObject({ form: "repr" });
     await pair.call("rlm_exec", { code: "calls = []\nhuge = 'x' * 50_000_000" });
@@ -250,7 +250,7 @@ describe("starting the MCP server", () => {
 
   test.skipIf(!runners.includes("wasm"))("works where there is nothing but WASM", async () => {
     await using pair = await McpPair.open("stdio", "modern", ["--runner", "wasm"]);
-    expect((await pair.call("run_python", { code: "6 * 7" })).facts).toMatchObject({ result: "42", runner: "wasm" });
+    expect((await pair.call("run_python", { code: "6 * 7" })).facts).toMatchObject({ value: "42", runner: "wasm" });
     expect((await pair.call("rlm_exec", { code: "1 / 0" })).facts).toMatchObject({ status: "error" });
   });
 
@@ -354,7 +354,7 @@ describe.skipIf(!hasProcess)("when the client goes away", () => {
     await ended(first.pid);
     const second = await McpPair.open("stdio", "modern", args);
     const back = await second.call("run_python", { code: "x", session_id: facts.session_id });
-    expect(back.facts.result).toBe("5");
+    expect(back.facts.value).toBe("5");
     for (const pair of [first, second]) await pair[Symbol.asyncDispose]();
     await rm(place.top, { recursive: true });
   });
@@ -430,7 +430,7 @@ describe("the MCP server over HTTP", () => {
       const values = await Promise.all(
         sessions.map(async (session_id) => {
           const run = await client.callTool({ name: "run_python", arguments: { session_id, code: "x" } });
-          return (run.structuredContent as { result: string }).result;
+          return (run.structuredContent as { value: string }).value;
         }),
       );
       expect(values).toEqual(Array.from({ length: 20 }, (_, number) => String(number)));

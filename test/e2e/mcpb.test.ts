@@ -43,7 +43,7 @@ describe("the bundle", () => {
       expect(client.getServerVersion()).toMatchObject({ name: "codecell", version: manifest.version });
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain("run_python");
       const { structuredContent } = await client.callTool({ name: "run_python", arguments: { code: "6 * 7" } });
-      expect(structuredContent).toMatchObject({ status: "ok", result: "42" });
+      expect(structuredContent).toMatchObject({ status: "ok", value: "42" });
     } finally {
       await client.close();
     }

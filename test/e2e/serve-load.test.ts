@@ -64,7 +64,7 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
       const put = await ask(agent, "PUT", file, code);
       const got = await ask(agent, "GET", file);
       const looked = await ask(agent, "GET", session);
-      expect(JSON.parse(run.text)).toMatchObject({ status: "ok", result: String(at + round) });
+      expect(JSON.parse(run.text)).toMatchObject({ status: "ok", value: String(at + round) });
       expect(got.text).toBe(code);
       statuses.push(...[run, put, got, looked].map(({ status }) => status));
     }
@@ -124,7 +124,7 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
   }, async () => {
     const agent = new Agent();
     for (let at = 0; at < sessions; at++) {
-      expect((await ask(agent, "POST", "/v1/sessions", JSON.stringify({ id: `s${at}` }))).status).toBe(201);
+      expect((await ask(agent, "POST", "/v1/sessions", JSON.stringify({ session_id: `s${at}` }))).status).toBe(201);
     }
     for (let round = 0; round < 2; round++) await load(); // whatever is opened, kept or compiled once is there after this
     const before = await held();

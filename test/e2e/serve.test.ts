@@ -74,7 +74,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     const { server, facts, client } = await serve(["--runner", "process"]);
     expect(facts.token).toMatch(/^cc_/);
     await client.session("s");
-    expect((await client.run("s", "1 + 1")).json.result).toBe("2");
+    expect((await client.run("s", "1 + 1")).json.value).toBe("2");
     server.child.kill("SIGTERM");
     expect((await server.finished).code).toBe(0);
     await expect(readdir(facts.token_file ?? "")).rejects.toThrow(/ENOENT/);
@@ -120,14 +120,16 @@ describe.skipIf(!hasProcess)("a running service", () => {
     await first.server.printed("waiting for what runs");
     const rest = [];
     for await (const event of events) rest.push(event);
-    expect(rest.at(-1)).toMatchObject({ event: "result", data: { status: "ok", stdout: "go\ndone\n" } });
+    expect(rest.at(-1)).toMatchObject({ event: "result", data: { run: { status: "ok", stdout: "go\ndone\n" } } });
     expect((await first.server.finished).code).toBe(0);
     expect(living(below)).toEqual([]);
 
     const second = await serve(["--runner", "process", ...policy]);
     const again = new TestClient(second.facts.url, token);
-    expect((await again.call("GET", "/v1/sessions")).json.sessions).toMatchObject([{ id: "kept", state: "saved" }]);
-    expect((await again.run("kept", "x, open('file.txt').read()")).json.result).toBe("(42, 'on disk')");
+    expect((await again.call("GET", "/v1/sessions")).json.sessions).toMatchObject([
+      { session_id: "kept", state: "saved" },
+    ]);
+    expect((await again.run("kept", "x, open('file.txt').read()")).json.value).toBe("(42, 'on disk')");
     const stranger = new TestClient(second.facts.url, await newToken("bob"));
     expect((await stranger.call("GET", "/v1/sessions")).json.sessions).toEqual([]);
     expect((await stranger.call("GET", "/v1/sessions/kept")).status).toBe(404);
@@ -165,7 +167,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     server.child.kill("SIGTERM");
     const rest = [];
     for await (const event of events) rest.push(event);
-    expect(rest.at(-1)).toMatchObject({ event: "result", data: { status: "cancelled" } });
+    expect(rest.at(-1)).toMatchObject({ event: "result", data: { run: { status: "cancelled" } } });
     expect((await server.finished).code).toBe(0);
   });
 });

@@ -21,6 +21,7 @@ export function fakeResult(facts: Partial<RunResult> = {}): RunResult {
     artifacts: [],
     leftOut: [],
     durationMs: 12,
+    usage: { cpuMs: 3.5, peakMemoryBytes: 12_582_912, wallMs: 12, sentBytes: 0, receivedBytes: 0 },
     runner: "wasm",
     receipt: { runner: "wasm", runnerVersion: "fake", policyHash: "0", rules: [], notes: [] },
     ...facts,

@@ -10,10 +10,14 @@ import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
 import type { Scope } from "../../src/service/tenants/scope.ts";
 import { TokenStore } from "../../src/service/tenants/token-store.ts";
+import { errorSchema } from "../../src/service/wire/error.ts";
+import { runEventSchema } from "../../src/service/wire/run-event.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import { openAudit } from "../../src/sessions/open-audit.ts";
 import type { HttpLimits } from "../../src/surfaces/http/limits.ts";
 import { type Listener, listen } from "../../src/surfaces/http/listen.ts";
+import { Router } from "../../src/surfaces/http/router.ts";
+import { routes } from "../../src/surfaces/http/routes.ts";
 import { HttpService } from "../../src/surfaces/http/service.ts";
 import { mcpMount } from "../../src/surfaces/mcp/http-handler.ts";
 import { newStateDir, removeStateDir } from "./managers.ts";
@@ -148,17 +152,34 @@ export class TestClient {
     const response = await this.fetch(path, { method, ...json, headers: { ...type, ...headers } });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
-    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+    const answer = isJson ? JSON.parse(text) : undefined;
+    if (isJson && method !== "HEAD") checkAnswer(method, new URL(path, this.url).pathname, response.status, answer);
+    return { status: response.status, headers: response.headers, text, json: answer };
   }
 
   async session(id?: string): Promise<string> {
-    const { json } = await this.call("POST", "/v1/sessions", id === undefined ? {} : { id });
-    return json.id;
+    const { json } = await this.call("POST", "/v1/sessions", id === undefined ? {} : { session_id: id });
+    return json.session_id;
   }
 
   run(session: string, code: string, more: object = {}): Promise<Answer> {
     return this.call("POST", `/v1/sessions/${session}/runs`, { code, ...more });
   }
+}
+
+const router = new Router(routes);
+
+/** No answer has a field that its schema, and so docs/wire.md and the OpenAPI document, does not know. */
+function checkAnswer(method: string, path: string, status: number, answer: unknown): void {
+  if (status >= 400 && !path.startsWith("/mcp")) {
+    errorSchema.parse(answer);
+    return;
+  }
+  if (!path.startsWith("/v1/")) return;
+  const { route } = router.find(method, path);
+  const { schema } = route.replies[status] ?? {};
+  if (!schema) throw new Error(`${route.id} does not say that it answers ${status} with JSON`);
+  schema.parse(answer);
 }
 
 /** Events as they come, until the stream ends. */
@@ -174,7 +195,10 @@ export async function* eventsOf(
       text = text.slice(end + 2);
       const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
       const event = field("event");
-      if (event !== undefined) yield { id: field("id"), event, data: JSON.parse(field("data") ?? "{}") };
+      if (event === undefined) continue;
+      const data = JSON.parse(field("data") ?? "{}");
+      if (event !== "audit") runEventSchema.parse(data);
+      yield { id: field("id"), event, data };
     }
   }
 }

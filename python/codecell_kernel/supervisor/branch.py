@@ -293,7 +293,7 @@ class Branch:
         if killed:
             notes.append("killed %d process%s left behind by the run" % (killed, "" if killed == 1 else "es"))
         done = active.done(active.ending or header["status"], "kept", notes)
-        for field in ("exitCode", "result", "resultTruncated", "error"):
+        for field in ("exitCode", "result", "resultTruncated", "error", "cpuUs", "peakBytes"):
             if field in header and not (active.ending and field in ("exitCode", "result")):
                 done[field] = header[field]
         self.add_changes(done)

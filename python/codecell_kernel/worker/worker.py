@@ -3,6 +3,7 @@ from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import io
 import posix
 import sys
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 import _signal
 import _thread
@@ -20,6 +21,7 @@ from .tracebacks import cut
 PIECE = 128 << 10
 MAX_HEADER = 180 << 10
 READ_BYTES = 4096
+MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Worker:
@@ -29,6 +31,7 @@ class Worker:
         self.token = token
         self.unread = b""
         self.loop = None
+        self.cpu_before = 0.0
         self.fork_sibling = SiblingFork()
         self.shell = None
         self.interpreter = Interpreter(self.send, self.run_coroutine)
@@ -64,6 +67,7 @@ class Worker:
     def serve(self):
         while True:
             try:
+                self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))  # while nobody waits
                 length, header_length = PREFIX.unpack(self.read(8))
                 header = loads(self.read(header_length).decode())
                 self.handle(header, self.read(length - 4 - header_length) if length - 4 > header_length else b"")
@@ -86,11 +90,18 @@ class Worker:
         elif kind == "run":
             if _thread._count():
                 self.prepare()  # threads of user code kept running between the runs
-            self.send(dict(self.run(header, body), t="done", id=header["id"]))
+                self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))
+            self.send(dict(self.run(header, body), t="done", id=header["id"], **self.used()))
             self.prepare()
         else:
             self.request(kind, header)
             self.prepare()
+
+    def used(self):
+        """By a run. The peak is that of this process so far: the operating system keeps no other."""
+        own = getrusage(RUSAGE_SELF)
+        cpu_us = int((cpu_seconds(own) - self.cpu_before) * 1e6)
+        return {"cpuUs": max(0, cpu_us), "peakBytes": own.ru_maxrss * MAXRSS_UNIT}
 
     def request(self, kind, header):
         reply = {"t": "reply", "id": header["id"], "ok": True}
@@ -304,6 +315,12 @@ def reap(ended):
             posix.waitpid(pid, posix.WNOHANG)
         except OSError:
             pass
+
+
+def cpu_seconds(own):
+    """Of this process with its threads, and of the children that it has waited for."""
+    children = getrusage(RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 class Stream(io.TextIOWrapper):

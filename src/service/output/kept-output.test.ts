@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { KeptOutput } from "./kept-output.ts";
-import { shapeResult } from "./shape-output.ts";
+import { renderShaped, shapeResult } from "./shape-output.ts";
 
 const gone = expect.objectContaining({ code: "output_gone" });
 
@@ -11,8 +11,8 @@ describe("kept output", () => {
     const error = { name: "E", message: "m", traceback: "Traceback\nE: m" };
     const handle = kept.keep(fakeResult({ stdout: "out\n", stderr: "err\n", value: "[1]", error }));
     expect(handle).toMatch(/^out_[\w-]{16}$/);
-    const read = (stream: "stdout" | "stderr" | "result" | "traceback") => kept.page(handle, { stream }).text;
-    expect([read("stdout"), read("stderr"), read("result"), read("traceback")]).toEqual([
+    const read = (stream: "stdout" | "stderr" | "value" | "traceback") => kept.page(handle, { stream }).text;
+    expect([read("stdout"), read("stderr"), read("value"), read("traceback")]).toEqual([
       "out\n",
       "err\n",
       "[1]",
@@ -37,7 +37,7 @@ describe("kept output", () => {
     const result = fakeResult({ stdout });
     const handle = kept.keep(result);
     const shaped = shapeResult(result, { characters: 1_000 }, handle);
-    const offset = Number(/offset (\d+)/.exec(shaped.text)?.[1]);
+    const offset = Number(/offset (\d+)/.exec(renderShaped(shaped))?.[1]);
     const [section] = shaped.sections;
     const page = kept.page(handle, { offset, limit: section?.leftOut ?? 0 });
     expect(`${section?.head}${page.text}${section?.tail}`).toBe(

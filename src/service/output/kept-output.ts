@@ -125,7 +125,7 @@ function keptRun(result: Parameters<KeptOutput["keep"]>[0], runBytes: number): K
   const streams = {
     stdout: sized(stdout, result.truncated, result.stdoutBytes),
     stderr: sized(stderr, result.truncated, result.stderrBytes),
-    result: sized(value),
+    value: sized(value),
     traceback: sized(traceback),
   };
   const characters = Object.values(streams).reduce((sum, text) => sum + charactersOf(text), 0);

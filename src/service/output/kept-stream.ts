@@ -1,3 +1,3 @@
 /** The texts of a run that are kept in full. */
-export type KeptStream = "stdout" | "stderr" | "result" | "traceback";
-export const keptStreams: readonly KeptStream[] = ["stdout", "stderr", "result", "traceback"];
+export type KeptStream = "stdout" | "stderr" | "value" | "traceback";
+export const keptStreams: readonly KeptStream[] = ["stdout", "stderr", "value", "traceback"];

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { FakeRandom } from "../../../test/fakes/fake-random.ts";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { collapseRepeats } from "./collapse-repeats.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
 import { readableText } from "./readable-text.ts";
-import { maxFrameCharacters, shapeResult, shapeStreams } from "./shape-output.ts";
+import { maxFrameCharacters, renderShaped, shapeResult, shapeStreams } from "./shape-output.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}\n`).join("");
 const roomy = { characters: 100_000 };
@@ -16,18 +17,24 @@ describe("a shaped result", () => {
       traceback: 'Traceback (most recent call last):\n  File "<run 1>", line 1\nZeroDivisionError: division by zero\n',
     };
     const result = fakeResult({ status: "error", exitCode: 1, error, stdout: "before\n", stderr: "warned\n" });
-    expect(shapeResult(result, roomy)).toMatchObject({
-      text: [
+    const shaped = shapeResult(result, roomy);
+    expect(shaped).toMatchObject({ status: "error", isCut: false, handle: undefined });
+    expect(renderShaped(shaped)).toBe(
+      [
         "status: error · exit code 1 · 12 ms",
         "ZeroDivisionError: division by zero",
         '[traceback]\nTraceback (most recent call last):\n  File "<run 1>", line 1',
         "[stdout]\nbefore\n",
         "[stderr]\nwarned\n",
       ].join("\n"),
-      status: "error",
-      isCut: false,
-      handle: undefined,
-    });
+    );
+    expect(shaped.errorType).toBe("ZeroDivisionError");
+    expect(shaped.sections.map(({ name, text }) => [name, text])).toEqual([
+      ["error", "division by zero"],
+      ["traceback", 'Traceback (most recent call last):\n  File "<run 1>", line 1'],
+      ["stdout", "before\n"],
+      ["stderr", "warned\n"],
+    ]);
   });
 
   test("says what was lost, what was displayed and what the run's limits dropped", () => {
@@ -42,7 +49,7 @@ describe("a shaped result", () => {
       truncated: true,
       displays: [{ type: "display", display: 1, mime: "image/png", data: new Uint8Array(1_234) }],
     });
-    expect(shapeResult(result, roomy).text).toBe(
+    expect(renderShaped(shapeResult(result, roomy))).toBe(
       [
         "status: crashed · 12 ms · variables are those after run 3",
         "[notes]\n- 2 threads were ended",
@@ -53,8 +60,8 @@ describe("a shaped result", () => {
   });
 
   test("says that the value was cut when no stream was", () => {
-    const { text } = shapeResult(fakeResult({ value: "[0, 1", truncated: true }), roomy);
-    expect(text).toBe("status: ok · 12 ms · cut by the run's own limits\n[result]\n[0, 1");
+    const shaped = shapeResult(fakeResult({ value: "[0, 1", truncated: true }), roomy);
+    expect(renderShaped(shaped)).toBe("status: ok · 12 ms · cut by the run's own limits\n[value]\n[0, 1");
   });
 
   test("cuts the middle and says the true size and where the rest is", () => {
@@ -62,13 +69,13 @@ describe("a shaped result", () => {
     const shaped = shapeResult(fakeResult({ stdout }), { characters: 1_000 }, "out_ab12");
     const found =
       /^… ([\d,]+) of ([\d,]+) characters left out; read them with handle out_ab12 \(stdout, offset (\d+)\) …$/m;
-    const [, leftOut = "", total = "", offset = ""] = found.exec(shaped.text) ?? [];
+    const [, leftOut = "", total = "", offset = ""] = found.exec(renderShaped(shaped)) ?? [];
     const [section] = shaped.sections;
     expect(Number(total.replaceAll(",", ""))).toBe(stdout.length);
     expect(Number(leftOut.replaceAll(",", ""))).toBe(section?.leftOut);
     expect(stdout.slice(0, Number(offset))).toBe(section?.head);
     expect(stdout.slice(Number(offset) + (section?.leftOut ?? 0))).toBe(section?.tail);
-    expect(shaped.text.length).toBeGreaterThan(900);
+    expect(renderShaped(shaped).length).toBeGreaterThan(900);
     expect(shaped.isCut).toBe(true);
   });
 
@@ -76,7 +83,7 @@ describe("a shaped result", () => {
     const result = fakeResult({ stdout: numbered(50_000), stderr: "one warning\n", value: "42" });
     const shaped = shapeResult(result, { characters: 2_000 });
     expect(shaped.sections.map(({ name, leftOut }) => [name, leftOut > 0])).toEqual([
-      ["result", false],
+      ["value", false],
       ["stdout", true],
       ["stderr", false],
     ]);
@@ -91,13 +98,14 @@ describe("a shaped result", () => {
   });
 
   test("estimates its tokens", () => {
-    expect(shapeResult(fakeResult({ stdout: "x".repeat(4_000) }), roomy).estimatedTokens).toBeCloseTo(1_010, -2);
+    const shaped = shapeResult(fakeResult({ stdout: "x".repeat(4_000) }), roomy);
+    expect(estimateTokens(renderShaped(shaped))).toBeCloseTo(1_010, -2);
   });
 });
 
 test("output so far has no status", () => {
-  expect(shapeStreams({ stdout: "10%\r20%", stderr: "" }, roomy).text).toBe("[stdout]\n20%");
-  expect(shapeStreams({ stdout: "", stderr: "" }, roomy).text).toBe("");
+  expect(renderShaped(shapeStreams({ stdout: "10%\r20%", stderr: "" }, roomy))).toBe("[stdout]\n20%");
+  expect(renderShaped(shapeStreams({ stdout: "", stderr: "" }, roomy))).toBe("");
 });
 
 test("a shaped text fits its budget, and head and tail are the original's", () => {
@@ -119,11 +127,12 @@ test("a shaped text fits its budget, and head and tail are the original's", () =
     });
     const characters = random.below(8_000);
     const shaped = shapeResult(result, { characters }, "out_0123456789abcdef");
-    expect(shaped.text.length).toBeLessThanOrEqual(Math.max(characters, maxFrameCharacters));
-    expect(shaped.text).not.toMatch(/[^\P{Cc}\n]|[\ud800-\udfff]/u);
+    const whole = renderShaped(shaped);
+    expect(whole.length).toBeLessThanOrEqual(Math.max(characters, maxFrameCharacters));
+    expect(whole).not.toMatch(/[^\P{Cc}\n]|[\ud800-\udfff]/u);
     for (const { name, head, tail, leftOut, characters: size } of shaped.sections) {
-      if (name !== "stdout" && name !== "stderr" && name !== "result") continue;
-      const readable = readableText(facts[name === "result" ? "value" : name]);
+      if (name !== "stdout" && name !== "stderr" && name !== "value") continue;
+      const readable = readableText(name === "value" ? facts.value : facts[name]);
       expect(size).toBe(readable.length);
       expect(collapseRepeats(readable).text.startsWith(head)).toBe(true);
       expect(collapseRepeats(readable).text.endsWith(tail)).toBe(true);

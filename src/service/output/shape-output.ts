@@ -1,7 +1,6 @@
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { type Collapsed, collapseRepeats } from "./collapse-repeats.ts";
 import { cutMiddle, longestMarker } from "./cut-middle.ts";
-import { estimateTokens } from "./estimate-tokens.ts";
 import { readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
 
@@ -14,12 +13,15 @@ export interface ShapeBudget {
 /** What a shaped text may take when its budget is smaller: status, labels and markers. */
 export const maxFrameCharacters = 2_000;
 
-/** The parts of a shaped text, in the order of their worth. */
-export type SectionName = "error" | "notes" | "traceback" | "result" | "stdout" | "stderr" | "displays";
+const maxTypeCharacters = 200;
 
-/** One part of a shaped text. */
+/** The parts of a shaped text, in the order of their worth. */
+export type SectionName = "error" | "notes" | "traceback" | "value" | "stdout" | "stderr" | "displays";
+
+/** One part of a shaped text, as data: `renderShaped` puts the labels. */
 export interface ShapedSection {
   readonly name: SectionName;
+  /** what is shown, with a marker where it is cut and the line about what the run's own limit dropped */
   readonly text: string;
   /** what of the readable text is shown before and after the cut; all of it is in `head` when nothing is cut */
   readonly head: string;
@@ -29,19 +31,21 @@ export interface ShapedSection {
   readonly leftOut: number;
 }
 
-/** Text that was cut to a budget. */
+/** Texts that were cut to a budget. */
 export interface ShapedText {
-  /** everything for a model, most important first */
-  readonly text: string;
+  /** most important first */
   readonly sections: readonly ShapedSection[];
   /** whether a section is cut; what the run's own limits dropped is said in the text and not meant here */
   readonly isCut: boolean;
-  readonly estimatedTokens: number;
 }
 
 /** A result as a model sees it. */
 export interface ShapedResult extends ShapedText {
   readonly status: RunResult["status"];
+  /** the line that says how the run ended */
+  readonly ending: string;
+  /** class of the error; its message is the section `error` */
+  readonly errorType: string | undefined;
   /** where the full text can be paged and searched */
   readonly handle: string | undefined;
 }
@@ -52,14 +56,16 @@ export interface ShapedResult extends ShapedText {
  */
 export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: string): ShapedResult {
   const { error, notes, displays } = result;
+  const ending = endingLine(result);
+  const errorType = error && shortType(error.name);
   const headline = error ? `${error.name}: ${error.message}` : "";
   const shaped = shape(
-    endingLine(result),
+    ending.length,
     [
-      ...section("error", headline),
+      ...(error ? [{ ...styles.error, raw: error.message, label: labelOf("error", errorType) }] : []),
       ...section("notes", notes.map((note) => `- ${note}`).join("\n")),
       ...section("traceback", withoutHeadline(error?.traceback ?? "", headline)),
-      ...section("result", result.value ?? ""),
+      ...section("value", result.value ?? ""),
       ...section("stdout", result.stdout, lostOutput(result, "stdout")),
       ...section("stderr", result.stderr, lostOutput(result, "stderr")),
       ...section("displays", displays.map((one) => `${one.mime}, ${said(one.data.byteLength)} bytes`).join("\n")),
@@ -67,7 +73,19 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
     budget,
     handle,
   );
-  return { ...shaped, status: result.status, handle };
+  return { ...shaped, status: result.status, ending, errorType, handle };
+}
+
+/** The text of a shaped result, or of output so far, for a model. Nothing reads it back: `sections` are the data. */
+export function renderShaped(shaped: ShapedText | ShapedResult): string {
+  const { ending, errorType } = { ending: "", errorType: undefined, ...shaped };
+  const parts = shaped.sections.map(({ name, text }) => `${labelOf(name, errorType)}${text}`);
+  return [ending, ...parts].filter((part) => part !== "").join("\n");
+}
+
+/** What is shown of one section; nothing where there is none. */
+export function shownText({ sections }: ShapedText, name: SectionName): string {
+  return sections.find((section) => section.name === name)?.text ?? "";
 }
 
 /** The output of a run that still goes on. */
@@ -77,7 +95,7 @@ export function shapeStreams(
   handle?: string,
 ): ShapedText {
   const sources = [...section("stdout", streams.stdout), ...section("stderr", streams.stderr)];
-  return shape("", sources, budget, handle);
+  return shape(0, sources, budget, handle);
 }
 
 /** How a section is cut. A reader needs the end of a traceback and of a log, and the beginning of a value. */
@@ -94,7 +112,7 @@ const styles = {
   error: { name: "error", weight: 4, headShare: 0.7, isKept: false },
   notes: { name: "notes", weight: 1, headShare: 0.7, isKept: false },
   traceback: { name: "traceback", weight: 5, headShare: 0.25, isKept: true },
-  result: { name: "result", weight: 4, headShare: 0.7, isKept: true },
+  value: { name: "value", weight: 4, headShare: 0.7, isKept: true },
   stdout: { name: "stdout", weight: 3, headShare: 0.5, isKept: true },
   stderr: { name: "stderr", weight: 2, headShare: 0.3, isKept: true },
   displays: { name: "displays", weight: 1, headShare: 0.7, isKept: false },
@@ -102,23 +120,22 @@ const styles = {
 
 interface SectionSource extends SectionStyle {
   readonly raw: string;
+  readonly label: string;
   /** the line that says what the run's own limit dropped */
   readonly lost?: string | undefined;
 }
 
 /** Nothing for what is empty: most results have one section or two. */
 function section(name: SectionName, raw: string, lost?: string): SectionSource[] {
-  return raw === "" && lost === undefined ? [] : [{ ...styles[name], raw, lost }];
+  return raw === "" && lost === undefined ? [] : [{ ...styles[name], raw, label: labelOf(name), lost }];
 }
 
-function shape(top: string, sources: readonly SectionSource[], budget: ShapeBudget, handle?: string): ShapedText {
+function shape(top: number, sources: readonly SectionSource[], budget: ShapeBudget, handle?: string): ShapedText {
   const prepared = sources.map((source) => prepare(source, handle));
-  const frame = top.length + prepared.reduce((sum, one) => sum + one.frameCharacters, 0);
+  const frame = top + prepared.reduce((sum, one) => sum + one.frameCharacters, 0);
   const shares = sharesOf(prepared, budget.characters - frame);
   const sections = prepared.map((one, index) => cutSection(one, shares[index] ?? 0));
-  const text = [top, ...sections.map((section) => section.text)].filter((part) => part !== "").join("\n");
-  const isCut = sections.some((section) => section.leftOut > 0);
-  return { text, sections, isCut, estimatedTokens: estimateTokens(text) };
+  return { sections, isCut: sections.some((section) => section.leftOut > 0) };
 }
 
 /** What each section may take; most results fit whole, and then nothing has to be shared. */
@@ -146,9 +163,8 @@ function prepare(source: SectionSource, handle: string | undefined): PreparedSec
     const remedy = where ? `; read them with handle ${handle} (${source.name}, offset ${offset})` : "";
     return `… ${said(leftOut)} of ${said(collapsed.originalLength)} characters left out${remedy} …`;
   };
-  const label = labelOf(source.name);
   // the line ends: one after the text, one after what was lost, one between sections
-  const frameCharacters = label.length + (source.lost?.length ?? 0) + 3;
+  const frameCharacters = source.label.length + (source.lost?.length ?? 0) + 3;
   return { source, collapsed, marker, frameCharacters };
 }
 
@@ -157,7 +173,7 @@ function cutSection({ source, collapsed, marker }: PreparedSection, room: number
   const body = cut.text === "" || cut.text.endsWith("\n") || !source.lost ? cut.text : `${cut.text}\n`;
   return {
     name: source.name,
-    text: `${labelOf(source.name)}${body}${source.lost ?? ""}`,
+    text: `${body}${source.lost ?? ""}`,
     head: cut.head,
     tail: cut.tail,
     characters: collapsed.originalLength,
@@ -165,9 +181,16 @@ function cutSection({ source, collapsed, marker }: PreparedSection, room: number
   };
 }
 
-/** The error stands right under the status and needs no label. */
-function labelOf(name: SectionName): string {
-  return name === "error" ? "" : `[${name}]\n`;
+/** The error stands right under the status, behind its class. */
+function labelOf(name: SectionName, errorType = ""): string {
+  return name === "error" ? `${errorType}: ` : `[${name}]\n`;
+}
+
+/** The name of a class may be anything. */
+function shortType(name: string): string {
+  return readableText(name)
+    .slice(0, maxTypeCharacters)
+    .replace(/[\ud800-\udbff]$/, "");
 }
 
 function endingLine(result: RunResult): string {

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { CodecellError } from "../../lib/errors.ts";
-import { errorText } from "./error-text.ts";
+import { errorReply } from "./error-text.ts";
+
+const errorText = (...args: Parameters<typeof errorReply>) => errorReply(...args).text;
 
 test("the text of an error has code, cause, hint and next step", () => {
   const cause = new Error("ENOENT");

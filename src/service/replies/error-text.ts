@@ -2,6 +2,7 @@ import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/erro
 import { diskFailure } from "../../lib/files/disk-failure.ts";
 import { guestError } from "../guest-error.ts";
 import { readableText } from "../output/readable-text.ts";
+import { encodeError, type WireError } from "../wire/error.ts";
 
 /** Clients truncate the text of an error at 10,000 characters. */
 const maxCharacters = 8_000;
@@ -45,8 +46,14 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
 /** Here `next` tells the model what to do, and the hint is for programs that use the library. */
 const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled"]);
 
+/** A failure as a model reads it, and the same as data. */
+export interface ErrorReply {
+  readonly text: string;
+  readonly error: WireError["error"];
+}
+
 /** Why a tool failed, and what the model can do next. Guests do not read about the host. */
-export function errorText(error: unknown, isForGuests = false): string {
+export function errorReply(error: unknown, isForGuests = false): ErrorReply {
   const { code, message, hint, cause } = isForGuests ? guestError(error) : ownError(error);
   const causeText = cause === undefined ? undefined : messageOf(cause);
   const lines = [
@@ -56,7 +63,12 @@ export function errorText(error: unknown, isForGuests = false): string {
     `next: ${nextSteps[code]}`,
   ];
   // parts of it may come from a cell
-  return readableText(lines.join("\n")).slice(0, maxCharacters);
+  const readable = (text: string) => readableText(text).slice(0, maxCharacters);
+  const remedy = hint === undefined || withoutHint.has(code) ? nextSteps[code] : hint;
+  return {
+    text: readable(lines.join("\n")),
+    error: encodeError({ code, message: readable(message), hint: readable(remedy) }).error,
+  };
 }
 
 function ownError(error: unknown): CodecellError {

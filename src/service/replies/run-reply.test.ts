@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { smallPng } from "../../../test/fakes/small-png.ts";
 import { Sandbox } from "../sandbox.ts";
-import { runFacts } from "./run-facts.ts";
+import { toolRunSchema } from "../wire/tool-run.ts";
 import { endedReply } from "./run-reply.ts";
 
 const identity = { runId: "run_1", sessionId: "s-1", runner: "wasm", notes: [] };
@@ -11,8 +11,8 @@ const newSandbox = () =>
 
 test("says the same in both forms", () => {
   const { facts, text } = endedReply(fakeResult({ stdout: "hello\n", value: "42" }), identity, newSandbox());
-  expect(runFacts.parse(facts)).toEqual(facts);
-  expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", result: "42", session_id: "s-1", run_id: "run_1" });
+  expect(toolRunSchema.parse(facts)).toEqual(facts);
+  expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", value: "42", session_id: "s-1", run_id: "run_1" });
   for (const part of ["status: ok", "hello", "42", "s-1", "run_1"]) expect(text).toContain(part);
 });
 

@@ -1,7 +1,7 @@
-import type { RunFacts } from "../replies/run-facts.ts";
 import { endedReply, runningReply } from "../replies/run-reply.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { ToolContext, ToolReply } from "../tools/tool.ts";
+import type { ToolRun } from "../wire/tool-run.ts";
 import { followProgress } from "./follow-progress.ts";
 
 /** How long to wait for a cancelled run to end. */
@@ -20,7 +20,7 @@ export async function awaitRun(
   runId: string,
   context: ToolContext,
   { waitMs, cancelStopsRun, notes = [] }: AwaitRunOptions,
-): Promise<ToolReply<RunFacts>> {
+): Promise<ToolReply<ToolRun>> {
   const { runs } = sandbox;
   const { signal } = context;
   const { sessionId } = runs.status(runId);

@@ -1,7 +1,7 @@
 import { defaultLanguage, type Language } from "../../policy/languages.ts";
 import { formatDuration } from "../../policy/units.ts";
+import type { ToolRun } from "../../service/wire/tool-run.ts";
 import type { Session } from "../../sessions/session.ts";
-import type { RunFacts } from "../replies/run-facts.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { ToolContext, ToolReply } from "../tools/tool.ts";
 import { awaitRun } from "./await-run.ts";
@@ -20,7 +20,7 @@ export async function runCode(
   session: Session,
   request: RunCodeRequest,
   context: ToolContext,
-): Promise<ToolReply<RunFacts>> {
+): Promise<ToolReply<ToolRun>> {
   const { code, language = defaultLanguage, timeoutSeconds } = request;
   const waitMs = request.waitSeconds * 1000;
   const mostMs = session.policy.proc.timeoutMs;

@@ -6,6 +6,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { parsePolicy } from "../../policy/file/parse-policy.ts";
 import { LiveSessions } from "../../sessions/live-sessions.ts";
 import type { NumberedEvent } from "../../sessions/runs/run-log.ts";
+import { renderShaped } from "../output/shape-output.ts";
 import { RunRegistry, type RunRegistryOptions } from "./run-registry.ts";
 
 function setUp(options: RunRegistryOptions = {}) {
@@ -89,7 +90,12 @@ describe("waiting", () => {
       runId,
       elapsedMs: 100,
       nextOffset: 3,
-      outputSoFar: { text: "[stdout]\n 20%\n[stderr]\ncareful\n" },
+      outputSoFar: {
+        sections: [
+          { name: "stdout", text: " 20%" },
+          { name: "stderr", text: "careful\n" },
+        ],
+      },
     });
     session.last.end();
     expect(await runs.wait(runId)).toMatchObject({ status: "ok" });
@@ -103,7 +109,7 @@ describe("waiting", () => {
     const waited = runs.wait(runId, { timeoutMs: 0, budget: { characters: 3_000 } });
     clock.pass(0);
     const answer = await waited;
-    expect(answer.status === "running" && answer.outputSoFar.text.length).toBeLessThanOrEqual(3_000);
+    expect(answer.status === "running" && renderShaped(answer.outputSoFar).length).toBeLessThanOrEqual(3_000);
   });
 
   test("is called off by a signal, and the run goes on", async () => {

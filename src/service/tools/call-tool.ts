@@ -2,16 +2,17 @@ import { messageOf } from "../../lib/errors.ts";
 import { loadOnce } from "../../lib/load-once.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { LazySandbox } from "../lazy-sandbox.ts";
+import type { WireError } from "../wire/error.ts";
 import type { Tool, ToolContent, ToolContext } from "./tool.ts";
 
-/** What a surface sends back. A failed call has text only: clients drop the facts of an error. */
+/** What a surface sends back. A failed call has no facts, which have to match the tool's output schema, but its error as data. */
 export type ToolOutcome =
   | {
       readonly isError: false;
       readonly facts: Readonly<Record<string, unknown>>;
       readonly content: readonly ToolContent[];
     }
-  | { readonly isError: true; readonly content: readonly ToolContent[] };
+  | { readonly isError: true; readonly error: WireError["error"]; readonly content: readonly ToolContent[] };
 
 export interface ToolCall {
   /** validated by `tool.input` */
@@ -36,10 +37,11 @@ export async function callTool(tool: Tool, sandbox: LazySandbox, call: ToolCall)
     return { isError: false, facts, content: [{ type: "text", text }, ...more] };
   } catch (error) {
     log(true);
-    const [{ errorText }, { isWithheld }] = await failing();
+    const [{ errorReply }, { isWithheld }] = await failing();
     if (sandbox.isForGuests && isWithheld(error)) {
       logger.error(`${name} failed: ${messageOf(error)}`, { tool: name, error });
     }
-    return { isError: true, content: [{ type: "text", text: errorText(error, sandbox.isForGuests) }] };
+    const { text, error: data } = errorReply(error, sandbox.isForGuests);
+    return { isError: true, error: data, content: [{ type: "text", text }] };
   }
 }

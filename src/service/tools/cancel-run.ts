@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
-import { runFacts } from "../replies/run-facts.ts";
+import { toolRunSchema } from "../wire/tool-run.ts";
 import { defineTool } from "./tool.ts";
 
 const waiting = loadOnce(() => import("../runs/await-run.ts"));
@@ -13,7 +13,7 @@ export const cancelRunTool = defineTool({
   description:
     "Stop a run and return what it has printed. The code is interrupted first, so the session keeps its variables. Code that ignores the interrupt is killed; the session then continues with the variables from before that run.",
   input: z.strictObject({ run_id: z.string() }),
-  output: runFacts,
+  output: toolRunSchema,
   effect: "changes",
   isIdempotent: true,
   async call({ run_id }, sandbox, context) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
-import { runFacts } from "../replies/run-facts.ts";
+import { toolRunSchema } from "../wire/tool-run.ts";
 import { defineTool } from "./tool.ts";
 import { waitSeconds } from "./wait-seconds.ts";
 
@@ -11,7 +11,7 @@ export const getRunTool = defineTool({
   title: "Wait for a run",
   description: `Wait for a run with status "running" and return its result, or its output so far. wait=0 returns at once. Results are kept for 15 minutes. Cancelling this call stops the waiting, not the run.`,
   input: z.strictObject({ run_id: z.string(), wait: waitSeconds }),
-  output: runFacts,
+  output: toolRunSchema,
   effect: "reads",
   isMain: true,
   async call({ run_id, wait }, sandbox, context) {

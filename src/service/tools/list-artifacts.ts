@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { artifactUri } from "../replies/artifact-uri.ts";
+import { encodeFileList, fileListSchema, fileSchema } from "../wire/file.ts";
 import { defineTool } from "./tool.ts";
 
 const pageSize = 200;
@@ -12,16 +13,10 @@ export const listArtifactsTool = defineTool({
     session_id: z.string(),
     after: z.string().optional().describe("`next` of the previous page."),
   }),
-  output: z.object({
+  output: z.strictObject({
     session_id: z.string(),
-    files: z.array(
-      z.object({
-        ...{ uri: z.string(), name: z.string(), size: z.number(), modified: z.string() },
-        download_url: z.string().optional().describe("expiring link for the user or another program"),
-      }),
-    ),
-    next: z.string().nullable(),
-    left_out: z.number().describe("number of entries not listed: links, special files, denied names"),
+    ...fileListSchema.shape,
+    files: z.array(z.strictObject({ uri: z.string(), ...fileSchema.shape })),
   }),
   effect: "reads",
   async call({ session_id, after }, sandbox) {
@@ -31,13 +26,8 @@ export const listArtifactsTool = defineTool({
     // A link names the content, so the files are read for it; without a service this costs nothing.
     const found = downloadUrl && (await session.describe(page.files, { cache: sandbox.digests }));
     const links = new Map(found?.artifacts.map(({ name, sha256 }) => [name, downloadUrl?.({ name, sha256 })]));
-    const files = page.files.map(({ path, size, modifiedMs }) => {
-      const link = links.get(path);
-      return {
-        ...{ uri: artifactUri(session_id, path), name: path, size, modified: new Date(modifiedMs).toISOString() },
-        ...(link === undefined ? {} : { download_url: link }),
-      };
-    });
-    return { facts: { session_id, files, next: page.next ?? null, left_out: page.leftOut } };
+    const list = encodeFileList(page, links);
+    const files = list.files.map((file) => ({ uri: artifactUri(session_id, file.name), ...file }));
+    return { facts: { session_id, ...list, files } };
   },
 });

@@ -20,7 +20,7 @@ export const readArtifactTool = defineTool({
     uri: z.string(),
     name: z.string(),
     mime_type: z.string(),
-    size: z.number(),
+    size: z.int().describe("bytes of the whole file"),
     start: z.number(),
     end: z.number(),
     next: z.number().nullable().describe("`start` of the next part; null at the end"),

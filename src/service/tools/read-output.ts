@@ -13,7 +13,7 @@ export const readOutputTool = defineTool({
     stream: z
       .enum(keptStreams as [string, ...string[]])
       .default("stdout")
-      .describe("stdout, stderr, result or traceback."),
+      .describe("stdout, stderr, value or traceback."),
     offset: z.int().min(0).default(0),
     limit: z.int().min(1).max(maxLimit).default(8_000),
     search: z.string().min(1).max(1_000).optional().describe("Text to find, ignoring case."),

@@ -13,13 +13,16 @@ export const rlmLoadTool = defineTool({
     var_name: z.string().describe("Name of the Python variable."),
     form: z.enum(hostFileForms).default("text"),
   }),
-  output: z.object({ session_id: z.string(), var_name: z.string(), form: z.string(), bytes: z.number() }),
+  output: z.strictObject({
+    ...{ session_id: z.string(), var_name: z.string(), form: z.string() },
+    size: z.int().describe("bytes of the file"),
+  }),
   effect: "changes",
   isIdempotent: true,
   isMain: true,
   async call({ path, var_name, form }, sandbox) {
     const session = await sandbox.defaultSession();
     const { bytes } = await session.load(path, var_name, form, sandbox.projectDir);
-    return { facts: { session_id: session.id, var_name, form, bytes } };
+    return { facts: { session_id: session.id, var_name, form, size: bytes } };
   },
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { encodeVariable, variableSchema } from "../wire/variable.ts";
 import { defineTool } from "./tool.ts";
 
 const most = 200;
@@ -9,21 +10,19 @@ export const rlmVarsTool = defineTool({
   title: "List the variables",
   description: `List the variables of the shared session with their types and a short summary of each value, ${most} at most.`,
   input: z.strictObject({}),
-  output: z.object({
-    session_id: z.string(),
-    variables: z.array(
-      z.object({ name: z.string(), type: z.string(), size: z.number().nullable(), summary: z.string() }),
-    ),
-    total: z.number(),
-  }),
+  output: z.strictObject({ session_id: z.string(), variables: z.array(variableSchema), total: z.int() }),
   effect: "reads",
   async call(_args, sandbox) {
     const session = await sandbox.defaultSession();
     const all = await session.variables();
-    const variables = all.slice(0, most).map(({ name, type, size, summary }) => ({
-      ...{ name: name.slice(0, maxSummary), type: type.slice(0, maxSummary), size: size ?? null },
-      summary: summary.slice(0, maxSummary),
-    }));
+    const variables = all.slice(0, most).map((one) => {
+      const { name, type, size, summary } = encodeVariable(one);
+      return { name: short(name), type: short(type), size, summary: short(summary) };
+    });
     return { facts: { session_id: session.id, variables, total: all.length } };
   },
 });
+
+function short(text: string): string {
+  return text.slice(0, maxSummary);
+}

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkpointSchema, encodeCheckpoint } from "../wire/checkpoint.ts";
 import { defineTool } from "./tool.ts";
 
 export const rollbackTool = defineTool({
@@ -7,12 +8,11 @@ export const rollbackTool = defineTool({
   description:
     "Restore a session's variables from a checkpoint. The checkpoint stays and can be used again. Files are not changed.",
   input: z.strictObject({ session_id: z.string(), name: z.string() }),
-  output: z.object({ session_id: z.string(), name: z.string(), after_run: z.number() }),
+  output: z.strictObject({ session_id: z.string(), ...checkpointSchema.shape }),
   effect: "destroys",
   isIdempotent: true,
   async call({ session_id, name }, sandbox) {
     const session = await sandbox.session(session_id);
-    const { run } = await session.rollback(name);
-    return { facts: { session_id, name, after_run: run } };
+    return { facts: { session_id, ...encodeCheckpoint(await session.rollback(name)) } };
   },
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
 import { defaultLanguage, languageNames } from "../../policy/languages.ts";
-import { runFacts } from "../replies/run-facts.ts";
+import { toolRunSchema } from "../wire/tool-run.ts";
 import { defineTool } from "./tool.ts";
 import { waitSeconds } from "./wait-seconds.ts";
 
@@ -12,7 +12,7 @@ export const runPythonTool = defineTool({
   title: "Run code in a sandbox",
   description: `Run Python (or bash) in an isolated, persistent session. Variables, imports and files in /workspace persist for calls with the same session_id. Without session_id a new session starts, and its id is returned.
 
-- The value of the last expression is returned as \`result\`, print() output as \`stdout\`. Shown Matplotlib figures are returned as images.
+- The value of the last expression is returned as \`value\`, print() output as \`stdout\`. Shown Matplotlib figures are returned as images.
 - Files written to the working directory are returned as artifacts; read them with read_artifact. Use upload_file to add data.
 - If the program fails, the status is "error" with a traceback, and the variables are kept: correct the code and call again.
 - If the status is "running", call get_run with the run_id to wait, or cancel_run to stop it.
@@ -28,7 +28,7 @@ export const runPythonTool = defineTool({
     timeout: z.number().positive().max(86_400).optional().describe("Seconds after which the code is interrupted."),
     wait: waitSeconds,
   }),
-  output: runFacts,
+  output: toolRunSchema,
   effect: "code",
   isMain: true,
   async call({ code, session_id, language, timeout, wait }, sandbox, context) {

@@ -15,7 +15,7 @@ export const uploadFileTool = defineTool({
       .optional()
       .describe("session_id that an earlier call returned; omit it to start a new session."),
   }),
-  output: z.object({ session_id: z.string(), path: z.string(), size: z.number() }),
+  output: z.strictObject({ session_id: z.string(), name: z.string(), size: z.int().describe("bytes") }),
   effect: "destroys", // it replaces a file of that name
   isIdempotent: true,
   async call({ path, content, content_base64, session_id }, sandbox, { signal }) {
@@ -23,7 +23,7 @@ export const uploadFileTool = defineTool({
     const session = await sandbox.session(session_id);
     const { size } = await session.upload(path, data, signal);
     sandbox.artifactsChanged();
-    return { facts: { session_id: session.id, path, size } };
+    return { facts: { session_id: session.id, name: path, size } };
   },
 });
 

@@ -10,7 +10,15 @@ test("counts requests and bytes by host, long connections from report to report"
   expect(record.take().allowed).toEqual([{ ...where, requests: 1, sentBytes: 10, receivedBytes: 100, failures: 0 }]);
   record.add({ type: "closed", id: 1, sentBytes: 15, receivedBytes: 100, ...where });
   expect(record.take().allowed).toEqual([{ ...where, requests: 0, sentBytes: 5, receivedBytes: 0, failures: 0 }]);
-  expect(record.take()).toEqual({ allowed: [], denied: [], more: 0 });
+  expect(record.take()).toEqual({ allowed: [], denied: [], more: 0, sentBytes: 0, receivedBytes: 0 });
+});
+
+test("the totals include hosts that are not listed", () => {
+  const record = new EgressRecord();
+  for (let port = 1; port <= 250; port++) {
+    record.add({ type: "closed", id: port, sentBytes: 2, receivedBytes: 3, host: "a.example", port });
+  }
+  expect(record.take()).toMatchObject({ more: 150, sentBytes: 500, receivedBytes: 750 });
 });
 
 test("begins anew with the numbers of a proxy that was started again", () => {

@@ -29,6 +29,9 @@ export interface RunEgress {
   readonly denied: readonly RefusedHost[];
   /** hosts that are not listed because there were too many */
   readonly more: number;
+  /** of all hosts together, those included that are not listed */
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
 }
 
 const maxHosts = 100;
@@ -45,6 +48,8 @@ export class EgressRecord {
   /** bytes that were told before, by connection: a long one is reported more than once */
   readonly #told = new Map<number, { sent: number; received: number }>();
   #more = 0;
+  #sentBytes = 0;
+  #receivedBytes = 0;
 
   add(event: EgressEvent): void {
     switch (event.type) {
@@ -78,6 +83,8 @@ export class EgressRecord {
         else this.#told.set(event.id, { sent: event.sentBytes, received: event.receivedBytes });
         const [sent, received] = [event.sentBytes - before.sent, event.receivedBytes - before.received];
         if (sent === 0 && received === 0) return;
+        this.#sentBytes += sent;
+        this.#receivedBytes += received;
         const host = this.#reached(event);
         if (!host) return;
         host.sentBytes += sent;
@@ -90,12 +97,18 @@ export class EgressRecord {
   /** What was gathered since the last time. */
   take(): RunEgress {
     const denied = [...this.#tried.values(), ...this.#denied.values()];
-    const taken = { allowed: [...this.#allowed.values()], denied, more: this.#more };
+    const taken = { allowed: [...this.#allowed.values()], denied, more: this.#more, ...this.#totals() };
     this.#allowed = new Map();
     this.#denied = new Map();
     this.#tried = new Map();
     this.#more = 0;
+    this.#sentBytes = 0;
+    this.#receivedBytes = 0;
     return taken;
+  }
+
+  #totals() {
+    return { sentBytes: this.#sentBytes, receivedBytes: this.#receivedBytes };
   }
 
   #reached({ host, port }: { host: string; port: number }): Mutable<ReachedHost> | undefined {

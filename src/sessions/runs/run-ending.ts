@@ -1,10 +1,14 @@
+import { availableParallelism, totalmem } from "node:os";
 import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
 import type { DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import type { CodecellError } from "../../lib/errors.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import { egressNotes, type RunEgress } from "../network/egress-record.ts";
-import type { RunResult } from "./run.ts";
+import type { RunResult, RunUsage } from "./run.ts";
 import type { RunOutput } from "./run-output.ts";
+
+const processors = availableParallelism();
+const memoryBytes = totalmem();
 
 /** What the host found out about a run besides what the cell says of it. */
 export interface RunFindings {
@@ -42,8 +46,24 @@ export function runResult(
     leftOut,
     ...(egress ? { egress } : {}),
     durationMs,
+    usage: usageOf(done, durationMs, egress),
     runner: receipt.runner,
     receipt,
+  };
+}
+
+/** The cell's own figures are claims: no more than this machine could have given in that time. */
+export function usageOf(
+  { cpuUs, peakBytes }: Pick<DoneMessage, "cpuUs" | "peakBytes">,
+  wallMs: number,
+  egress: RunEgress | undefined,
+): RunUsage {
+  return {
+    cpuMs: cpuUs === undefined ? undefined : Math.min(cpuUs / 1000, wallMs * processors),
+    peakMemoryBytes: peakBytes === undefined ? undefined : Math.min(peakBytes, memoryBytes),
+    wallMs,
+    sentBytes: egress?.sentBytes ?? 0,
+    receivedBytes: egress?.receivedBytes ?? 0,
   };
 }
 

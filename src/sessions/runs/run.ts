@@ -16,6 +16,22 @@ export type RunEvent =
 /** One form of a displayed value: an image, a table, HTML. */
 export type DisplayEvent = Extract<RunEvent, { type: "display" }>;
 
+/**
+ * What a run used. The cell tells its processor time and memory: a program that breaks out of the interpreter can make them
+ * up, so the host bounds both by what this machine has. It measures the rest itself.
+ */
+export interface RunUsage {
+  /** of the interpreter, its threads and the child processes that it waited for; undefined: it was killed, or cannot tell */
+  readonly cpuMs: number | undefined;
+  /** largest resident size of the interpreter's process since it started, not of this run alone; undefined: as above */
+  readonly peakMemoryBytes: number | undefined;
+  /** from the call to the result, the same as `durationMs` */
+  readonly wallMs: number;
+  /** through the proxy; 0 where the policy gives no network */
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
 /** How a run ended, and everything it produced. */
 export interface RunResult {
   readonly id: number;
@@ -45,6 +61,7 @@ export interface RunResult {
   /** hosts that the run reached or was refused; only where the policy opens the network */
   readonly egress?: RunEgress;
   readonly durationMs: number;
+  readonly usage: RunUsage;
   readonly runner: string;
   readonly receipt: EnforcementReceipt;
 }

@@ -18,6 +18,7 @@ import { policyInitCommand } from "./commands/policy-init.ts";
 import { policySchemaCommand } from "./commands/policy-schema.ts";
 import { replCommand } from "./commands/repl.ts";
 import { runCommand } from "./commands/run.ts";
+import { schemaCommand } from "./commands/schema.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { sessionsLsCommand } from "./commands/sessions-ls.ts";
 import { sessionsRestoreCommand } from "./commands/sessions-restore.ts";
@@ -62,4 +63,5 @@ export const commands: readonly Command[] = [
   policyExplainCommand,
   policyExportCommand,
   policySchemaCommand,
+  schemaCommand,
 ];

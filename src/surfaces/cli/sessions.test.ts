@@ -95,9 +95,9 @@ describe("sessions", () => {
     const entry = { atMs: 1, language: "python", code: "print(1)", status: "ok", durationMs: 1 };
     for (const run of [1, 2]) await store.appendHistory("new", { run, ...entry });
     const { sessions } = JSON.parse((await cli(["sessions", "ls", "--json"])).stdout);
-    expect(sessions.map(({ id }: { id: string }) => id)).toEqual(["new", "old"]);
+    expect(sessions.map((one: { session_id: string }) => one.session_id)).toEqual(["new", "old"]);
     const shown = JSON.parse((await cli(["sessions", "show", "new", "--history", "1", "--json"])).stdout);
-    expect(shown).toMatchObject({ id: "new", state: "saved", runs: 2, snapshot: null, next: null });
+    expect(shown).toMatchObject({ session_id: "new", state: "saved", runs: 2, snapshot: null, next: null });
     expect(shown.history).toMatchObject([{ run: 2, code: "print(1)" }]);
     expect(shown.files).toMatchObject([{ name: "a.txt", size: 5 }]);
     expect((await cli(["sessions", "show", "new"])).stdout).toContain("a.txt");
@@ -114,8 +114,8 @@ describe("sessions", () => {
     const json = await cli(["sessions", "rm", "two", "../two", "--json"]);
     expect(json.code).toBe(2);
     expect(JSON.parse(json.stdout)).toMatchObject({
-      removed: [{ id: "two", files: "removed" }],
-      failed: [{ id: "../two", error: { code: "usage" } }],
+      removed: [{ session_id: "two", files: "removed" }],
+      failed: [{ session_id: "../two", error: { code: "usage" } }],
     });
   });
 
@@ -125,8 +125,8 @@ describe("sessions", () => {
     await mkdir(join(state, "sessions", "empty"));
     const { sessions } = JSON.parse((await cli(["sessions", "ls", "--json"])).stdout);
     expect(sessions).toMatchObject([
-      { id: "bad", state: "damaged" },
-      { id: "empty", state: "damaged" },
+      { session_id: "bad", state: "damaged" },
+      { session_id: "empty", state: "damaged" },
     ]);
     const shown = await cli(["sessions", "show", "bad"]);
     expect(shown).toMatchObject({ code: 1, stderr: expect.stringContaining("codecell sessions rm bad") });
@@ -216,16 +216,17 @@ describe("artifacts", () => {
 });
 
 describe("run --session in a runner that keeps nothing", () => {
-  const program: FakeOptions["program"] = (cell) => ({ result: `<${cell.code}>` });
+  const program: FakeOptions["program"] = (cell) => ({ result: `<${cell.code}>`, exitCode: 0 });
 
   test("runs, says that nothing was saved, and keeps the history", async () => {
     const first = await cli(["run", "--session", "work", "-c", "one"], {}, { program });
     expect(first).toMatchObject({ code: 0, stdout: "<one>\n" });
     expect(first.stderr).toContain("codecell: the variables were not saved: the wasm runner has no snapshot");
     const second = await cli(["run", "--session", "work", "-c", "two", "--json"], {}, { program });
-    const { exit_code, artifacts, session } = JSON.parse(second.stdout);
+    const { exit_code, artifacts, session_id, save } = JSON.parse(second.stdout);
     expect({ exit_code, artifacts }).toEqual({ exit_code: 0, artifacts: [] });
-    expect(session).toMatchObject({ id: "work", saved: null, problem: expect.stringContaining("not saved") });
+    expect(session_id).toBe("work");
+    expect(save).toEqual({ snapshot: null, problem: expect.stringContaining("not saved") });
     const shown = JSON.parse((await cli(["sessions", "show", "work", "--json"])).stdout);
     expect(shown).toMatchObject({
       runs: 2,

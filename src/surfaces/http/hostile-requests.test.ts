@@ -137,7 +137,8 @@ describe("a token", () => {
     const tail = await client.fetch("/v1/audit", { headers: { accept: "text/event-stream" } });
     nowMs += 61_000;
     const results = [];
-    for await (const { event, data } of eventsOf(run)) if (event === "result") results.push(data.status);
+    for await (const { event, data } of eventsOf(run))
+      if (event === "result") results.push((data.run as { status: string }).status);
     expect(results).toEqual(["cancelled"]);
     for await (const _event of eventsOf(tail));
   });

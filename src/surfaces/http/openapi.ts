@@ -1,16 +1,17 @@
 import { z } from "zod";
-import { errorSchema } from "./answers/error-status.ts";
+import { errorSchema } from "../../service/wire/error.ts";
+import { wireSchemas } from "../../service/wire/schemas.ts";
 import type { ReplySpec, Route } from "./route.ts";
-import { artifactSchema, runSchema } from "./run-view.ts";
-import { checkpointSchema, sessionSchema } from "./session-view.ts";
 
-const components = new Map<z.ZodType, string>([
-  [errorSchema, "Error"],
-  [sessionSchema, "Session"],
-  [runSchema, "Run"],
-  [artifactSchema, "Artifact"],
-  [checkpointSchema, "Checkpoint"],
-]);
+/** What this surface does not answer with. */
+const elsewhere: ReadonlySet<string> = new Set(["tool_run", "session_detail"]);
+
+/** The objects of the wire format by their names in the document: `run_event` is RunEvent. */
+const components = new Map<z.ZodType, string>(
+  Object.entries(wireSchemas)
+    .filter(([name]) => !elsewhere.has(name))
+    .map(([name, schema]) => [schema, name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())]),
+);
 
 /** OpenAPI 3.1 of the routes, from the schemas that check their calls. */
 export function openApiDocument(routes: readonly Route[], version: string): object {

@@ -84,7 +84,7 @@ describe("who may come in", () => {
     await other.call("GET", "/v1/sessions");
     const events = [];
     for await (const event of eventsOf(stream)) events.push(event);
-    expect(events.at(-1)).toMatchObject({ event: "result", data: { status: "cancelled" } });
+    expect(events.at(-1)).toMatchObject({ event: "result", data: { run: { status: "cancelled" } } });
   });
 
   test("is not a page of another site, nor one that made its name point here", async () => {
@@ -166,8 +166,8 @@ describe("one tenant's session", () => {
     const refused = await alice.call("POST", "/v1/sessions", {});
     expect(refused).toMatchObject({ status: 429, json: { error: { code: "session_limit" } } });
     expect(refused.headers.get("retry-after")).toBe("1");
-    expect((await bob.call("POST", "/v1/sessions", { id: "a" })).status).toBe(201);
-    expect((await alice.call("POST", "/v1/sessions", { id: "a" })).status).toBe(200);
+    expect((await bob.call("POST", "/v1/sessions", { session_id: "a" })).status).toBe(201);
+    expect((await alice.call("POST", "/v1/sessions", { session_id: "a" })).status).toBe(200);
   });
 });
 
@@ -196,13 +196,17 @@ describe("a run", () => {
     const path = `${headers.get("location")}/events`;
     const first = eventsOf(await client.fetch(path));
     expect((await first.next()).value).toMatchObject({ event: "run", data: { run_id: json.run_id } });
-    expect((await first.next()).value).toMatchObject({ event: "stdout", id: "0", data: { text: "before\n" } });
+    expect((await first.next()).value).toMatchObject({
+      event: "stdout",
+      id: "0",
+      data: { type: "stdout", offset: 0, text: "before\n" },
+    });
     openGate();
     const rest = [];
     for await (const event of first) rest.push(event);
     expect(rest).toMatchObject([
       { event: "stdout", id: "1" },
-      { event: "result", id: "2", data: { status: "ok" } },
+      { event: "result", id: "2", data: { type: "result", offset: 2, run: { status: "ok" } } },
     ]);
     const again = [];
     for await (const event of eventsOf(await client.fetch(path, { headers: { "last-event-id": "0" } })))
@@ -253,7 +257,7 @@ describe("what is wrong with a call", () => {
     const client = await (await open()).client("a");
     await client.session("s");
     const wrong: [string, string, unknown, number, RegExp][] = [
-      ["POST", "/v1/sessions", { id: "../x" }, 400, /not a session id/],
+      ["POST", "/v1/sessions", { session_id: "../x" }, 400, /not a session id/],
       ["POST", "/v1/sessions", { nonsense: 1 }, 400, /nonsense/],
       ["POST", "/v1/sessions/s/runs", {}, 400, /code/],
       ["POST", "/v1/sessions/s/runs", { code: 1 }, 400, /code/],
@@ -288,7 +292,7 @@ describe("what is wrong with a call", () => {
 describe("a limit", () => {
   test("holds for bodies, said or not said how long", async () => {
     const client = await (await open({ limits: { jsonBytes: 1_000 } })).client("a");
-    const large = JSON.stringify({ id: "x".repeat(100_000) });
+    const large = JSON.stringify({ session_id: "x".repeat(100_000) });
     const headers = { "content-type": "application/json" };
     expect((await client.fetch("/v1/sessions", { method: "POST", body: large, headers })).status).toBe(413);
     const body = new Blob([large]).stream();

@@ -34,5 +34,6 @@ function contextOf({ mcpReq }: ServerContext): ToolContext {
 /** Blocks of the service have the shape of MCP's. */
 function toResult(outcome: ToolOutcome): CallToolResult {
   const content = [...outcome.content];
-  return outcome.isError ? { content, isError: true } : { content, structuredContent: outcome.facts };
+  if (!outcome.isError) return { content, structuredContent: outcome.facts };
+  return { content, isError: true, _meta: { "codecell/error": outcome.error } };
 }

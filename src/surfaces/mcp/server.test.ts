@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
 import type { HostEffects } from "../../service/tools/tool-hints.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
@@ -72,5 +73,16 @@ test("docs/tools.md has every tool with its parameters", async () => {
     const heading = page.match(new RegExp(`^### ${name}\\((.*)\\)$`, "m"));
     const parameters = heading === null ? ["missing"] : [...(heading[1]?.match(/\w+/g) ?? [])];
     expect(parameters.sort(), name).toEqual(Object.keys(inputSchema.properties ?? {}).sort());
+  }
+});
+
+test("docs/tools.md shows answers that are valid", async () => {
+  const page = await readFile(new URL("../../../docs/tools.md", import.meta.url), "utf8");
+  const { tools } = await listed();
+  for (const { name, outputSchema } of tools) {
+    const section = page.slice(page.indexOf(`\n### ${name}(`) + 1).split(/\n###? /)[0] ?? "";
+    const [, answer = "null"] = [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) => text);
+    const schema = z.fromJSONSchema(outputSchema as Parameters<typeof z.fromJSONSchema>[0]);
+    expect(schema.safeParse(JSON.parse(answer)).error, name).toBeUndefined();
   }
 });

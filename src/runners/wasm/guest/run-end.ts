@@ -1,9 +1,14 @@
 /** Why the supervisor ends a run. */
 export type StopReason = "timeout" | "interrupted" | "output_limit";
 
-export interface OutputSizes {
+/** What the supervisor counts itself, outside the interpreter's reach. */
+export interface RunCounts {
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
+  /** processor time of the run in microseconds; absent: it never began */
+  readonly cpuUs?: number;
+  /** largest resident size of the cell's process so far */
+  readonly peakBytes?: number;
 }
 
 /** The `done` of a run whose interpreter answered. `fields` is what Python said: its own run is all it can lie about. */
@@ -11,7 +16,7 @@ export function answeredRun(
   id: number,
   fields: Readonly<Record<string, unknown>>,
   stop: StopReason | undefined,
-  sizes: OutputSizes,
+  counts: RunCounts,
 ): Record<string, unknown> {
   const notes = Array.isArray(fields.notes) ? fields.notes : [];
   return {
@@ -24,7 +29,7 @@ export function answeredRun(
       ...notes,
       ...(stop === "output_limit" ? ["The run was stopped because it printed far over its limit."] : []),
     ],
-    ...sizes,
+    ...counts,
   };
 }
 
@@ -41,9 +46,9 @@ export function lostRun(
   id: number,
   status: string,
   notes: readonly string[],
-  sizes: OutputSizes,
+  counts: RunCounts,
 ): Record<string, unknown> {
-  return { t: "done", id, status, state: "lost", notes, ...sizes };
+  return { t: "done", id, status, state: "lost", notes, ...counts };
 }
 
 function pick(source: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
 import { IncomingValue, IncomingValues } from "./incoming-values.ts";
 import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
 import { isAboutFiles, isTransfer, type Request, requestOf } from "./requests.ts";
-import { answeredRun, lostRun, type OutputSizes, type StopReason } from "./run-end.ts";
+import { answeredRun, lostRun, type RunCounts, type StopReason } from "./run-end.ts";
 import { pageBytes } from "./wasm-memory.ts";
 
 export interface SupervisorOptions {
@@ -23,6 +23,8 @@ interface Active {
   readonly timer: NodeJS.Timeout | undefined;
   /** printed bytes past which the run is stopped */
   readonly floodBytes: number;
+  /** processor time of this process when it began */
+  readonly cpuBeforeUs: number;
   stop: StopReason | undefined;
   /** its code was struck by an interrupt */
   hasNoticed: boolean;
@@ -144,9 +146,11 @@ export class Supervisor {
     // Preloads have no limit of their own: the host gives up on a cell that is not ready in time.
     const timer =
       request.kind === "start" ? undefined : setTimeout(() => this.#stop("timeout"), Math.max(1, request.timeoutMs));
+    const { user, system } = process.cpuUsage();
     this.#active = {
       request,
       timer,
+      cpuBeforeUs: user + system,
       floodBytes: Math.max(floodBytes, 16 * outputBytes),
       stop: undefined,
       hasNoticed: false,
@@ -221,7 +225,7 @@ export class Supervisor {
     else if (header.t === "display" && request.kind === "run") this.#channel.send(header, body);
     else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
     else if (header.t === "done" && request.kind === "run") {
-      this.#finish(answeredRun(request.id, header, active.stop, this.#sizes()));
+      this.#finish(answeredRun(request.id, header, active.stop, this.#counts(active)));
     } else if (header.t === "reply" && request.kind !== "run") {
       const isLate = active.stop === "timeout" && header.ok !== true;
       this.#finish(isLate ? { ...header, code: "timeout", message: "the request timed out" } : header);
@@ -276,7 +280,7 @@ export class Supervisor {
     clearTimeout(active?.timer);
     const notes = [note, lostNote];
     if (active?.request.kind === "run") {
-      this.#channel.send(lostRun(active.request.id, status, notes, this.#sizes()));
+      this.#channel.send(lostRun(active.request.id, status, notes, this.#counts(active)));
       return;
     }
     if (active?.request.kind === "start") {
@@ -293,8 +297,12 @@ export class Supervisor {
     }
   }
 
-  #sizes(): OutputSizes {
-    return { stdoutBytes: this.#thread.counters.stdout, stderrBytes: this.#thread.counters.stderr };
+  #counts({ cpuBeforeUs }: Active): RunCounts {
+    const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+    return {
+      ...{ stdoutBytes: this.#thread.counters.stdout, stderrBytes: this.#thread.counters.stderr },
+      ...{ cpuUs: userCPUTime + systemCPUTime - cpuBeforeUs, peakBytes: maxRSS * 1024 },
+    };
   }
 
   /** Memory outside the WebAssembly heap (files, JavaScript arrays) has no ceiling of its own: this is it. */

@@ -1,7 +1,8 @@
 import { describeArtifacts } from "../../../service/files/describe-file.ts";
-import type { DownloadUrl } from "../../../service/sandbox.ts";
+import type { DownloadUrl } from "../../../service/wire/artifact.ts";
+import { encodeFileList } from "../../../service/wire/file.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { filesJson, filesRemarks, filesTable } from "../format/format-files.ts";
+import { filesRemarks, filesTable } from "../format/format-files.ts";
 import { jsonText } from "../format/json-text.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
@@ -47,7 +48,7 @@ async function runArtifactsLs(argv: readonly string[], { terminal }: CommandCont
   const { stdout, stderr, env } = terminal;
   if (values.json) {
     const downloadUrl = await linksTo(record, values, terminal);
-    stdout.write(jsonText(filesJson(list, downloadUrl && (await linksByPath(files, list, downloadUrl)))));
+    stdout.write(jsonText(encodeFileList(list, downloadUrl && (await linksByPath(files, list, downloadUrl)))));
   } else {
     stdout.write(
       list.files.length === 0 ? "no files\n" : filesTable(list.files, styleFor(stdout, env), stdout.columns),

@@ -107,7 +107,7 @@ test("prints exactly one object with --json", async () => {
   expect(stdout).not.toContain("\u009b");
   expect(stdout.trimEnd().split("\n")).toHaveLength(1);
   const object = JSON.parse(stdout);
-  expect(object).toMatchObject({ status: "timeout", exit_code: 124, stdout: "out\u009b", result: null, error: null });
+  expect(object).toMatchObject({ status: "timeout", exit_code: null, stdout: "out\u009b", value: null, error: null });
   expect(object).toMatchObject({ truncated: false, state: "recovered", notes: ["cut short"], runner: "wasm" });
   expect(object.receipt.rules).toContainEqual({
     rule: "proc.timeout",

@@ -78,7 +78,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     interruption.watch(run);
     if (values.json) {
       const result = await run;
-      terminal.stdout.write(jsonText({ ...runJson(result), session: null }));
+      terminal.stdout.write(jsonText(runJson(result, null)));
       return interruption.exitCode ?? runExitCode(result);
     }
     const result = await printRun(run, terminal, {

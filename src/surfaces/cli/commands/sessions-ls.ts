@@ -1,5 +1,6 @@
+import { encodeStoredSession } from "../../../service/wire/session.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { sessionJson, sessionsText } from "../format/format-sessions.ts";
+import { sessionsText } from "../format/format-sessions.ts";
 import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
@@ -30,7 +31,7 @@ async function runSessionsLs(argv: readonly string[], { terminal }: CommandConte
   using interruption = new Interruption(terminal);
   const sessions = await (await openStored(values, terminal)).list();
   const { stdout, env } = terminal;
-  if (values.json) stdout.write(jsonText({ sessions: sessions.map(sessionJson) }));
+  if (values.json) stdout.write(jsonText({ sessions: sessions.map(encodeStoredSession) }));
   else stdout.write(sessionsText(sessions, Date.now(), styleFor(stdout, env), stdout.columns));
   return interruption.exitCode ?? 0;
 }

@@ -1,5 +1,6 @@
+import { encodeRestore } from "../../../service/wire/snapshot.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { restoreJson, restoreText } from "../format/format-snapshot.ts";
+import { restoreText } from "../format/format-snapshot.ts";
 import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
 import { policyOptions } from "../policy/policy-options.ts";
@@ -43,7 +44,7 @@ async function runSessionsRestore(argv: readonly string[], context: CommandConte
     const session = await sessions.get(id);
     await session.wake();
     const report = session.restored;
-    if (values.json) stdout.write(jsonText(restoreJson(id, sessions.runner, report)));
+    if (values.json) stdout.write(jsonText(encodeRestore(id, sessions.runner, report)));
     else stdout.write(restoreText(id, report, styleFor(stdout, env)));
     if (report?.problem) return errorExitCodes[report.problem.code];
     return report && report.failed.length > 0 ? errorExitCodes.snapshot_damaged : 0;

@@ -1,4 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
+import { encodeError } from "../../../service/wire/error.ts";
 import type { StoredSessions } from "../../../sessions/storage/stored-sessions.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
@@ -74,10 +75,10 @@ async function remove(stored: StoredSessions, id: string): Promise<CodecellError
 
 function removalJson(removed: readonly { id: string; files: string }[], failed: readonly Failure[]): object {
   return {
-    removed,
+    removed: removed.map(({ id, files }) => ({ session_id: id, files })),
     failed: failed.map(({ id, error: { code, message, hint } }) => ({
-      id,
-      error: { code, message, hint: hint ?? null },
+      session_id: id,
+      ...encodeError({ code, message, hint }),
     })),
   };
 }

@@ -1,7 +1,8 @@
 import { CodecellError } from "../../../lib/errors.ts";
+import { encodeSnapshot } from "../../../service/wire/snapshot.ts";
 import type { Session } from "../../../sessions/session.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { missingText, snapshotJson, snapshotText } from "../format/format-snapshot.ts";
+import { missingText, snapshotText } from "../format/format-snapshot.ts";
 import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
 import { policyOptions } from "../policy/policy-options.ts";
@@ -44,7 +45,7 @@ async function runSessionsSave(argv: readonly string[], context: CommandContext)
     await bringBack(session);
     if (!values.force) refuseLoss(session);
     const snapshot = await session.save();
-    if (values.json) stdout.write(jsonText({ id, ...snapshotJson(snapshot) }));
+    if (values.json) stdout.write(jsonText(encodeSnapshot(id, snapshot)));
     else stdout.write(`session ${id} ${snapshotText(snapshot, styleFor(stdout, env))}`);
     return 0;
   });

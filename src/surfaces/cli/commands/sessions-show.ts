@@ -46,9 +46,9 @@ async function runSessionsShow(argv: readonly string[], { terminal }: CommandCon
 
 async function gather(stored: StoredSessions, id: string, runs: number): Promise<SessionFacts> {
   const { state } = await stored.find(id);
-  const record = await stored.record(id);
+  const record = await stored.record(id); // refuses a damaged one
   const history = await stored.history(id, runs);
-  return { state, record, history, files: await filesOf(stored, record) };
+  return { state: state === "live" ? state : "saved", record, history, files: await filesOf(stored, record) };
 }
 
 async function filesOf(stored: StoredSessions, record: SessionRecord): Promise<SessionFacts["files"]> {

@@ -13,21 +13,6 @@ export function filesTable(files: FileList["files"], style: Style, width: number
   return `${[style.dim(header), ...body].join("\n")}\n`;
 }
 
-/** `links`: by path, of those files that can be downloaded now. */
-export function filesJson(
-  { files, next, leftOut, truncated }: FileList,
-  links: ReadonlyMap<string, string> = new Map(),
-): object {
-  const linkOf = (path: string) => {
-    const download_url = links.get(path);
-    return download_url === undefined ? {} : { download_url };
-  };
-  return {
-    files: files.map(({ path, size, modifiedMs }) => ({ name: path, size, modified_ms: modifiedMs, ...linkOf(path) })),
-    ...{ next: next ?? null, left_out: leftOut, truncated },
-  };
-}
-
 /** What a page of files does not show, one sentence each. */
 export function filesRemarks({ next, leftOut, truncated }: FileList): string[] {
   return [

@@ -1,3 +1,4 @@
+import { encodeTime } from "../../../service/wire/timestamp.ts";
 import type { FoundImage } from "../../../sessions/container-images.ts";
 import { formatAge } from "./format-age.ts";
 import { formatBytes } from "./format-bytes.ts";
@@ -5,7 +6,15 @@ import { safeText } from "./safe-text.ts";
 import { tableLines } from "./table.ts";
 
 export function imageJson({ name, id, tags, version, base, createdMs, bytes }: FoundImage) {
-  return { image: name, id, tags, version: version ?? null, base: base ?? null, created_ms: createdMs, bytes };
+  return {
+    image: name,
+    id,
+    tags,
+    version: version ?? null,
+    base: base ?? null,
+    created_at: encodeTime(createdMs),
+    size: bytes,
+  };
 }
 
 /** A table; a star marks the image that cells run in by default. */

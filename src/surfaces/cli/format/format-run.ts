@@ -1,42 +1,12 @@
-import type { DownloadUrl } from "../../../service/sandbox.ts";
-import { egressJson } from "../../../service/wire/egress-json.ts";
+import type { DownloadUrl } from "../../../service/wire/artifact.ts";
+import { encodeRun, type WireRun } from "../../../service/wire/run.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunStatus } from "../sessions/session-types.ts";
-import { runExitCode } from "../shell/exit-codes.ts";
 import { formatBytes } from "./format-bytes.ts";
 
-/** A result as `run --json` prints it; docs/cli.md describes every field. */
-export function runJson(result: RunResult, downloadUrl?: DownloadUrl): object {
-  return {
-    status: result.status,
-    exit_code: runExitCode(result),
-    stdout: result.stdout,
-    stderr: result.stderr,
-    result: result.value ?? null,
-    error: result.error ?? null,
-    truncated: result.truncated,
-    stdout_bytes: result.stdoutBytes,
-    stderr_bytes: result.stderrBytes,
-    displays: result.displays.map(({ display, mime, data }) => ({ display, mime, bytes: data.byteLength })),
-    state: result.state,
-    notes: result.notes,
-    artifacts: result.artifacts.map(({ name, size, mimeType, sha256 }) => ({
-      ...{ name, size, mime: mimeType, sha256 },
-      ...(downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {}),
-    })),
-    left_out: result.leftOut,
-    ...(result.egress ? { egress: egressJson(result.egress) } : {}),
-    duration_ms: Math.round(result.durationMs),
-    runner: result.runner,
-    receipt: {
-      runner: result.receipt.runner,
-      runner_version: result.receipt.runnerVersion,
-      policy_hash: result.receipt.policyHash,
-      rules: result.receipt.rules,
-      notes: result.receipt.notes,
-      ...(result.receipt.network ? { network: result.receipt.network } : {}),
-    },
-  };
+/** A result as `run --json` prints it. */
+export function runJson(result: RunResult, sessionId: string | null, downloadUrl?: DownloadUrl): WireRun {
+  return encodeRun(result, { runId: null, sessionId, nextOffset: null }, { downloadUrl, withReceipt: true });
 }
 
 /** Endings that the program's own output does not explain. */

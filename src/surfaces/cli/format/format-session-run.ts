@@ -1,8 +1,10 @@
 import { printable } from "../../../policy/file/problem.ts";
+import type { WireRun } from "../../../service/wire/run.ts";
+import { encodeSnapshot } from "../../../service/wire/snapshot.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { Kept } from "../sessions/keep-session.ts";
 import { formatBytes } from "./format-bytes.ts";
-import { missingText, snapshotJson } from "./format-snapshot.ts";
+import { missingText } from "./format-snapshot.ts";
 
 const maxArtifacts = 20;
 
@@ -33,7 +35,7 @@ export function sessionRemarks(
   ];
 }
 
-/** The field `session` of `run --json`. */
-export function sessionRunJson(id: string, kept: Kept): object {
-  return { id, saved: kept.saved ? snapshotJson(kept.saved) : null, problem: kept.problem ?? null };
+/** The field `save` of `run --session --json`. */
+export function saveJson(id: string, kept: Kept): NonNullable<WireRun["save"]> {
+  return { snapshot: kept.saved ? encodeSnapshot(id, kept.saved) : null, problem: kept.problem ?? null };
 }

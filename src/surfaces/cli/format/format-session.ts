@@ -1,33 +1,26 @@
 import { printable } from "../../../policy/file/problem.ts";
+import { encodeSessionDetail, type WireSessionDetail } from "../../../service/wire/session.ts";
 import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
 import type { SessionRecord } from "../../../sessions/storage/store.ts";
 import type { FileList } from "../sessions/session-types.ts";
 import { counted } from "./counted.ts";
 import { formatAge } from "./format-age.ts";
-import { filesJson, filesTable } from "./format-files.ts";
-import { snapshotJson, snapshotText } from "./format-snapshot.ts";
+import { filesTable } from "./format-files.ts";
+import { snapshotText } from "./format-snapshot.ts";
 import type { Style } from "./style.ts";
 import { tableLines } from "./table.ts";
 
 /** Everything that `sessions show` tells. */
 export interface SessionFacts {
-  readonly state: string;
+  readonly state: "saved" | "live";
   readonly record: SessionRecord;
   readonly history: readonly HistoryEntry[];
   /** the first files of the workspace; absent: it has none of its own on this host */
   readonly files: FileList | undefined;
 }
 
-export function sessionFactsJson({ state, record, history, files }: SessionFacts): object {
-  const { id, createdMs, usedMs, runs, snapshot } = record;
-  return {
-    ...{ id, state, runs, created_ms: createdMs, used_ms: usedMs },
-    snapshot: snapshot ? snapshotJson(snapshot) : null,
-    history: history.map(({ run, atMs, language, code, status, durationMs }) => ({
-      ...{ run, at_ms: atMs, language, code, status, duration_ms: Math.round(durationMs) },
-    })),
-    ...(files ? filesJson(files) : { files: null }),
-  };
+export function sessionFactsJson({ state, record, history, files }: SessionFacts): WireSessionDetail {
+  return encodeSessionDetail({ id: record.id, state, record }, history, files);
 }
 
 export function sessionFactsText(facts: SessionFacts, nowMs: number, style: Style, width: number): string {

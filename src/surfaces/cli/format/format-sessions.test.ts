@@ -3,9 +3,9 @@ import type { SessionRecord } from "../../../sessions/storage/store.ts";
 import { formatAge } from "./format-age.ts";
 import { filesRemarks, filesTable } from "./format-files.ts";
 import { sessionFactsText } from "./format-session.ts";
-import { sessionRemarks, sessionRunJson } from "./format-session-run.ts";
-import { sessionJson, sessionsText } from "./format-sessions.ts";
-import { restoreJson, restoreText, snapshotText } from "./format-snapshot.ts";
+import { saveJson, sessionRemarks } from "./format-session-run.ts";
+import { sessionsText } from "./format-sessions.ts";
+import { restoreText, snapshotText } from "./format-snapshot.ts";
 import { plainStyle } from "./style.ts";
 
 const snapshot = {
@@ -29,11 +29,6 @@ test("lists sessions with their age, runner and variables, and a damaged one wit
     "new     live     0     60m  59m ago   -        none saved",
     "broken  damaged  -     -    -         -        -",
     "",
-  ]);
-  expect(sessions.map(sessionJson)).toMatchObject([
-    { id: "work", state: "saved", runs: 3, used_ms: 60_000, runner: "process", variables: 2, skipped: 1 },
-    { id: "new", state: "live", runner: null, variables: 0 },
-    { id: "broken", state: "damaged", problem: "cannot be read" },
   ]);
   expect(sessionsText([], 0, plainStyle, 80)).toBe("no sessions\n");
 });
@@ -70,8 +65,6 @@ test("tells what a save has and what came back of it", () => {
     "session work: 1 variable came back from the save after run 3\n  x\n" +
       "did not come back: f (no module)\nwas never saved: conn (TypeError: cannot pickle\ufffd[2J)\n",
   );
-  expect(restoreJson("work", "process", report)).toMatchObject({ run: 3, restored: ["x"], failed, problem: null });
-  expect(restoreJson("work", "process", undefined)).toMatchObject({ run: null, restored: [] });
 });
 
 test("tells the files of a run, a few of many, and what could not be saved", () => {
@@ -91,7 +84,10 @@ test("tells the files of a run, a few of many, and what could not be saved", () 
     { hasFiles: false },
   );
   expect(gone).toEqual(["wrote f0.csv (2 KiB)", "files end with this call in the wasm runner", "nothing was saved"]);
-  expect(sessionRunJson("work", kept)).toMatchObject({ id: "work", saved: { variables: ["x", "f"] }, problem: null });
+  expect(saveJson("work", kept)).toMatchObject({
+    snapshot: { session_id: "work", variables: ["x", "f"] },
+    problem: null,
+  });
 });
 
 test.each([

@@ -18,19 +18,6 @@ export function sessionsText(sessions: readonly StoredSession[], nowMs: number, 
   return `${[style.dim(header), ...body].join("\n")}\n`;
 }
 
-/** One session of `sessions ls --json`. */
-export function sessionJson(session: StoredSession): object {
-  const { id, state } = session;
-  if (session.state === "damaged") return { id, state, problem: session.problem };
-  const { createdMs, usedMs, runs, snapshot } = session.record;
-  return {
-    ...{ id, state, runs, created_ms: createdMs, used_ms: usedMs, runner: snapshot?.runner ?? null },
-    variables: snapshot?.saved.length ?? 0,
-    skipped: snapshot?.skipped.length ?? 0,
-    snapshot_bytes: snapshot?.bytes ?? 0,
-  };
-}
-
 type Snapshot = Extract<StoredSession, { state: "saved" | "live" }>["record"]["snapshot"];
 
 function runnerOf(snapshot: Snapshot): string {

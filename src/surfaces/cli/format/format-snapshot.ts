@@ -1,4 +1,5 @@
 import { printable } from "../../../policy/file/problem.ts";
+import { restoredNames } from "../../../service/wire/snapshot.ts";
 import type { RestoreReport } from "../../../sessions/storage/session-saves.ts";
 import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
 import { counted } from "./counted.ts";
@@ -26,11 +27,6 @@ function namesText(names: readonly string[]): string {
   return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-export function snapshotJson(snapshot: SnapshotInfo): object {
-  const { run, savedMs, bytes, python, runner, saved, skipped } = snapshot;
-  return { run, saved_ms: savedMs, bytes, python, runner, variables: saved, skipped };
-}
-
 /** A save: which variables it has, and which it could not take. */
 export function snapshotText({ saved, skipped, bytes, run, python, runner }: SnapshotInfo, style: Style): string {
   const lines = [
@@ -39,15 +35,6 @@ export function snapshotText({ saved, skipped, bytes, run, python, runner }: Sna
   ];
   if (skipped.length > 0) lines.push(style.yellow(`not saved: ${missingText(skipped)}`));
   return `${lines.join("\n")}\n`;
-}
-
-export function restoreJson(id: string, runner: string, report: RestoreReport | undefined): object {
-  if (!report) return { id, runner, run: null, restored: [], failed: [], skipped: [], problem: null };
-  const { snapshot, failed, problem } = report;
-  return {
-    ...{ id, runner, run: snapshot.run, restored: restoredNames(report), failed, skipped: snapshot.skipped },
-    problem: problem ? { code: problem.code, message: problem.message } : null,
-  };
 }
 
 /** What came back of a save and what did not. */
@@ -63,10 +50,4 @@ export function restoreText(id: string, report: RestoreReport | undefined, style
   if (failed.length > 0) lines.push(style.red(`did not come back: ${missingText(failed)}`));
   if (snapshot.skipped.length > 0) lines.push(style.yellow(`was never saved: ${missingText(snapshot.skipped)}`));
   return `${lines.join("\n")}\n`;
-}
-
-function restoredNames({ snapshot, failed, problem }: RestoreReport): string[] {
-  if (problem) return [];
-  const missing = new Set(failed.map(({ name }) => name));
-  return snapshot.saved.filter((name) => !missing.has(name));
 }

@@ -1,7 +1,7 @@
 import { checkSessionId } from "../../../sessions/session-id.ts";
 import type { CommandContext } from "../command.ts";
 import { runJson } from "../format/format-run.ts";
-import { sessionRemarks, sessionRunJson } from "../format/format-session-run.ts";
+import { saveJson, sessionRemarks } from "../format/format-session-run.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
 import { safeText } from "../format/safe-text.ts";
@@ -36,9 +36,7 @@ export async function runInSession(
     if (flags.json) {
       const { workspace } = session.record;
       const links = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);
-      terminal.stdout.write(
-        jsonText({ ...runJson(result, links), exit_code: exitCode, session: sessionRunJson(id, kept) }),
-      );
+      terminal.stdout.write(jsonText({ ...runJson(result, id, links), save: saveJson(id, kept) }));
     } else {
       const style = styleFor(terminal.stderr, terminal.env);
       const hasFiles = sessions.choice.runner.takesWorkspace;

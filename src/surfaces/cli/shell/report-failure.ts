@@ -1,5 +1,6 @@
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { diskFailure } from "../../../lib/files/disk-failure.ts";
+import { encodeError } from "../../../service/wire/error.ts";
 import { jsonText } from "../format/json-text.ts";
 import { safeText } from "../format/safe-text.ts";
 import { type Style, styleFor } from "../format/style.ts";
@@ -35,8 +36,7 @@ export function failureText(error: unknown, style: Style, verbose = false): stri
 export function failureJson(error: unknown): string {
   const known = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
   const { code, message, details } = known;
-  const more = Object.keys(details).length === 0 ? {} : { details };
-  return jsonText({ error: { code, message, hint: hintOf(known) ?? null, ...more } });
+  return jsonText(encodeError({ code, message, hint: hintOf(known), details }));
 }
 
 /** What somebody at the command line can do, where the error itself cannot know. */

@@ -1,7 +1,7 @@
-import { z } from "zod";
 import type { CodecellErrorCode } from "../../../lib/errors.ts";
 import { guestError } from "../../../service/guest-error.ts";
 import { readableText } from "../../../service/output/readable-text.ts";
+import { encodeError, type WireError } from "../../../service/wire/error.ts";
 
 /** The HTTP status of each error of codecell. */
 export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
@@ -84,18 +84,10 @@ export class HttpError extends Error {
   }
 }
 
-export const errorSchema = z.object({
-  error: z.object({
-    code: z.string().describe("to branch on"),
-    message: z.string(),
-    hint: z.string().nullable().describe("how to fix it"),
-  }),
-});
-
 export interface ErrorReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: z.output<typeof errorSchema>;
+  readonly body: WireError;
 }
 
 /** What a caller over HTTP can do, where the error itself cannot know. */
@@ -123,8 +115,8 @@ export function errorReply(error: unknown): ErrorReply {
   };
 }
 
-function errorBody(code: string, message: string, hint: string | undefined): ErrorReply["body"] {
+function errorBody(code: string, message: string, hint: string | undefined): WireError {
   // parts of it may come from a cell
   const text = (one: string) => readableText(one).slice(0, maxCharacters);
-  return { error: { code, message: text(message), hint: hint === undefined ? null : text(hint) } };
+  return encodeError({ code, message: text(message), hint: hint === undefined ? undefined : text(hint) });
 }

@@ -1,13 +1,14 @@
 import { CodecellError } from "../../../lib/errors.ts";
 import type { Sandbox } from "../../../service/sandbox.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";
+import { encodeRunning, runSchema } from "../../../service/wire/run.ts";
 import type { Reply } from "../route.ts";
-import { endedView, runningView, runSchema } from "../run-view.ts";
+import { endedView } from "../run-view.ts";
 
 /** The answers of every route that tells how a run is doing. */
 export const runReplies = {
   200: { description: "how it ended", schema: runSchema },
-  202: { description: "it goes on", schema: runSchema },
+  202: { description: "it is still running", schema: runSchema },
 };
 
 export interface FoundRun {
@@ -37,5 +38,5 @@ export async function runOutcome(
   const outcome = await sandbox.runs.wait(runId, { timeoutMs: waitMs, signal });
   if (outcome.status !== "running") return { json: await endedView(outcome, runId, sessionId, sandbox) };
   const headers = { location: `/v1/sessions/${sessionId}/runs/${runId}` };
-  return { status: 202, json: runningView(outcome, sessionId, runner), headers };
+  return { status: 202, json: encodeRunning(outcome, { sessionId, runner }), headers };
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Sandbox } from "../../../service/sandbox.ts";
+import { encodeRunEvent, type WireRunEvent } from "../../../service/wire/run-event.ts";
 import type { Reply } from "../route.ts";
 import { endedView } from "../run-view.ts";
 import type { HttpService } from "../service.ts";
@@ -16,32 +17,28 @@ export function streamRun(
   { fromOffset, service }: { fromOffset: number; service: Pick<HttpService, "limits" | "tellFailure"> },
 ): Reply {
   const { sessionId } = sandbox.runs.status(runId);
-  const send = async (response: ServerResponse, signal: AbortSignal) => {
+  const answer = async (response: ServerResponse, signal: AbortSignal) => {
     using stream = new EventStream(response, service.limits);
-    await stream.send("run", { run_id: runId, session_id: sessionId });
+    const send = (event: WireRunEvent, id?: number) => stream.send(event.type, event, id);
+    await send({ type: "run", run_id: runId, session_id: sessionId });
     try {
       for await (const { offset, event } of sandbox.runs.watch(runId, fromOffset, { signal })) {
-        if (event.type === "end") continue;
-        if (event.type !== "display") await stream.send(event.type, { text: event.text }, offset);
-        else {
-          const { display, mime, data } = event;
-          const data_base64 = Buffer.from(data).toString("base64");
-          await stream.send("display", { display, mime_type: mime, data_base64 }, offset);
-        }
+        if (event.type !== "end") await send(encodeRunEvent(event, offset), offset);
       }
       if (signal.aborted) return;
       const result = await sandbox.runs.wait(runId, { signal });
       if (result.status !== "running") {
         const { nextOffset } = sandbox.runs.status(runId);
-        await stream.send("result", await endedView(result, runId, sessionId, sandbox), nextOffset - 1);
+        const run = await endedView(result, runId, sessionId, sandbox);
+        await send({ type: "result", offset: nextOffset - 1, run }, nextOffset - 1);
       }
     } catch (error) {
       if (!signal.aborted) {
         service.tellFailure(error, { isHeard: true });
-        await stream.send("error", errorReply(error).body);
+        await send({ type: "error", ...errorReply(error).body });
       }
     }
     response.end();
   };
-  return { send };
+  return { send: answer };
 }

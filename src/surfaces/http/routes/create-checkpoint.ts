@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { checkpointSchema, encodeCheckpoint } from "../../../service/wire/checkpoint.ts";
 import { checkpointName, sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { checkpointSchema, checkpointView } from "../session-view.ts";
 
 export const createCheckpointRoute = defineRoute({
   method: "POST",
@@ -15,6 +15,6 @@ export const createCheckpointRoute = defineRoute({
   replies: { 201: { description: "the checkpoint", schema: checkpointSchema } },
   async handle({ params, body, tenant }) {
     const session = await tenant.sessions.get(params.session);
-    return { status: 201, json: checkpointView(await session.checkpoint(body.name)) };
+    return { status: 201, json: encodeCheckpoint(await session.checkpoint(body.name)) };
   },
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { describeFile } from "../../../service/files/describe-file.ts";
 import { defaultLinkMs, maxLinkMs } from "../../../service/links/links.ts";
+import { encodeTime, timestamp } from "../../../service/wire/timestamp.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -27,7 +28,10 @@ export const createLinkRoute = defineRoute({
   replies: {
     201: {
       description: "the link",
-      schema: z.object({ url: z.string(), sha256: z.string(), size: z.number(), expires: z.string() }),
+      schema: z.strictObject({
+        ...{ url: z.string(), name: z.string(), sha256: z.string() },
+        ...{ size: z.int().describe("bytes"), expires_at: timestamp },
+      }),
     },
   },
   async handle({ params, body, tenant, service, signal }) {
@@ -35,6 +39,6 @@ export const createLinkRoute = defineRoute({
     const { name, size, sha256 } = await describeFile(session, body.path, { cache: service.digests, signal });
     const options = { forMs: body.expires_in * 1000, disposition: body.disposition };
     const { url, expiresMs } = service.links.url(tenant.namespace, { session: params.session, name, sha256 }, options);
-    return { status: 201, json: { url, sha256, size, expires: new Date(expiresMs).toISOString() } };
+    return { status: 201, json: { url, name, sha256, size, expires_at: encodeTime(expiresMs) } };
   },
 });

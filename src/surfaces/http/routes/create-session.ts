@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
+import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
 import { sessionId } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { sessionSchema, sessionView } from "../session-view.ts";
 
 export const createSessionRoute = defineRoute({
   method: "POST",
@@ -11,15 +11,15 @@ export const createSessionRoute = defineRoute({
   summary: "Start a session, or find the one with this id",
   tag: "sessions",
   scope: "run",
-  body: z.strictObject({ id: sessionId.optional().describe("default: an id that nobody can guess") }),
+  body: z.strictObject({ session_id: sessionId.optional().describe("default: an id that nobody can guess") }),
   replies: {
     200: { description: "it existed already", schema: sessionSchema },
     201: { description: "it was started", schema: sessionSchema },
   },
   async handle({ body, tenant }) {
-    const isThere = body.id !== undefined && (await exists(tenant.sessions, body.id));
-    const session = await tenant.sessions.session(body.id);
-    const json = { ...sessionView(session.info), id: session.id };
+    const isThere = body.session_id !== undefined && (await exists(tenant.sessions, body.session_id));
+    const session = await tenant.sessions.session(body.session_id);
+    const json = encodeSession({ ...session.info, id: session.id });
     return { status: isThere ? 200 : 201, json, headers: { location: `/v1/sessions/${session.id}` } };
   },
 });

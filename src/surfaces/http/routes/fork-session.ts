@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
 import { sessionId, sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { sessionSchema, sessionView } from "../session-view.ts";
 
 export const forkSessionRoute = defineRoute({
   method: "POST",
@@ -13,12 +13,12 @@ export const forkSessionRoute = defineRoute({
   scope: "run",
   params: sessionParams,
   body: z.strictObject({
-    id: sessionId.optional().describe("of the new session; default: an id that nobody can guess"),
+    session_id: sessionId.optional().describe("of the new session; default: an id that nobody can guess"),
   }),
   replies: { 201: { description: "the new session", schema: sessionSchema } },
   async handle({ params, body, tenant }) {
-    const fork = await tenant.sessions.fork(params.session, body.id);
-    const json = { ...sessionView(fork.info), id: fork.id };
+    const fork = await tenant.sessions.fork(params.session, body.session_id);
+    const json = encodeSession({ ...fork.info, id: fork.id });
     return { status: 201, json, headers: { location: `/v1/sessions/${fork.id}` } };
   },
 });

@@ -1,23 +1,8 @@
-import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
+import { encodeReceipt, receiptSchema } from "../../../service/wire/receipt.ts";
 import { findRun } from "../answers/run-outcome.ts";
 import { runParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-
-const receiptSchema = z.object({
-  runner: z.string(),
-  runner_version: z.string(),
-  policy_hash: z.string(),
-  rules: z.array(
-    z.object({
-      rule: z.string().describe("as written in the policy, such as proc.memory"),
-      value: z.string().describe("in force"),
-      by: z.string().describe("who holds it: kernel, runtime, proxy, supervisor watchdog, host watchdog, host"),
-      how: z.string(),
-    }),
-  ),
-  notes: z.array(z.string()),
-});
 
 export const getReceiptRoute = defineRoute({
   method: "GET",
@@ -36,7 +21,6 @@ export const getReceiptRoute = defineRoute({
         hint: "its receipt is ready when it ends",
       });
     }
-    const { runner, runnerVersion, policyHash, rules, notes } = outcome.receipt;
-    return { json: { runner, runner_version: runnerVersion, policy_hash: policyHash, rules, notes } };
+    return { json: encodeReceipt(outcome.receipt) };
   },
 });

@@ -1,6 +1,6 @@
+import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { sessionSchema, sessionView } from "../session-view.ts";
 
 export const getSessionRoute = defineRoute({
   method: "GET",
@@ -12,6 +12,6 @@ export const getSessionRoute = defineRoute({
   params: sessionParams,
   replies: { 200: { description: "the session", schema: sessionSchema } },
   async handle({ params, tenant }) {
-    return { json: sessionView(await tenant.sessions.info(params.session)) };
+    return { json: encodeSession(await tenant.sessions.info(params.session)) };
   },
 });

@@ -13,7 +13,12 @@ export const getVariableRoute = defineRoute({
   tag: "variables",
   scope: "read",
   params: z.strictObject({ session: sessionId, name: variableName }),
-  replies: { 200: { description: "the value", schema: z.object({ name: z.string(), value: z.unknown() }) } },
+  replies: {
+    200: {
+      description: "the value",
+      schema: z.strictObject({ name: z.string(), value: z.unknown().describe("as JSON") }),
+    },
+  },
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
     return { json: { name: params.name, value: await session.get(params.name, { maxBytes }) } };

@@ -1,13 +1,19 @@
 import { z } from "zod";
+import {
+  artifactSchema,
+  type DownloadUrl,
+  encodeArtifact,
+  encodeLeftOut,
+  leftOutSchema,
+} from "../../../service/wire/artifact.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { artifactSchema } from "../run-view.ts";
 
 const pageSize = 100;
 
-const artifactsSchema = z.object({
+const artifactsSchema = z.strictObject({
   artifacts: z.array(artifactSchema),
-  left_out: z.array(z.object({ name: z.string(), reason: z.string(), message: z.string() })),
+  left_out: z.array(leftOutSchema),
   next: z.string().nullable().describe("`after` of the next page"),
 });
 
@@ -30,10 +36,8 @@ export const listArtifactsRoute = defineRoute({
       ...(after === undefined ? {} : { after }),
     });
     const found = await session.describe(page.files, { cache: service.digests, signal });
-    const artifacts = found.artifacts.map(({ name, size, mimeType, sha256 }) => {
-      const { url } = service.links.url(tenant.namespace, { session: params.session, name, sha256 });
-      return { name, size, mime_type: mimeType, sha256, download_url: url };
-    });
-    return { json: { artifacts, left_out: found.leftOut, next: page.next ?? null } };
+    const link: DownloadUrl = (file) => service.links.url(tenant.namespace, { session: params.session, ...file }).url;
+    const artifacts = found.artifacts.map((artifact) => encodeArtifact(artifact, link));
+    return { json: { artifacts, left_out: found.leftOut.map(encodeLeftOut), next: page.next ?? null } };
   },
 });

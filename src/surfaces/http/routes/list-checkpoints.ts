@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { checkpointSchema, encodeCheckpoint } from "../../../service/wire/checkpoint.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { checkpointSchema, checkpointView } from "../session-view.ts";
 
 export const listCheckpointsRoute = defineRoute({
   method: "GET",
@@ -14,6 +14,6 @@ export const listCheckpointsRoute = defineRoute({
   replies: { 200: { description: "oldest first", schema: z.object({ checkpoints: z.array(checkpointSchema) }) } },
   async handle({ params, tenant }) {
     const { checkpoints } = await tenant.sessions.info(params.session);
-    return { json: { checkpoints: checkpoints.map(checkpointView) } };
+    return { json: { checkpoints: checkpoints.map(encodeCheckpoint) } };
   },
 });

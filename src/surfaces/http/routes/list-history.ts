@@ -1,19 +1,9 @@
 import { z } from "zod";
+import { encodeHistoryEntry, historyEntrySchema } from "../../../service/wire/history.ts";
 import { pageLimit, sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
-const historySchema = z.object({
-  history: z.array(
-    z.object({
-      run: z.number().describe("its number in the session"),
-      time: z.string(),
-      language: z.string(),
-      code: z.string(),
-      status: z.string(),
-      duration_ms: z.number(),
-    }),
-  ),
-});
+const historySchema = z.strictObject({ history: z.array(historyEntrySchema) });
 
 export const listHistoryRoute = defineRoute({
   method: "GET",
@@ -28,9 +18,6 @@ export const listHistoryRoute = defineRoute({
   replies: { 200: { description: "newest last", schema: historySchema } },
   async handle({ params, query, tenant }) {
     const entries = await (await tenant.sessions.get(params.session)).history(query.limit);
-    const history = entries.map(({ run, atMs, language, code, status, durationMs }) => ({
-      ...{ run, time: new Date(atMs).toISOString(), language, code, status, duration_ms: Math.round(durationMs) },
-    }));
-    return { json: { history } };
+    return { json: { history: entries.map(encodeHistoryEntry) } };
   },
 });

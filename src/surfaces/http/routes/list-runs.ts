@@ -1,18 +1,9 @@
 import { z } from "zod";
+import { encodeRunSummary, runSummarySchema } from "../../../service/wire/run-summary.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
-const runListSchema = z.object({
-  runs: z.array(
-    z.object({
-      run_id: z.string(),
-      status: z.string().describe("failed: codecell itself could not finish it"),
-      cancelled: z.boolean(),
-      duration_ms: z.number(),
-      next_offset: z.number(),
-    }),
-  ),
-});
+const runListSchema = z.strictObject({ runs: z.array(runSummarySchema) });
 
 export const listRunsRoute = defineRoute({
   method: "GET",
@@ -27,10 +18,6 @@ export const listRunsRoute = defineRoute({
   async handle({ params, tenant }) {
     await tenant.sessions.info(params.session);
     const { runs } = await tenant.sandbox();
-    const list = runs.list({ sessionId: params.session });
-    const view = list.map(({ runId, status, isCancelled, elapsedMs, nextOffset }) => ({
-      ...{ run_id: runId, status, cancelled: isCancelled, duration_ms: Math.round(elapsedMs), next_offset: nextOffset },
-    }));
-    return { json: { runs: view } };
+    return { json: { runs: runs.list({ sessionId: params.session }).map(encodeRunSummary) } };
   },
 });

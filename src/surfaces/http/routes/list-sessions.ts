@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
 import { defineRoute } from "../route.ts";
-import { sessionSchema, sessionView } from "../session-view.ts";
 
 export const listSessionsRoute = defineRoute({
   method: "GET",
@@ -11,6 +11,6 @@ export const listSessionsRoute = defineRoute({
   scope: "read",
   replies: { 200: { description: "live and saved sessions", schema: z.object({ sessions: z.array(sessionSchema) }) } },
   async handle({ tenant }) {
-    return { json: { sessions: (await tenant.sessions.list()).map(sessionView) } };
+    return { json: { sessions: (await tenant.sessions.list()).map(encodeSession) } };
   },
 });

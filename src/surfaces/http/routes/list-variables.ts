@@ -1,15 +1,11 @@
 import { z } from "zod";
+import { encodeVariable, variableSchema } from "../../../service/wire/variable.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
 const maxVariables = 1_000;
 
-const variablesSchema = z.object({
-  variables: z.array(
-    z.object({ name: z.string(), type: z.string(), size: z.number().nullable(), summary: z.string() }),
-  ),
-  total: z.number(),
-});
+const variablesSchema = z.strictObject({ variables: z.array(variableSchema), total: z.int() });
 
 export const listVariablesRoute = defineRoute({
   method: "GET",
@@ -22,9 +18,6 @@ export const listVariablesRoute = defineRoute({
   replies: { 200: { description: `at most ${maxVariables} of them`, schema: variablesSchema } },
   async handle({ params, tenant }) {
     const all = await (await tenant.sessions.get(params.session)).variables();
-    const variables = all.slice(0, maxVariables).map(({ name, type, size, summary }) => ({
-      ...{ name, type, size: size ?? null, summary },
-    }));
-    return { json: { variables, total: all.length } };
+    return { json: { variables: all.slice(0, maxVariables).map(encodeVariable), total: all.length } };
   },
 });

@@ -14,7 +14,12 @@ export const putFileRoute = defineRoute({
   scope: "run",
   params: fileParams,
   takesBytes: true,
-  replies: { 200: { description: "it is written", schema: z.object({ path: z.string(), size: z.number() }) } },
+  replies: {
+    200: {
+      description: "it is written",
+      schema: z.strictObject({ name: z.string(), size: z.int().describe("bytes") }),
+    },
+  },
   async handle({ params, tenant, request, signal }) {
     const session = await tenant.sessions.get(params.session);
     const maxBytes = session.policy.proc.diskBytes;
@@ -27,6 +32,6 @@ export const putFileRoute = defineRoute({
     const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     const { size } = await session.upload(params.path, body, signal);
     (await tenant.sandbox()).artifactsChanged();
-    return { json: { path: params.path, size } };
+    return { json: { name: params.path, size } };
   },
 });

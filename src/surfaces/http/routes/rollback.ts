@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { checkpointSchema, encodeCheckpoint } from "../../../service/wire/checkpoint.ts";
 import { checkpointName, sessionId } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { checkpointSchema, checkpointView } from "../session-view.ts";
 
 export const rollbackRoute = defineRoute({
   method: "POST",
@@ -15,6 +15,6 @@ export const rollbackRoute = defineRoute({
   replies: { 200: { description: "the checkpoint", schema: checkpointSchema } },
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
-    return { json: checkpointView(await session.rollback(params.name)) };
+    return { json: encodeCheckpoint(await session.rollback(params.name)) };
   },
 });

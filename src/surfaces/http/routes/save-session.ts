@@ -1,16 +1,7 @@
-import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
+import { encodeSnapshot, snapshotSchema } from "../../../service/wire/snapshot.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
-import { missingSchema } from "../session-view.ts";
-
-const saveSchema = z.object({
-  after_run: z.number(),
-  saved: z.string(),
-  bytes: z.number(),
-  variables: z.array(z.string()),
-  skipped: z.array(missingSchema).describe("what cannot be saved"),
-});
 
 export const saveSessionRoute = defineRoute({
   method: "POST",
@@ -22,7 +13,7 @@ export const saveSessionRoute = defineRoute({
   tag: "sessions",
   scope: "run",
   params: sessionParams,
-  replies: { 200: { description: "the save", schema: saveSchema } },
+  replies: { 200: { description: "the save", schema: snapshotSchema } },
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
     if (!session.policy.session.persist) {
@@ -31,8 +22,6 @@ export const saveSessionRoute = defineRoute({
         hint: "set `session.persist` in its policy",
       });
     }
-    const { run, savedMs, bytes, saved, skipped } = await session.save();
-    const json = { after_run: run, saved: new Date(savedMs).toISOString(), bytes, variables: saved, skipped };
-    return { json };
+    return { json: encodeSnapshot(params.session, await session.save()) };
   },
 });

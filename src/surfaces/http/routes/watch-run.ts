@@ -16,7 +16,7 @@ export const watchRunRoute = defineRoute({
   scope: "read",
   params: runParams,
   query: z.strictObject({ offset: z.coerce.number().int().min(0).optional().describe("the first event to send") }),
-  replies: { 200: { description: "events", contentType: "text/event-stream" } },
+  replies: { 200: { description: "the data of each event is a RunEvent", contentType: "text/event-stream" } },
   async handle({ params, query, tenant, service, request }) {
     const { sandbox, runId } = await findRun(tenant, params);
     const fromOffset = query.offset ?? afterLast(request.headers["last-event-id"]);

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
+
+/** A link to this content of a file, for whoever has it. */
+export type DownloadUrl = (artifact: { readonly name: string; readonly sha256: string }) => string;
+
+export const downloadUrlField = z
+  .string()
+  .optional()
+  .describe("signed link to this content, which expires; absent where no service serves the session's files");
+
+export const artifactSchema = z.strictObject({
+  name: z.string().describe("path below the working directory"),
+  size: z.int().describe("bytes"),
+  mime_type: z.string().describe("guessed from the name and the first bytes"),
+  sha256: z.string().describe("of the content, in hex"),
+  download_url: downloadUrlField,
+});
+export type WireArtifact = z.output<typeof artifactSchema>;
+
+export const leftOutSchema = z.strictObject({
+  name: z.string().describe("path below the working directory, without control characters"),
+  reason: z.string().describe("to branch on"),
+  message: z.string(),
+});
+
+export function encodeArtifact({ name, size, mimeType, sha256 }: Artifact, downloadUrl?: DownloadUrl): WireArtifact {
+  const link = downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {};
+  return { name, size, mime_type: mimeType, sha256, ...link };
+}
+
+export function encodeLeftOut({ name, reason, message }: LeftOut): z.output<typeof leftOutSchema> {
+  return { name, reason, message };
+}

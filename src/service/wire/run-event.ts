@@ -1,0 +1,29 @@
+import { z } from "zod";
+import type { RunEvent } from "../../sessions/runs/run.ts";
+import { errorFieldsSchema } from "./error.ts";
+import { displaySchema, runSchema } from "./run.ts";
+
+const offset = z.int().describe("number of the event in its run, from 0");
+
+export const runEventSchema = z.discriminatedUnion("type", [
+  z
+    .strictObject({ type: z.literal("run"), run_id: z.string(), session_id: z.string() })
+    .describe("first: which run it is"),
+  z.strictObject({ type: z.literal("stdout"), offset, text: z.string() }).describe("the program printed something"),
+  z.strictObject({ type: z.literal("stderr"), offset, text: z.string() }).describe("the program printed something"),
+  z
+    .strictObject({ type: z.literal("display"), offset, ...displaySchema.shape, data_base64: z.string() })
+    .describe("one form of a displayed value"),
+  z.strictObject({ type: z.literal("result"), offset, run: runSchema }).describe("last: how the run ended"),
+  z
+    .strictObject({ type: z.literal("error"), error: errorFieldsSchema })
+    .describe("last, instead of `result`: codecell could not finish the run"),
+]);
+export type WireRunEvent = z.output<typeof runEventSchema>;
+
+export function encodeRunEvent(event: RunEvent, at: number): WireRunEvent {
+  if (event.type !== "display") return { type: event.type, offset: at, text: event.text };
+  const { type, display, mime, data } = event;
+  const data_base64 = Buffer.from(data).toString("base64");
+  return { type, offset: at, display, mime_type: mime, size: data.byteLength, data_base64 };
+}

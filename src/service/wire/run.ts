@@ -1,0 +1,131 @@
+import { z } from "zod";
+import type { RunResult } from "../../sessions/runs/run.ts";
+import { shownText } from "../output/shape-output.ts";
+import type { StillRunning } from "../runs/run-registry.ts";
+import { artifactSchema, type DownloadUrl, encodeArtifact, encodeLeftOut, leftOutSchema } from "./artifact.ts";
+import { egressSchema, encodeEgress } from "./egress.ts";
+import { encodeReceipt, receiptSchema } from "./receipt.ts";
+import { snapshotSchema } from "./snapshot.ts";
+import { encodeUsage, usageSchema } from "./usage.ts";
+
+export const runEndings = [
+  ...(["ok", "error", "timeout", "interrupted", "out_of_memory", "output_limit", "crashed", "cancelled"] as const),
+] satisfies readonly RunResult["status"][];
+
+export const displaySchema = z.strictObject({
+  display: z.int().describe("number of the displayed value; the forms of one value share it"),
+  mime_type: z.string(),
+  size: z.int().describe("bytes"),
+  data_base64: z
+    .string()
+    .nullable()
+    .describe("the content; null: not part of this answer (too large, or on the command line); the events carry it"),
+});
+
+export const runErrorSchema = z.strictObject({
+  type: z.string().describe("class of the exception, such as `ValueError`"),
+  message: z.string(),
+  traceback: z.string().describe("frames of the program only; empty where there is none"),
+});
+
+export const runSchema = z.strictObject({
+  run_id: z.string().nullable().describe("to ask for the run again; null: the command line, where nobody can"),
+  session_id: z.string().nullable().describe("null: the cell of `codecell run` without `--session`"),
+  status: z
+    .enum([...runEndings, "running"])
+    .describe("how the run ended; a program that fails is `error`, and not a failure of codecell"),
+  state: z
+    .enum(["kept", "recovered", "lost"])
+    .nullable()
+    .describe("what is left of the variables; null while it is running"),
+  exit_code: z.int().nullable().describe("exit code of the program, where it has one"),
+  value: z.string().nullable().describe("repr of the last expression"),
+  stdout: z.string().describe("what was kept of the output; shortened while it is running, and for a model"),
+  stderr: z.string().describe("as above"),
+  stdout_bytes: z.int().nullable().describe("size of what the program printed, kept or not; null while it is running"),
+  stderr_bytes: z.int().nullable().describe("as above"),
+  truncated: z.boolean().describe("output or value was cut"),
+  error: runErrorSchema.nullable().describe("the exception that ended the program"),
+  displays: z.array(displaySchema).describe("values that the program displayed: figures, tables, HTML"),
+  artifacts: z.array(artifactSchema).describe("files that the run created or changed"),
+  left_out: z.array(leftOutSchema).describe("changed files that are not artifacts, and why"),
+  egress: egressSchema.nullable().describe("hosts that the run reached or was refused; null without a network"),
+  notes: z.array(z.string()).describe("what was lost, ended or refused, one sentence each"),
+  duration_ms: z.int().describe("from the call to the result; while it is running: up to now"),
+  usage: usageSchema.nullable().describe("what the run used; null while it is running"),
+  runner: z.string(),
+  policy_hash: z.string().nullable().describe("sha256 of the policy in force, in hex; null while it is running"),
+  next_offset: z.int().nullable().describe("`offset` of the first event after this answer; null: the command line"),
+  receipt: receiptSchema.optional().describe("only on the command line; HTTP serves it at `…/runs/{run}/receipt`"),
+  save: z
+    .strictObject({
+      snapshot: snapshotSchema.nullable(),
+      problem: z.string().nullable().describe("why it was not saved"),
+    })
+    .optional()
+    .describe("only `codecell run --session`: what was saved after the run"),
+});
+export type WireRun = z.output<typeof runSchema>;
+
+/** Where a run can be asked for again. */
+export interface RunPlace {
+  readonly runId: string | null;
+  readonly sessionId: string | null;
+  readonly nextOffset: number | null;
+}
+
+export interface EncodeRunOptions {
+  readonly downloadUrl?: DownloadUrl | undefined;
+  /** how many bytes of displayed values go along; default: none */
+  readonly displayBytes?: number;
+  readonly withReceipt?: boolean;
+}
+
+/** A run that ended, with its whole output as far as the policy keeps it. */
+export function encodeRun(
+  result: RunResult,
+  { runId, sessionId, nextOffset }: RunPlace,
+  { downloadUrl, displayBytes = 0, withReceipt = false }: EncodeRunOptions = {},
+): WireRun {
+  const { error, egress, receipt } = result;
+  return {
+    ...{ run_id: runId, session_id: sessionId, status: result.status, state: result.state },
+    exit_code: result.exitCode ?? null,
+    value: result.value ?? null,
+    ...{ stdout: result.stdout, stderr: result.stderr },
+    ...{ stdout_bytes: result.stdoutBytes, stderr_bytes: result.stderrBytes, truncated: result.truncated },
+    error: error ? { type: error.name, message: error.message, traceback: error.traceback } : null,
+    displays: encodeDisplays(result.displays, displayBytes),
+    artifacts: result.artifacts.map((artifact) => encodeArtifact(artifact, downloadUrl)),
+    left_out: result.leftOut.map(encodeLeftOut),
+    egress: egress ? encodeEgress(egress) : null,
+    notes: [...result.notes],
+    duration_ms: Math.round(result.durationMs),
+    usage: encodeUsage(result.usage),
+    ...{ runner: result.runner, policy_hash: receipt.policyHash, next_offset: nextOffset },
+    ...(withReceipt ? { receipt: encodeReceipt(receipt) } : {}),
+  };
+}
+
+/** A run that is still running, with a part of its output. */
+export function encodeRunning(
+  { runId, elapsedMs, nextOffset, outputSoFar }: StillRunning,
+  { sessionId, runner }: { readonly sessionId: string; readonly runner: string },
+): WireRun {
+  return {
+    ...{ run_id: runId, session_id: sessionId, status: "running", state: null, exit_code: null, value: null },
+    ...{ stdout: shownText(outputSoFar, "stdout"), stderr: shownText(outputSoFar, "stderr") },
+    ...{ stdout_bytes: null, stderr_bytes: null, truncated: outputSoFar.isCut, error: null },
+    ...{ displays: [], artifacts: [], left_out: [], egress: null, notes: [] },
+    ...{ duration_ms: Math.round(elapsedMs), usage: null, runner, policy_hash: null, next_offset: nextOffset },
+  };
+}
+
+function encodeDisplays(displays: RunResult["displays"], displayBytes: number): WireRun["displays"] {
+  let room = displayBytes;
+  return displays.map(({ display, mime, data }) => {
+    room -= data.byteLength;
+    const data_base64 = room < 0 ? null : Buffer.from(data).toString("base64");
+    return { display, mime_type: mime, size: data.byteLength, data_base64 };
+  });
+}

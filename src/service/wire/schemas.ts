@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { artifactSchema } from "./artifact.ts";
+import { checkpointSchema } from "./checkpoint.ts";
+import { egressSchema } from "./egress.ts";
+import { errorSchema } from "./error.ts";
+import { fileListSchema, fileSchema } from "./file.ts";
+import { historyEntrySchema } from "./history.ts";
+import { receiptSchema } from "./receipt.ts";
+import { runSchema } from "./run.ts";
+import { runEventSchema } from "./run-event.ts";
+import { runSummarySchema } from "./run-summary.ts";
+import { sessionDetailSchema, sessionSchema } from "./session.ts";
+import { restoreSchema, snapshotSchema } from "./snapshot.ts";
+import { toolRunSchema } from "./tool-run.ts";
+import { usageSchema } from "./usage.ts";
+import { variableSchema } from "./variable.ts";
+
+/** Every object of the wire format; docs/wire.md describes them. */
+export const wireSchemas = {
+  run: runSchema,
+  run_event: runEventSchema,
+  run_summary: runSummarySchema,
+  tool_run: toolRunSchema,
+  usage: usageSchema,
+  egress: egressSchema,
+  receipt: receiptSchema,
+  session: sessionSchema,
+  session_detail: sessionDetailSchema,
+  checkpoint: checkpointSchema,
+  snapshot: snapshotSchema,
+  restore: restoreSchema,
+  history_entry: historyEntrySchema,
+  artifact: artifactSchema,
+  file: fileSchema,
+  file_list: fileListSchema,
+  variable: variableSchema,
+  error: errorSchema,
+} as const satisfies Record<string, z.ZodType>;
+
+export type WireName = keyof typeof wireSchemas;
+export const wireNames = Object.keys(wireSchemas) as readonly WireName[];
+
+/** The JSON Schema (draft 2020-12) of one object, or of all of them under `$defs`. */
+export function wireJsonSchema(name?: WireName): object {
+  if (name !== undefined) return { title: `codecell ${name}`, ...z.toJSONSchema(wireSchemas[name], { io: "output" }) };
+  const definitions = wireNames.map((one) => {
+    const { $schema: _, ...schema } = z.toJSONSchema(wireSchemas[one], { io: "output" });
+    return [one, schema];
+  });
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "codecell",
+    $defs: Object.fromEntries(definitions),
+  };
+}

@@ -1,0 +1,95 @@
+import { z } from "zod";
+import type { FileList } from "../../artifacts/list-files.ts";
+import type { SessionInfo } from "../../sessions/session.ts";
+import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
+import type { StoredSession } from "../../sessions/storage/stored-sessions.ts";
+import { checkpointSchema, encodeCheckpoint } from "./checkpoint.ts";
+import { encodeFileList, fileListSchema } from "./file.ts";
+import { encodeHistoryEntry, historyEntrySchema } from "./history.ts";
+import { encodeSnapshot, snapshotSchema } from "./snapshot.ts";
+import { encodeTime, timestamp } from "./timestamp.ts";
+
+export const sessionSchema = z.strictObject({
+  session_id: z.string(),
+  state: z
+    .enum(["live", "saved", "closed", "damaged"])
+    .describe("`saved`: the next call brings it back; `damaged`: what is on disk cannot be read"),
+  busy: z.boolean().nullable().describe("whether a run is running in it; null: another process owns the session"),
+  persistent: z.boolean().describe("whether it is saved when it is closed"),
+  runs: z.int().nullable().describe("number of its last run; null: damaged"),
+  runner: z.string().nullable().describe("null: it was never saved, and its process does not tell"),
+  created_at: timestamp.nullable().describe("null: damaged"),
+  used_at: timestamp.nullable().describe("start or end of its last run; null: damaged"),
+  checkpoints: z.array(checkpointSchema).nullable().describe("oldest first; null: another process owns the session"),
+  saved_variables: z.int().nullable().describe("number of variables in its snapshot; null: there is none"),
+  skipped_variables: z.int().nullable().describe("number of variables that could not be saved; null: as above"),
+  snapshot_size: z.int().nullable().describe("bytes of its snapshot on disk; null: as above"),
+  shared_cell: z
+    .int()
+    .nullable()
+    .describe("number of sessions in the same cell, this one included; null: another process owns the session"),
+  problem: z.string().nullable().describe("why it cannot be read; null unless it is damaged"),
+});
+export type WireSession = z.output<typeof sessionSchema>;
+
+/** Everything that `codecell sessions show` tells. */
+export const sessionDetailSchema = z.strictObject({
+  ...sessionSchema.shape,
+  snapshot: snapshotSchema.nullable().describe("its saved variables"),
+  history: z.array(historyEntrySchema).describe("its last runs, the newest last"),
+  ...fileListSchema.shape,
+  files: fileListSchema.shape.files.nullable().describe("null: it has no workspace of its own on this host"),
+});
+export type WireSessionDetail = z.output<typeof sessionDetailSchema>;
+
+/** A session of this process. */
+export function encodeSession(info: SessionInfo): WireSession {
+  const { id, state, isBusy, isPersistent, runs, runner, createdMs, usedMs, checkpoints, snapshot, sharers } = info;
+  return {
+    ...{ session_id: id, state, busy: isBusy, persistent: isPersistent, runs, runner },
+    ...{ created_at: encodeTime(createdMs), used_at: encodeTime(usedMs) },
+    checkpoints: checkpoints.map(encodeCheckpoint),
+    ...snapshotFields(snapshot),
+    ...{ shared_cell: sharers, problem: null },
+  };
+}
+
+/** A session as it is on disk, whoever has it open. */
+export function encodeStoredSession(session: StoredSession): WireSession {
+  const unknown = { busy: null, persistent: true, checkpoints: null, shared_cell: null };
+  const { id, state } = session;
+  if (session.state === "damaged") {
+    return {
+      ...{ session_id: id, state, ...unknown, runs: null, runner: null, created_at: null, used_at: null },
+      ...{ ...snapshotFields(undefined), problem: session.problem },
+    };
+  }
+  const { createdMs, usedMs, runs, snapshot } = session.record;
+  return {
+    ...{ session_id: id, state, ...unknown, runs, runner: snapshot?.runner ?? null },
+    ...{ created_at: encodeTime(createdMs), used_at: encodeTime(usedMs), ...snapshotFields(snapshot), problem: null },
+  };
+}
+
+export function encodeSessionDetail(
+  session: Extract<StoredSession, { state: "saved" | "live" }>,
+  history: readonly HistoryEntry[],
+  files: FileList | undefined,
+): WireSessionDetail {
+  const { snapshot } = session.record;
+  const none = { files: null, next: null, left_out: 0, truncated: false };
+  return {
+    ...encodeStoredSession(session),
+    snapshot: snapshot ? encodeSnapshot(session.id, snapshot) : null,
+    history: history.map(encodeHistoryEntry),
+    ...(files ? encodeFileList(files) : none),
+  };
+}
+
+function snapshotFields(snapshot: SessionInfo["snapshot"]) {
+  return {
+    saved_variables: snapshot?.saved.length ?? null,
+    skipped_variables: snapshot?.skipped.length ?? null,
+    snapshot_size: snapshot?.bytes ?? null,
+  };
+}

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import type { RestoreReport } from "../../sessions/storage/session-saves.ts";
+import type { SnapshotInfo } from "../../sessions/storage/store.ts";
+import { encodeError, errorFieldsSchema } from "./error.ts";
+import { encodeTime, timestamp } from "./timestamp.ts";
+
+const missingSchema = z.strictObject({ name: z.string(), reason: z.string() });
+
+export const snapshotSchema = z.strictObject({
+  session_id: z.string(),
+  after_run: z.int().describe("number of the last run before it"),
+  saved_at: timestamp,
+  size: z.int().describe("bytes on disk"),
+  python: z.string().describe("version of the interpreter that saved it"),
+  runner: z.string(),
+  variables: z.array(z.string()).describe("names of the saved variables"),
+  skipped: z.array(missingSchema).describe("variables that cannot be saved, and why"),
+});
+export type WireSnapshot = z.output<typeof snapshotSchema>;
+
+export const restoreSchema = z.strictObject({
+  session_id: z.string(),
+  runner: z.string(),
+  after_run: z.int().nullable().describe("number of the last run before the save; null: nothing was saved"),
+  variables: z.array(z.string()).describe("names of the variables that came back"),
+  failed: z.array(missingSchema).describe("variables that were saved and did not come back, and why"),
+  skipped: z.array(missingSchema).describe("variables that were never saved, and why"),
+  problem: errorFieldsSchema.nullable().describe("why nothing came back at all"),
+});
+export type WireRestore = z.output<typeof restoreSchema>;
+
+export function encodeSnapshot(sessionId: string, snapshot: SnapshotInfo): WireSnapshot {
+  const { run, savedMs, bytes, python, runner, saved, skipped } = snapshot;
+  return {
+    ...{ session_id: sessionId, after_run: run, saved_at: encodeTime(savedMs), size: bytes, python, runner },
+    ...{ variables: [...saved], skipped: skipped.map(encodeMissing) },
+  };
+}
+
+export function encodeRestore(sessionId: string, runner: string, report: RestoreReport | undefined): WireRestore {
+  const whose = { session_id: sessionId, runner };
+  if (!report) return { ...whose, after_run: null, variables: [], failed: [], skipped: [], problem: null };
+  const { snapshot, failed, problem } = report;
+  return {
+    ...{ ...whose, after_run: snapshot.run, variables: restoredNames(report) },
+    ...{ failed: failed.map(encodeMissing), skipped: snapshot.skipped.map(encodeMissing) },
+    problem: problem ? encodeError({ code: problem.code, message: problem.message, hint: problem.hint }).error : null,
+  };
+}
+
+/** The variables that a restore brought back. */
+export function restoredNames({ snapshot, failed, problem }: RestoreReport): string[] {
+  if (problem) return [];
+  const missing = new Set(failed.map(({ name }) => name));
+  return snapshot.saved.filter((name) => !missing.has(name));
+}
+
+function encodeMissing({ name, reason }: z.output<typeof missingSchema>): z.output<typeof missingSchema> {
+  return { name, reason };
+}

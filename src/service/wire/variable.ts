@@ -1,0 +1,16 @@
+import { z } from "zod";
+import type { Session } from "../../sessions/session.ts";
+
+type Variable = Awaited<ReturnType<Session["variables"]>>[number];
+
+export const variableSchema = z.strictObject({
+  name: z.string(),
+  type: z.string(),
+  size: z.int().nullable().describe("bytes, without what the value refers to; null: it cannot tell"),
+  summary: z.string().describe("the beginning of its repr"),
+});
+export type WireVariable = z.output<typeof variableSchema>;
+
+export function encodeVariable({ name, type, size, summary }: Variable): WireVariable {
+  return { name, type, size: size ?? null, summary };
+}

@@ -97,4 +97,14 @@ describe("Semaphore", () => {
     await second;
     expect(semaphore.waiting).toBe(0);
   });
+
+  test("a newcomer does not overtake those who wait, while a permit in use elsewhere has just fallen", async () => {
+    let inUse = 1;
+    const semaphore = new Semaphore(1, () => inUse);
+    const first = semaphore.acquire();
+    inUse = 0;
+    expect(semaphore.tryAcquire()).toBeUndefined();
+    semaphore.recheck();
+    await first;
+  });
 });

@@ -69,7 +69,7 @@ test("the HTTP service answers requests of another program's server, with MCP mo
   const { session_id } = await runWith(await connected(url, token));
   const headers = { authorization: `Bearer ${token}` };
   const answer = (await (await fetch(`${url}/v1/sessions`, { headers })).json()) as { sessions: object[] };
-  expect(answer.sessions).toMatchObject([{ id: session_id, state: "live" }]);
+  expect(answer.sessions).toMatchObject([{ session_id, state: "live" }]);
 });
 
 test("MCP alone is served on a port of its own", async () => {

@@ -85,9 +85,12 @@ const hostRuleNames: ReadonlySet<string> = new Set<HostRuleName>([
   ...(["audit.enabled", "audit.code", "audit.durable", "audit.keep", "audit.age"] as const),
 ]);
 
-export function isHostRule(rule: RuleName): rule is HostRuleName {
+export function isHostRule<Rule extends RuleName>(rule: Rule): rule is Rule & HostRuleName {
   return hostRuleNames.has(rule);
 }
+
+/** Every rule that a runner answers for. */
+export const cellRuleNames: readonly CellRuleName[] = ruleNames.filter((rule) => !isHostRule(rule));
 
 /** Every rule of a policy with its value as people write it. Plans and receipts are built from this list. */
 export function policyRules(policy: Policy): { rule: RuleName; value: string }[] {

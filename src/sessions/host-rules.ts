@@ -2,7 +2,8 @@ import { type Audit, silentAudit } from "../audit/audit.ts";
 import { AuditLog } from "../audit/log.ts";
 import { type HostRuleName, isHostRule, policyRules } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { EnforcedRule } from "../runners/receipt.ts";
+import type { EnforcedRule, EnforcementPlan } from "../runners/receipt.ts";
+import type { SandboxRunner } from "../runners/runner.ts";
 
 /** What the program around the cells really has in this call. */
 export interface HostFacts {
@@ -56,6 +57,16 @@ export function hostRules(policy: Policy, facts: HostFacts): EnforcedRule[] {
   return policyRules(policy).flatMap(({ rule, value }) =>
     isHostRule(rule) ? [{ rule, value, ...table[rule](policy, facts) }] : [],
   );
+}
+
+/** What a runner would do with a policy, together with what codecell itself would. */
+export function planWithHost(
+  plan: EnforcementPlan,
+  policy: Policy,
+  { takesWorkspace }: SandboxRunner,
+): EnforcementPlan {
+  const own = hostRules(policy, { audit: auditKind(policy, undefined), keepsFiles: takesWorkspace });
+  return { ...plan, rules: inPolicyOrder(policy, [...plan.rules, ...own]) };
 }
 
 /** Rows of a runner and of the host together, in the order of the policy file. */

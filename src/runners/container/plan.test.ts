@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parsePolicy } from "../../policy/file/parse-policy.ts";
-import { ruleNames } from "../../policy/rules.ts";
+import { cellRuleNames } from "../../policy/rules.ts";
 import type { PolicyInput } from "../../policy/schema.ts";
 import { type ContainerFacts, planContainer } from "./plan.ts";
 
@@ -26,9 +26,9 @@ const answer = (rule: string, policy: PolicyInput = {}, given = facts()) =>
   plan(policy, given).rules.find((one) => one.rule === rule);
 
 describe("the plan of a container", () => {
-  test("answers every rule once, and refuses nothing of the empty policy", () => {
+  test("answers every rule of a cell once, and refuses nothing of the empty policy", () => {
     const { rules, refused } = plan({});
-    expect(rules.map(({ rule }) => rule).sort()).toEqual([...ruleNames].sort());
+    expect(rules.map(({ rule }) => rule).sort()).toEqual([...cellRuleNames].sort());
     expect(refused).toEqual([]);
   });
 

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { ruleNames } from "../../policy/rules.ts";
+import { cellRuleNames } from "../../policy/rules.ts";
 import { type PolicyInput, policySchema } from "../../policy/schema.ts";
 import { planSrt } from "./plan.ts";
 
 const plan = (input: PolicyInput = {}) => planSrt(policySchema.parse(input));
 
 describe("planSrt", () => {
-  test("answers every rule once and refuses none of the empty policy", () => {
+  test("answers every rule of a cell once and refuses none of the empty policy", () => {
     const { rules, refused } = plan();
-    expect(rules.map((one) => one.rule)).toEqual(ruleNames);
+    expect(rules.map((one) => one.rule)).toEqual(cellRuleNames);
     expect(refused).toEqual([]);
   });
 

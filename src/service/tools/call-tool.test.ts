@@ -42,10 +42,9 @@ describe("callTool", () => {
     const tool = newTool(() => Promise.reject(new CodecellError("run_gone", "there is no such run")));
     const outcome = await callTool(tool, newSandbox(), { args: {}, context });
     expect(outcome).toEqual({
-      ...{
-        isError: true,
-        content: [{ type: "text", text: "run_gone: there is no such run\nnext: run the code again" }],
-      },
+      isError: true,
+      error: { code: "run_gone", message: "there is no such run", hint: "run the code again" },
+      content: [{ type: "text", text: "run_gone: there is no such run\nnext: run the code again" }],
     });
   });
 

@@ -2,6 +2,7 @@ import { Cleanup } from "../../../lib/cleanup.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import { silentLogger } from "../../../lib/log/logger.ts";
 import { type Policy, runnerNames } from "../../../policy/schema.ts";
+import { planWithHost } from "../../../sessions/host-rules.ts";
 import { LiveSessions } from "../../../sessions/live-sessions.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { choiceLines } from "../format/format-choice.ts";
@@ -50,7 +51,8 @@ async function explain(policy: Policy, context: CommandContext): Promise<Omit<Ex
     await using codecell = await LiveSessions.open({ policy, runners: context.runners(silentLogger) });
     const { plan, probe, runner } = codecell.choice;
     const [, ...passedOver] = choiceLines(codecell.choice);
-    return { runner: runner.name, runnerVersion: probe.version, plan, passedOver };
+    const whole = planWithHost(plan, policy, runner);
+    return { runner: runner.name, runnerVersion: probe.version, plan: whole, passedOver };
   } catch (error) {
     const refused = error instanceof CodecellError && error.code === "policy_refused";
     const explanation = refused ? await explainRefusal(policy, context) : undefined;
@@ -69,7 +71,7 @@ async function explainRefusal(policy: Policy, context: CommandContext): Promise<
     const runner = runners.find((one) => one.name === name);
     const probe = await runner?.probe();
     if (runner === undefined || probe === undefined || !probe.available) continue;
-    const plan = await runner.plan(policy);
+    const plan = planWithHost(await runner.plan(policy), policy, runner);
     if (plan.refused.length > 0) return { runner: name, runnerVersion: probe.version, plan, passedOver: [] };
   }
   return undefined;

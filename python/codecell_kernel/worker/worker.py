@@ -22,6 +22,7 @@ PIECE = 128 << 10
 MAX_HEADER = 180 << 10
 READ_BYTES = 4096
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
+NO_CHILD_SECONDS = 0.0002  # a run that took less has started no process: a fork alone takes more
 
 
 class Worker:
@@ -31,7 +32,7 @@ class Worker:
         self.token = token
         self.unread = b""
         self.loop = None
-        self.cpu_before = 0.0
+        self.cpu_before = self.children_before = 0.0
         self.fork_sibling = SiblingFork()
         self.shell = None
         self.interpreter = Interpreter(self.send, self.run_coroutine)
@@ -67,7 +68,7 @@ class Worker:
     def serve(self):
         while True:
             try:
-                self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))  # while nobody waits
+                self.look_at_cpu()  # while nobody waits
                 length, header_length = PREFIX.unpack(self.read(8))
                 header = loads(self.read(header_length).decode())
                 self.handle(header, self.read(length - 4 - header_length) if length - 4 > header_length else b"")
@@ -90,18 +91,29 @@ class Worker:
         elif kind == "run":
             if _thread._count():
                 self.prepare()  # threads of user code kept running between the runs
-                self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))
-            self.send(dict(self.run(header, body), t="done", id=header["id"], **self.used()))
+                self.look_at_cpu()
+            done = self.run(header, body)
+            self.add_usage(done)
+            done["t"] = "done"
+            done["id"] = header["id"]
+            self.send(done)
             self.prepare()
         else:
             self.request(kind, header)
             self.prepare()
 
-    def used(self):
-        """By a run. The peak is that of this process so far: the operating system keeps no other."""
+    def look_at_cpu(self):
+        self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))
+        self.children_before = cpu_seconds(getrusage(RUSAGE_CHILDREN))
+
+    def add_usage(self, done):
+        """What the run used. The peak is that of this process so far: the operating system keeps no other."""
         own = getrusage(RUSAGE_SELF)
-        cpu_us = int((cpu_seconds(own) - self.cpu_before) * 1e6)
-        return {"cpuUs": max(0, cpu_us), "peakBytes": own.ru_maxrss * MAXRSS_UNIT}
+        cpu = cpu_seconds(own) - self.cpu_before
+        if cpu > NO_CHILD_SECONDS:
+            cpu += cpu_seconds(getrusage(RUSAGE_CHILDREN)) - self.children_before
+        done["cpuUs"] = int(cpu * 1e6) if cpu > 0 else 0
+        done["peakBytes"] = own[2] * MAXRSS_UNIT
 
     def request(self, kind, header):
         reply = {"t": "reply", "id": header["id"], "ok": True}
@@ -317,10 +329,9 @@ def reap(ended):
             pass
 
 
-def cpu_seconds(own):
-    """Of this process with its threads, and of the children that it has waited for."""
-    children = getrusage(RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+def cpu_seconds(usage):
+    """User and system time: of this process with its threads, or of the children that it has waited for."""
+    return usage[0] + usage[1]
 
 
 class Stream(io.TextIOWrapper):

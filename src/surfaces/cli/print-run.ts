@@ -12,6 +12,8 @@ export interface PrintOptions {
   readonly hasNext: boolean;
   /** a note that says what everybody takes for granted, and is left out */
   readonly expectedNote?: string | undefined;
+  /** whether the run was cancelled because its output is lost: the caller knows why it ended */
+  readonly lostOutput?: () => boolean;
 }
 
 /** Prints a run while it goes on, then what is to say about its end. */
@@ -42,7 +44,7 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
   // Python itself says nothing about sys.exit(3): the exit code does
   if (error?.traceback && error.name !== "SystemExit") stderr.writeLine(error.traceback.trimEnd());
   stderr.end();
-  printRemarks(result, terminal, options);
+  if (!options.lostOutput?.()) printRemarks(result, terminal, options);
   return result;
 }
 

@@ -80,7 +80,8 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
       terminal.stdout.write(jsonText({ ...runJson(result), session: null }));
       return interruption.exitCode ?? runExitCode(result);
     }
-    const result = await printRun(run, terminal, { showResult: code.from !== "file", hasNext: false });
+    const lostOutput = () => interruption.lostOutput;
+    const result = await printRun(run, terminal, { showResult: code.from !== "file", hasNext: false, lostOutput });
     return interruption.exitCode ?? runExitCode(result);
   } catch (error) {
     // A signal during the start ends it with whatever error that causes; the signal is what the caller asked for.

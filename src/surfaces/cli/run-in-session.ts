@@ -28,7 +28,12 @@ export async function runInSession(
     const run = await session.run(code.text, { language: code.language });
     interruption.watch(run);
     const expectedNote = session.restored?.note;
-    const options = { showResult: code.from !== "file", hasNext: true, expectedNote, lostOutput: () => interruption.lostOutput };
+    const options = {
+      showResult: code.from !== "file",
+      hasNext: true,
+      expectedNote,
+      lostOutput: () => interruption.lostOutput,
+    };
     const result = flags.json ? await run.result : await printRun(run, terminal, options);
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);

@@ -20,21 +20,24 @@ suite() { # NAME SECONDS VITEST-ARGUMENTS...
 step install-clients 180 npm ci --prefix test/clients --ignore-scripts --no-audit --no-fund
 step static 300 npm run test:static
 
-# Two lanes of about the same length beside each other. Tests of real runtimes wait more than they compute, so the second
-# lane takes two files at a time.
-engines_clients_and_units() {
+# Two lanes of about the same length beside each other. Tests of real runtimes wait as much as they compute, so the second
+# lane takes two files at a time, and both cores are busy.
+containers() {
+  suite containers 1000 --project containers
+}
+others() {
   local failed=0
-  suite containers 900 --project containers || failed=1
-  step check-clients 120 npx tsc --noEmit -p test/clients || failed=1
-  suite clients 600 --config test/clients/vitest.config.ts || failed=1
   suite units 300 --project unit || failed=1
+  step check-clients 120 npx tsc --noEmit -p test/clients || failed=1
+  suite clients 400 --config test/clients/vitest.config.ts || failed=1
+  # the containers' contract is asked in the other lane
+  suite runtime 900 --project contract --project runtime --exclude 'test/containers/**' || failed=1
   return "$failed"
 }
-engines_clients_and_units &
-beside=$!
 failed=0
-# the containers have a project of their own: their contract is not asked again
-suite runtime 900 --project contract --project runtime --exclude 'test/containers/**' || failed=1
+containers &
+beside=$!
+others || failed=1
 wait "$beside" || failed=1
 node scripts/summarize-tests.js "$logs"/*.json || failed=1
 exit "$failed"

@@ -6,6 +6,8 @@ const patience = { expect: { poll: { timeout: 30_000 } } };
 const cores = availableParallelism();
 /** One pass of each runner's contract: what `npm test` asks of real runtimes. */
 const contracts = ["test/contract/{process,srt,wasm}.test.ts"];
+/** They start a Docker of their own, with an image made of this machine's Python, to end or stop it. */
+const ownDocker = ["test/containers/{faults,sessions}.test.ts"];
 
 export default defineConfig({
   test: {
@@ -37,7 +39,7 @@ export default defineConfig({
       {
         test: {
           name: "runtime",
-          include: ["test/{contract,parity,escape,fault,e2e}/**/*.test.ts"],
+          include: ["test/{contract,parity,escape,fault,e2e}/**/*.test.ts", ...ownDocker],
           exclude: contracts,
           ...patience,
           testTimeout: 180_000,
@@ -48,6 +50,7 @@ export default defineConfig({
         test: {
           name: "containers",
           include: ["test/containers/**/*.test.ts"],
+          exclude: ownDocker,
           globalSetup: "test/containers/setup.ts",
           maxWorkers: 1,
           ...patience,

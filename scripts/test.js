@@ -1,7 +1,7 @@
 // npm test: the static checks, the unit tests and one pass of each available runner's contract. The last line says what
 // was skipped and how to enable it. `npm run test:all` runs everything.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ try {
   // the build first, because runners start what it makes
   const passed = (await step("build", "npm", ["run", "build"])) && (await staticChecks()) && (await tests());
   process.exitCode = passed ? 0 : 1;
-  if (passed) console.log(skippedLine(JSON.parse(readFileSync(report, "utf8")), { hasPython }));
+  if (existsSync(report)) console.log(skippedLine(JSON.parse(readFileSync(report, "utf8")), { hasPython }));
 } finally {
   rmSync(reports, { recursive: true, force: true });
 }

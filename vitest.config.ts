@@ -1,16 +1,26 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** How long a test waits for what must come in the end. It ends a test that hangs, and promises nobody a speed. */
 const patience = { expect: { poll: { timeout: 30_000 } } };
+const cores = availableParallelism();
+/** One pass of each runner's contract: what `npm test` asks of real runtimes. */
+const contracts = ["test/contract/{process,srt,wasm}.test.ts"];
+/** They start a Docker of their own, with an image made of this machine's Python, to end or stop it. */
+const ownDocker = ["test/containers/{faults,sessions}.test.ts"];
 
 export default defineConfig({
   test: {
     teardownTimeout: 60_000, // container engines take their time to end
+    maxWorkers: cores, // the default leaves one core idle, which on two cores is half of them
     projects: [
       {
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/*.test.ts"],
+          // Loading the modules again for each of 200 files costs more than all tests. Files of this project leave no
+          // module state, environment variable or global changed.
+          isolate: false,
           ...patience,
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -18,8 +28,19 @@ export default defineConfig({
       },
       {
         test: {
+          name: "contract",
+          // here container runners use the machine's own engines, where those have the image
+          include: [...contracts, "test/containers/contract.test.ts"],
+          ...patience,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
           name: "runtime",
-          include: ["test/{contract,parity,escape,fault,e2e}/**/*.test.ts"],
+          include: ["test/{contract,parity,escape,fault,e2e}/**/*.test.ts", ...ownDocker],
+          exclude: contracts,
           ...patience,
           testTimeout: 180_000,
           hookTimeout: 180_000,
@@ -29,7 +50,9 @@ export default defineConfig({
         test: {
           name: "containers",
           include: ["test/containers/**/*.test.ts"],
+          exclude: ownDocker,
           globalSetup: "test/containers/setup.ts",
+          maxWorkers: 1,
           ...patience,
           testTimeout: 240_000,
           hookTimeout: 240_000,

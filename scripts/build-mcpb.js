@@ -18,7 +18,7 @@ if (manifest.version !== version) {
 }
 if (!values.json) console.error("packing …");
 const places = ["bin", "dist", "python/codecell_kernel", "images", ...(await productionPackages())];
-const names = ["package.json", "README.md", ...(await Promise.all(places.map(filesBelow))).flat()].sort();
+const names = ["package.json", "LICENSE", "README.md", ...(await Promise.all(places.map(filesBelow))).flat()].sort();
 const files = await Promise.all(names.map(async (name) => ({ name, data: await readFile(join(root, name)) })));
 const archive = zip([
   { name: "manifest.json", data: Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`) },

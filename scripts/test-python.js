@@ -2,9 +2,10 @@
 // brings its own interpreter, so a machine with nothing but Node still passes.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { findPython } from "./find-python.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const python = ["/usr/bin/python3", "python3"].find((name) => spawnSync(name, ["--version"]).status === 0);
+const python = findPython();
 const required = (process.env.REQUIRE_RUNNERS ?? "").split(",").includes("process");
 
 if (python === undefined) {

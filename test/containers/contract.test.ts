@@ -1,6 +1,6 @@
 import { runnerContract } from "../contract/contract.ts";
-import { containerTiers, isMissing } from "../support/tiers.ts";
+import { containerTiers, probeWithImage, requiredName } from "../support/tiers.ts";
 
-for (const tier of containerTiers) {
-  if (!(await isMissing(tier))) await runnerContract(`the runner on ${tier.name}`, tier.make);
+for (const { name, make } of containerTiers) {
+  await runnerContract(`the runner on ${name}`, make, { name: requiredName(name), probe: probeWithImage });
 }

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import type { Guarantee, SandboxRunner } from "../../src/runners/runner.ts";
+import type { Guarantee, Probe, SandboxRunner } from "../../src/runners/runner.ts";
 import type { LiveRunOptions, LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
-import { skipOrFail } from "./required.ts";
+import { skippedWithout } from "./required.ts";
 
 const policy: PolicyInput = {
   proc: { timeout: "20s", memory: "256MiB", disk: "64MiB", output: "256KiB" },
@@ -15,6 +15,10 @@ const policy: PolicyInput = {
 
 /** What a runner may do otherwise than the rest. Each has to say so in its receipt. */
 export interface ContractDifferences {
+  /** the name that REQUIRE_RUNNERS and reports have for it; default: the runner's own */
+  readonly name?: string;
+  /** default: the runner's own answer, however long it takes */
+  readonly probe?: (runner: SandboxRunner) => Promise<Probe>;
   /** a runner that maps no paths has no /workspace: the working directory is the one of the host, and so is HOME */
   readonly workspaceAt?: "/workspace" | "its own path";
 }
@@ -23,16 +27,16 @@ export interface ContractDifferences {
 export async function runnerContract(
   title: string,
   make: () => SandboxRunner,
-  { workspaceAt = "/workspace" }: ContractDifferences = {},
+  { workspaceAt = "/workspace", ...differences }: ContractDifferences = {},
 ): Promise<void> {
   const sample = make();
-  const probe = await sample.probe({ isPatient: true });
+  const probe = await (differences.probe?.(sample) ?? sample.probe({ isPatient: true }));
   await sample[Symbol.asyncDispose]();
   const recoveries: readonly Guarantee[] = ["crash-recovery", "snapshot-recovery"];
   const recovers = probe.available && probe.guarantees.some((one) => recoveries.includes(one));
   const hasOwnKernel = probe.available && probe.guarantees.includes("own-kernel");
 
-  describe.skipIf(skipOrFail(sample.name, probe))(title, () => {
+  describe(title, skippedWithout(differences.name ?? sample.name, probe), () => {
     let codecell: LiveSessions;
     let session: LiveSession;
 

@@ -1,5 +1,19 @@
 import type { Probe } from "../../src/runners/runner.ts";
 
+/** Something that tests need and this machine lacks, and how to bring it. */
+export interface Missing {
+  readonly name: string;
+  readonly reason: string;
+  readonly hint: string;
+}
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** on skipped tests: `npm test` names it at its end */
+    missing?: Missing;
+  }
+}
+
 const required = new Set((process.env.REQUIRE_RUNNERS ?? "").split(",").filter(Boolean));
 
 /** A missing runtime may skip on a laptop, by name and with the fix; where it is required it fails. */
@@ -8,4 +22,11 @@ export function skipOrFail(name: string, probe: Probe): boolean {
   if (required.has(name)) throw new Error(`REQUIRE_RUNNERS names ${name}, but ${probe.reason} (${probe.hint})`);
   console.warn(`skipped: the ${name} runner is not available: ${probe.reason}. To bring it: ${probe.hint}`);
   return true;
+}
+
+/** The options of a suite that needs a runtime: skipped where it is missing, and then a report says what is. */
+export function skippedWithout(name: string, probe: Probe): { skip: boolean; meta?: { missing: Missing } } {
+  if (!skipOrFail(name, probe) || probe.available) return { skip: false };
+  const { reason, hint } = probe;
+  return { skip: true, meta: { missing: { name, reason, hint } } };
 }

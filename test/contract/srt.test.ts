@@ -1,4 +1,12 @@
-import { testedSrtRunner } from "../support/srt.ts";
+import type { SandboxRunner } from "../../src/runners/runner.ts";
+import { hasSrtPackage, testedSrtRunner } from "../support/srt.ts";
 import { runnerContract } from "./contract.ts";
 
-await runnerContract("srt runner", testedSrtRunner, { workspaceAt: "its own path" });
+/** In this repository the package comes with the clients that tests drive. */
+async function probe(runner: SandboxRunner) {
+  const answer = await runner.probe({ isPatient: true });
+  if (answer.available || hasSrtPackage) return answer;
+  return { ...answer, hint: "npm ci --prefix test/clients --ignore-scripts" };
+}
+
+await runnerContract("srt runner", testedSrtRunner, { workspaceAt: "its own path", probe });

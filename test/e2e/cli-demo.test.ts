@@ -5,7 +5,8 @@ import { availableRunners, CodecellProcess, root } from "./codecell-process.ts";
 const runners = await availableRunners();
 const script = (path: string, ...argv: string[]) => new CodecellProcess(join(root, path), argv).finished;
 
-test.each([[], ...runners.map((runner) => ["--runner", runner])])(
+// without an option it takes the first
+test.each([[], ...runners.slice(1).map((runner) => ["--runner", runner])])(
   "the demo shows all it promises (%s %s)",
   async (...argv) => {
     const { code, stdout, stderr } = await script("scripts/demo.js", ...argv.filter(Boolean));

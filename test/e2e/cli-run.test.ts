@@ -19,27 +19,6 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
     expect(finished).toMatchObject({ code: 0, stdout: "out\n42\n", stderr: "err\n" });
   });
 
-  test("runs a file, by its extension, without printing its last value", async () => {
-    await writeFile(join(cwd, "program.py"), "print('from a file')\n'unseen'\n");
-    expect(await run("program.py")).toMatchObject({ code: 0, stdout: "from a file\n" });
-  });
-
-  test("runs what comes on stdin", async () => {
-    const finished = await codecell(["run", "-", "--runner", runner], { cwd, stdin: "x = 20\nx + 1\n" });
-    expect(finished).toMatchObject({ code: 0, stdout: "21\n" });
-  });
-
-  test("shows the traceback of a failing program, with its own lines only", async () => {
-    const { code, stderr } = await run("-c", "def f():\n  return 1/0\nf()");
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^Traceback[\s\S]*return 1\/0[\s\S]*ZeroDivisionError: division by zero\n$/);
-    expect(stderr).not.toContain("codecell");
-  });
-
-  test("exits with the program's own code", async () => {
-    expect(await run("-c", "import sys; sys.exit(7)")).toMatchObject({ code: 7, stdout: "", stderr: "" });
-  });
-
   test("exits with 124 at the time limit", async () => {
     const { code, stderr } = await run("-c", "while True: pass", "--timeout", "500ms");
     expect({ code, stderr }).toEqual({
@@ -74,17 +53,43 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
     expect(rules).toEqual(expect.arrayContaining(["net.enabled", "proc.timeout", "proc.memory", "fs.workspace"]));
   });
 
+  test("refuses what the runner cannot hold with 3, naming the rule", async () => {
+    await writeFile(join(cwd, "image.yaml"), "kernel: { image: 'no-such-image:none' }\n");
+    const { code, stderr } = await run("-c", "1", "--policy", "image.yaml");
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("kernel.image") });
+  });
+});
+
+/** What the command does itself, whatever the runner: what runners give it is in their contract. */
+describe("codecell run", () => {
+  const run = (...argv: string[]) => codecell(["run", ...argv], { cwd });
+
+  test("runs a file, by its extension, without printing its last value", async () => {
+    await writeFile(join(cwd, "program.py"), "print('from a file')\n'unseen'\n");
+    expect(await run("program.py")).toMatchObject({ code: 0, stdout: "from a file\n" });
+  });
+
+  test("runs what comes on stdin", async () => {
+    const finished = await codecell(["run", "-"], { cwd, stdin: "x = 20\nx + 1\n" });
+    expect(finished).toMatchObject({ code: 0, stdout: "21\n" });
+  });
+
+  test("shows the traceback of a failing program, with its own lines only", async () => {
+    const { code, stderr } = await run("-c", "def f():\n  return 1/0\nf()");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Traceback[\s\S]*return 1\/0[\s\S]*ZeroDivisionError: division by zero\n$/);
+    expect(stderr).not.toContain("codecell");
+  });
+
+  test("exits with the program's own code", async () => {
+    expect(await run("-c", "import sys; sys.exit(7)")).toMatchObject({ code: 7, stdout: "", stderr: "" });
+  });
+
   test("cuts output at the limit and says so", async () => {
     const { code, stdout, stderr } = await run("-c", "print('x' * (3 << 20))");
     expect(code).toBe(0);
     expect(stdout.length).toBeLessThanOrEqual(1 << 20);
     expect(stderr).toContain("codecell: output was cut: the program printed 3 MiB");
-  });
-
-  test("refuses what the runner cannot hold with 3, naming the rule", async () => {
-    await writeFile(join(cwd, "image.yaml"), "kernel: { image: 'no-such-image:none' }\n");
-    const { code, stderr } = await run("-c", "1", "--policy", "image.yaml");
-    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("kernel.image") });
   });
 });
 

@@ -7,6 +7,7 @@ import {
   describeAttacks,
   forging,
   idle,
+  oneTierPerKernel,
   openCells,
   run,
   skipsProcess,
@@ -60,32 +61,37 @@ const forgeries: readonly (readonly [string, string])[] = [
   ["packets without the token", "[os.write(_worker.replies, os.urandom(n)) for n in (1, 16, 19, 20, 21, 60000)]"],
 ];
 
-describeAttacks(bothLayouts, "a forged message in the $name", (layout) => {
-  let codecell: LiveSessions;
-  beforeAll(async () => {
-    codecell = await openCells(layout, { proc: { timeout: "5s" } });
-  });
-  afterAll(() => codecell?.close());
+describeAttacks(
+  bothLayouts,
+  "a forged message in the $name",
+  (layout) => {
+    let codecell: LiveSessions;
+    beforeAll(async () => {
+      codecell = await openCells(layout, { proc: { timeout: "5s" } });
+    });
+    afterAll(() => codecell?.close());
 
-  test.each(forgeries)("%s: the session answers on, with its variables", async (_, code) => {
-    await using session = await codecell.openSession();
-    await run(session, "before = 'kept'");
-    const result = await within(10_000, run(session, `${forging}\n${code}\ntime.sleep(0.05)`));
-    expect(["ok", "error"]).toContain(result.status);
-    expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", value: "'kept'" });
-  });
+    test.each(forgeries)("%s: the session answers on, with its variables", async (_, code) => {
+      await using session = await codecell.openSession();
+      await run(session, "before = 'kept'");
+      const result = await within(10_000, run(session, `${forging}\n${code}\ntime.sleep(0.05)`));
+      expect(["ok", "error"]).toContain(result.status);
+      expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", value: "'kept'" });
+    });
 
-  test("writing to every descriptor reaches nobody but the own output", async () => {
-    await using session = await codecell.openSession();
-    const code = `import os
+    test("writing to every descriptor reaches nobody but the own output", async () => {
+      await using session = await codecell.openSession();
+      const code = `import os
 for fd in range(256):
     for data in (b"\\0" * 64, b'{"t":"ready"}', (4 << 20).to_bytes(4, "little") * 2):
         try: os.set_blocking(fd, False); os.write(fd, data)
         except OSError: pass`;
-    await within(10_000, run(session, code));
-    expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
-  });
-});
+      await within(10_000, run(session, code));
+      expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
+    });
+  },
+  oneTierPerKernel,
+);
 
 describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
   let codecell: LiveSessions;

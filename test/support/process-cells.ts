@@ -63,6 +63,10 @@ export function describeAttacks(
 /** The container tiers whose cells run on the host's kernel. */
 export const sharedKernelTiers = containerLayouts.filter(({ hasOwnKernel }) => !hasOwnKernel);
 
+const hasDocker = containerLayouts.some(({ name, isMissing }) => name === "docker" && !isMissing);
+/** For attacks that stay between the programs in a cell: Docker and Podman start the same ones on the same kernel. */
+export const oneTierPerKernel = containerLayouts.filter(({ name }) => name !== "podman" || !hasDocker);
+
 /** A policy's sessions in one layout. */
 export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<LiveSessions> {
   const runner = layout.make?.() ?? processRunner(layout.options);

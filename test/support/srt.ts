@@ -5,7 +5,9 @@ import { type SrtRunnerOptions, srtRunner } from "../../src/runners/srt/runner.t
 
 const withClients = join(import.meta.dirname, "../clients/node_modules/@anthropic-ai/sandbox-runtime");
 
+export const hasSrtPackage = existsSync(withClients);
+
 /** The runner with the package that the client tests install, where it is not a dependency. */
 export function testedSrtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
-  return srtRunner({ ...options, ...(existsSync(withClients) ? { packagePath: withClients } : {}) });
+  return srtRunner({ ...options, ...(hasSrtPackage ? { packagePath: withClients } : {}) });
 }

@@ -53,12 +53,17 @@ export async function isMissing({ name, make }: Tier): Promise<boolean> {
   // they have a project of their own; elsewhere they are asked for by naming an image
   if (containerNames.includes(name) && !testsContainersOnly && image === undefined) return true;
   await using runner = make();
-  // as elsewhere: `container` is Docker, and Podman has its own name
-  return skipOrFail(name === "podman" ? name : runner.name, await probeWithImage(runner));
+  return skipOrFail(requiredName(name), await probeWithImage(runner));
+}
+
+/** As REQUIRE_RUNNERS has it: `container` is Docker, and Podman has its own name. */
+export function requiredName(name: TierName): string {
+  if (name === "docker") return "container";
+  return name.startsWith("process") ? "process" : name;
 }
 
 /** An engine without an image to run is of no use here. */
-async function probeWithImage(runner: SandboxRunner): Promise<Probe> {
+export async function probeWithImage(runner: SandboxRunner): Promise<Probe> {
   const probe = await runner.probe({ isPatient: true });
   if (!probe.available) return probe;
   const { refused } = await runner.plan(parsePolicy({}));

@@ -29,12 +29,13 @@ describe("a directory that a program filled", () => {
   });
 
   test("goes when its paths are too long to be named", async () => {
-    const code = `import os
-for _ in range(40):
-    for name in ("a" * 250, "b" * 250): os.mkdir(name)
-    open("file", "w").close()
-    os.chdir("a" * 250)`;
-    execFileSync("python3", ["-c", code], { cwd: tree });
+    const code = `const fs = require("node:fs");
+for (let depth = 0; depth < 40; depth++) {
+  for (const name of ["a".repeat(250), "b".repeat(250)]) fs.mkdirSync(name);
+  fs.writeFileSync("file", "");
+  process.chdir("a".repeat(250));
+}`;
+    execFileSync(process.execPath, ["-e", code], { cwd: tree });
     await removeTree(tree);
     expect(existsSync(tree)).toBe(false);
   });
@@ -43,12 +44,13 @@ for _ in range(40):
     const outside = join(directory, "outside");
     await mkdir(outside);
     await writeFile(join(outside, "kept"), "kept");
-    const code = `import os
-for _ in range(20):
-    os.mkdir("a" * 250)
-    os.chdir("a" * 250)
-    os.symlink("${outside}", "link")`;
-    execFileSync("python3", ["-c", code], { cwd: tree });
+    const code = `const fs = require("node:fs");
+for (let depth = 0; depth < 20; depth++) {
+  fs.mkdirSync("a".repeat(250));
+  process.chdir("a".repeat(250));
+  fs.symlinkSync(process.argv[1], "link");
+}`;
+    execFileSync(process.execPath, ["-e", code, outside], { cwd: tree });
     await symlink(outside, join(tree, "link"));
     await removeTree(tree);
     expect(existsSync(tree)).toBe(false);

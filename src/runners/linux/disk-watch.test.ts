@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -38,21 +38,22 @@ describe("the watch over a cell's directory", () => {
   });
 
   test.each([
-    ["empty files", "for n in range(300): open('f%d' % n, 'w').close()"],
-    ["directories", "import os\nfor n in range(300): os.mkdir('d%d' % n)"],
-    ["links", "import os\nfor n in range(300): os.symlink('x', 'l%d' % n)"],
-  ])("counts %s, of which a disk has only so many", async (_, code) => {
-    execFileSync("python3", ["-c", code], { cwd: directory });
+    ["empty files", (path: string) => writeFile(path, "")],
+    ["directories", (path: string) => mkdir(path)],
+    ["links", (path: string) => symlink("x", path)],
+  ])("counts %s, of which a disk has only so many", async (_, make) => {
+    for (let count = 0; count < 300; count++) await make(join(directory, `entry-${count}`));
     await ending(mebibyte / 8);
   });
 
   test("ends a cell that writes deeper than the host can name", async () => {
-    const code = `import os
-for _ in range(20):
-    os.mkdir("d" * 250)
-    os.chdir("d" * 250)
-open("large", "wb").write(bytes(2 << 20))`;
-    execFileSync("python3", ["-c", code], { cwd: directory });
+    const code = `const fs = require("node:fs");
+for (let depth = 0; depth < 20; depth++) {
+  fs.mkdirSync("d".repeat(250));
+  process.chdir("d".repeat(250));
+}
+fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
+    execFileSync(process.execPath, ["-e", code], { cwd: directory });
     await ending(mebibyte);
   });
 });

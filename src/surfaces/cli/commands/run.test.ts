@@ -209,3 +209,19 @@ test.each([
   expect(runner).toMatchObject({ openCells: 0, isDisposed: true });
   expect(terminal.exitedWith).toBeUndefined();
 });
+
+test.each([
+  ["SIGPIPE", 141],
+  ["EIO", 74],
+] as const)("a run that is cancelled because its output is lost (%s) prints no remarks", async (signal, code) => {
+  const { terminal, exit } = start(["-c", "x"], {
+    program: (cell) => {
+      cell.print("stdout", "going\n");
+      return new Promise(() => {});
+    },
+  });
+  await terminal.sees("going");
+  terminal.send(signal);
+  expect(await exit).toBe(code);
+  expect(terminal.stderr.text).toBe("");
+});

@@ -85,6 +85,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
       showResult: code.from !== "file",
       hasNext: false,
       showReceipt: values.receipt,
+      lostOutput: () => interruption.lostOutput,
     });
     return interruption.exitCode ?? runExitCode(result);
   } catch (error) {

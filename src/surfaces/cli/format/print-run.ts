@@ -15,6 +15,8 @@ export interface PrintOptions {
   readonly expectedNote?: string | undefined;
   /** print the highlights of the receipt at the end */
   readonly showReceipt?: boolean | undefined;
+  /** whether the run was cancelled because its output is lost: the caller knows why it ended */
+  readonly lostOutput?: () => boolean;
 }
 
 /** Prints a run while it goes on, then what is to say about its end. */
@@ -45,7 +47,7 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
   // Python itself says nothing about sys.exit(3): the exit code does
   if (error?.traceback && error.name !== "SystemExit") stderr.writeLine(error.traceback.trimEnd());
   stderr.end();
-  printRemarks(result, terminal, options);
+  if (!options.lostOutput?.()) printRemarks(result, terminal, options);
   if (options.showReceipt) printReceipt(result, terminal);
   return result;
 }

@@ -28,7 +28,13 @@ export async function runInSession(
     const run = session.run(code.text, { language: code.language });
     interruption.watch(run);
     const expectedNote = session.restored?.note;
-    const options = { showResult: code.from !== "file", hasNext: true, expectedNote, showReceipt: flags.receipt };
+    const options = {
+      showResult: code.from !== "file",
+      hasNext: true,
+      expectedNote,
+      showReceipt: flags.receipt,
+      lostOutput: () => interruption.lostOutput,
+    };
     const result = flags.json ? await run : await printRun(run, terminal, options);
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);

@@ -27,6 +27,11 @@ export class Interruption implements Disposable {
     return this.#exitCode;
   }
 
+  /** Whether everything ends because the output cannot be written any more. */
+  get lostOutput(): boolean {
+    return this.#exitCode === signalExitCodes.EIO || this.#exitCode === signalExitCodes.SIGPIPE;
+  }
+
   /** The run that the next Ctrl-C interrupts; undefined: there is none. */
   watch(run: { interrupt(): void } | undefined): void {
     this.#run = run;

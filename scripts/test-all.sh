@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# npm run test:all: every test, as CI runs it. A step prints one line when it passes, and the end of its output when it
+# fails. The last lines name every test that was skipped and every one that failed.
+# REQUIRE_RUNNERS=process,wasm,srt,container,gvisor,podman makes a missing runtime a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+# shellcheck source=scripts/step.sh
+source scripts/step.sh
+
+suite() { # NAME SECONDS VITEST-ARGUMENTS...
+  local name=$1 limit=$2
+  shift 2
+  step "$name" "$limit" npx vitest run --reporter=default --reporter=json --outputFile.json="$logs/$name.json" "$@"
+}
+
+# Clients and sandbox-runtime, which the package itself does not depend on. None runs a script while it is installed.
+step install-clients 180 npm ci --prefix test/clients --ignore-scripts --no-audit --no-fund
+step static 300 npm run test:static
+
+# Two lanes of about the same length beside each other. Tests of real runtimes wait as much as they compute, so the second
+# lane takes two files at a time, and both cores are busy.
+containers() {
+  suite containers 1000 --project containers
+}
+others() {
+  local failed=0
+  suite units 300 --project unit || failed=1
+  step check-clients 120 npx tsc --noEmit -p test/clients || failed=1
+  suite clients 400 --config test/clients/vitest.config.ts || failed=1
+  # the containers' contract is asked in the other lane
+  suite runtime 900 --project contract --project runtime --exclude test/containers/contract.test.ts || failed=1
+  return "$failed"
+}
+failed=0
+containers &
+beside=$!
+others || failed=1
+wait "$beside" || failed=1
+node scripts/summarize-tests.js "$logs"/*.json || failed=1
+exit "$failed"

@@ -1,0 +1,58 @@
+// npm test: the static checks, the unit tests and one pass of each available runner's contract. The last line says what
+// was skipped and how to enable it. `npm run test:all` runs everything.
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findPython } from "./find-python.js";
+import { skippedLine } from "./skipped-line.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const bin = (name) => join(root, "node_modules/.bin", name);
+const reports = mkdtempSync(join(tmpdir(), "codecell-test-"));
+const report = join(reports, "report.json");
+const hasPython = findPython() !== undefined;
+
+try {
+  // the build first, because runners start what it makes
+  const passed = (await step("build", "npm", ["run", "build"])) && (await staticChecks()) && (await tests());
+  process.exitCode = passed ? 0 : 1;
+  if (existsSync(report)) console.log(skippedLine(JSON.parse(readFileSync(report, "utf8")), { hasPython }));
+} finally {
+  rmSync(reports, { recursive: true, force: true });
+}
+
+async function staticChecks() {
+  const checks = await Promise.all([
+    step("lint", bin("biome"), ["check", "--error-on-warnings", "."]),
+    step("types", bin("tsc"), ["--noEmit"]),
+    ...(hasPython ? [step("kernel", process.execPath, ["scripts/test-python.js"])] : []),
+  ]);
+  return checks.every(Boolean);
+}
+
+async function tests() {
+  const projects = ["--project", "unit", "--project", "contract"];
+  const reporters = ["--reporter", "dot", "--reporter", "json", `--outputFile.json=${report}`];
+  return (await run(bin("vitest"), ["run", "--silent=passed-only", ...projects, ...reporters], "inherit")).code === 0;
+}
+
+/** One line when it passes, everything it printed when it fails. */
+async function step(name, command, args) {
+  const began = Date.now();
+  const { code, output } = await run(command, args, "pipe");
+  const seconds = ((Date.now() - began) / 1000).toFixed(1);
+  console.log(code === 0 ? `${name}: passed in ${seconds} s` : `${output}\n${name}: FAILED with exit code ${code}`);
+  return code === 0;
+}
+
+function run(command, args, stdio) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", stdio, stdio] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (bytes) => (output += bytes));
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, output }));
+  });
+}

@@ -2,15 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  availableRunners,
-  CodecellProcess,
-  codecell,
-  type Finished,
-  launcher,
-  living,
-  shareWasmRuntime,
-} from "./codecell-process.ts";
+import { availableRunners, CodecellProcess, codecell, type Finished, launcher, living } from "./codecell-process.ts";
 
 const runners = await availableRunners();
 let cwd: string;
@@ -19,7 +11,6 @@ beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "codecell-e2e-"));
   await chmod(cwd, 0o711); // a test that runs as root has a cell that runs as nobody in particular
   env = { XDG_STATE_HOME: join(cwd, "state") };
-  shareWasmRuntime(join(cwd, "state"));
 });
 afterAll(() => rm(cwd, { recursive: true }));
 

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
-import { defaultRuntimeRoot } from "../../src/runners/wasm/runtime-directory.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const launcher = join(root, "bin", "codecell.js");
@@ -14,16 +13,6 @@ assertBuilt();
 /** Where commands keep their state, instead of the home directory of whoever runs the tests. */
 export const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
 afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
-shareWasmRuntime(stateHome);
-
-/**
- * Lets commands with this state directory use the WASM runtime that the machine already has. To prepare another takes
- * seconds; the tests of the README and of docs/cli.md do so, like somebody who runs codecell for the first time.
- */
-export function shareWasmRuntime(home: string): void {
-  mkdirSync(join(home, "codecell"), { recursive: true, mode: 0o711 }); // as codecell makes it
-  symlinkSync(defaultRuntimeRoot({}), join(home, "codecell", "wasm"));
-}
 
 export interface Finished {
   readonly code: number | null;

@@ -1,0 +1,106 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { silentAudit } from "../../src/audit/audit.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
+import { wasmRunner } from "../../src/runners/wasm/runner.ts";
+import { Codecell } from "../../src/sessions/codecell.ts";
+import { newStateDir, removeStateDir } from "../support/managers.ts";
+import { skipsProcess } from "../support/process-cells.ts";
+
+let stateDir: string;
+beforeEach(async () => {
+  stateDir = await newStateDir();
+});
+afterEach(() => removeStateDir(stateDir));
+
+describe.skipIf(skipsProcess)("the front door on the process runner", () => {
+  const open = (policy = {}) => Codecell.open({ policy, runners: [processRunner()], stateDir });
+
+  test("a session runs code, forks, goes back and ends, and everything is on one class", async () => {
+    await using codecell = await open();
+    const session = await codecell.session("analysis");
+    expect(await session.run("rows = 3\nrows * 14")).toMatchObject({ status: "ok", value: "42" });
+    await session.checkpoint("clean");
+    await using twin = await session.fork();
+    expect(await twin.run("rows += 1\nrows")).toMatchObject({ value: "4" });
+    await session.run("rows = 0");
+    await session.rollback("clean");
+    expect(await session.get("rows")).toBe(3);
+    expect(session.checkpoints.map(({ name }) => name)).toEqual(["clean"]);
+    expect(await session.languages()).toEqual(["python", "bash"]);
+    expect((await session.usage()).peakMemoryBytes).toBeGreaterThan(0);
+    expect((await session.receipt()).rules.find(({ rule }) => rule === "session.idle")).toMatchObject({ by: "host" });
+  });
+
+  test("files that a run makes are artifacts that the host can read", async () => {
+    await using codecell = await open();
+    const session = await codecell.session();
+    const { artifacts } = await session.run("open('out.txt', 'w').write('hello')");
+    expect(artifacts).toMatchObject([{ name: "out.txt", size: 5 }]);
+    expect((await session.artifacts()).artifacts).toMatchObject([
+      { name: "out.txt", mimeType: expect.stringContaining("text/plain") },
+    ]);
+    expect(Buffer.from((await (await session.files()).read("out.txt")).data).toString()).toBe("hello");
+  });
+
+  test("a timeout is a duration in words or milliseconds, and nonsense is refused", async () => {
+    await using codecell = await open();
+    const session = await codecell.session();
+    expect(await session.run("while True: pass", { timeout: "200ms" })).toMatchObject({
+      status: "timeout",
+      state: "kept",
+    });
+    expect(await session.run("while True: pass", { timeout: 200 })).toMatchObject({ status: "timeout" });
+    await expect(session.run("1", { timeout: "soon" })).rejects.toMatchObject({ code: "usage" });
+    await expect(session.run("1", { timeout: -1 })).rejects.toMatchObject({ code: "usage" });
+  });
+
+  test("closing a session twice is safe, and closing the codecell ends the rest", async () => {
+    const codecell = await open();
+    const [one, two] = [await codecell.session("one"), await codecell.session("two")];
+    await Promise.all([one.close(), one.close()]);
+    await one[Symbol.asyncDispose]();
+    await expect(one.run("1")).rejects.toMatchObject({ code: "session_closed" });
+    await codecell.close();
+    await expect(two.run("1")).rejects.toMatchObject({ code: "session_closed" });
+    await expect(codecell.session()).rejects.toMatchObject({ code: "session_closed" });
+    expect(await readdir(join(stateDir, "workspaces"))).toEqual([]);
+  });
+
+  test("a policy file by its path is read, and the audit that it asks for is written", async () => {
+    const file = join(stateDir, "sandbox.policy.yaml");
+    await writeFile(file, "proc: { timeout: 7s }\n");
+    const codecell = await Codecell.open({ policy: file, runners: [processRunner()], stateDir });
+    expect(codecell.policy.proc.timeoutMs).toBe(7_000);
+    await (await codecell.session()).run("1");
+    await codecell.close();
+    expect((await readdir(join(stateDir, "audit"))).length).toBeGreaterThan(0);
+  });
+
+  test("a workspace over the audit is refused to a library user, too", async () => {
+    await expect(open({ fs: { workspace: stateDir } })).rejects.toMatchObject({ code: "policy_refused" });
+  });
+
+  test("a program that turns the audit off reads in the receipt that nobody enforces it", async () => {
+    await using codecell = await Codecell.open({ runners: [processRunner()], stateDir, audit: silentAudit });
+    const { receipt } = await (await codecell.session()).run("1");
+    const audit = receipt.rules.filter(({ rule }) => rule.startsWith("audit."));
+    expect(audit.map(({ by }) => by)).toEqual(audit.map(() => "nobody"));
+  });
+});
+
+describe("the front door on the wasm runner", () => {
+  test("what the runner cannot do is refused with its reason, and files work as everywhere", async () => {
+    await using codecell = await Codecell.open({ runners: [wasmRunner()], stateDir });
+    const session = await codecell.session();
+    await session.upload("in.txt", Buffer.from("hello"));
+    const { value, artifacts } = await session.run("text = open('in.txt').read()\nopen('out.txt', 'w').write(text)");
+    expect([value, artifacts.map(({ name }) => name)]).toEqual(["5", ["out.txt"]]);
+    await expect(session.fork()).rejects.toMatchObject({
+      code: "not_supported",
+      message: expect.stringContaining("wasm"),
+    });
+    await expect(session.checkpoint("x")).rejects.toMatchObject({ code: "not_supported" });
+  });
+});

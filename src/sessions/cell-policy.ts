@@ -1,12 +1,12 @@
 import { CodecellError } from "../lib/errors.ts";
 import { SerialQueue } from "../lib/serial-queue.ts";
-import { type AskedRules, addAsked, type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
+import { type AskedRules, addAsked, type LiveChange, liveRules, policyInForce } from "../policy/change/live-rules.ts";
 import { type Authority, type PolicyChange, policyChanges } from "../policy/change/merge.ts";
 import { policyHash } from "../policy/hash.ts";
+import { type PolicyFieldName, showRule } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { EnforcementReceipt } from "../runners/receipt.ts";
+import type { EnforcedRule, EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellNetwork } from "./network/cell-network.ts";
-import { receiptUnder } from "./receipt-under.ts";
 
 /** A change that is about to hold. */
 export interface ComingPolicy {
@@ -99,4 +99,16 @@ function noNetwork(): CodecellError {
     hint: "set net.enabled in the policy and open a new session",
     details: { rule: "net.enabled" },
   });
+}
+
+/** The receipt of a cell whose policy is another one than it started under. What holds the rules is what held them before. */
+function receiptUnder(receipt: EnforcementReceipt, policy: Policy, policyHash: string): EnforcementReceipt {
+  const rules = receipt.rules.map((row): EnforcedRule => {
+    const rule = row.rule as PolicyFieldName;
+    if (!liveRules.has(rule)) return row;
+    const isTurnedOff = rule === "net.enabled" && row.by === "proxy" && !policy.net.enabled;
+    const how = isTurnedOff ? { how: "the proxy refuses everything since it was turned off" } : {};
+    return { ...row, ...how, value: showRule(policy, rule) };
+  });
+  return { ...receipt, policyHash, rules };
 }

@@ -24,7 +24,7 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
     const { code, stdout, stderr } = await codecell(["image", "build", "--json"], docker);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({ image: defaultImage(), outcome: "already_there" });
-    expect((await codecell(["image", "build"], docker)).stdout).toContain("is already there");
+    expect((await codecell(["image", "build"], docker)).stdout).toContain("already exists");
   });
 
   test("lists what was built, and marks the one that cells run in", async () => {

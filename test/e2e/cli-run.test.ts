@@ -23,7 +23,7 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
     const { code, stderr } = await run("-c", "while True: pass", "--timeout", "500ms");
     expect({ code, stderr }).toEqual({
       code: 124,
-      stderr: expect.stringContaining("codecell: the run reached its time limit"),
+      stderr: expect.stringContaining("codecell: the run timed out after "),
     });
   });
 
@@ -89,7 +89,7 @@ describe("codecell run", () => {
     const { code, stdout, stderr } = await run("-c", "print('x' * (3 << 20))");
     expect(code).toBe(0);
     expect(stdout.length).toBeLessThanOrEqual(1 << 20);
-    expect(stderr).toContain("codecell: output was cut: the program printed 3 MiB");
+    expect(stderr).toContain("codecell: output was truncated: the program printed 3 MiB");
   });
 });
 
@@ -119,5 +119,5 @@ test("names every runner in doctor, and exits with 0", async () => {
   expect(code).toBe(0);
   for (const name of ["microvm", "gvisor", "kata", "container", "process", "srt", "wasm"])
     expect(stdout).toContain(name);
-  expect(stdout).toMatch(/^auto takes \w+$/m);
+  expect(stdout).toMatch(/^auto chooses \w+$/m);
 });

@@ -156,7 +156,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
       variables: ["a", "b"],
     });
     const restored = await call("sessions", "restore", "life");
-    expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining("2 variables came back") });
+    expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining("restored 2 variables") });
     const shown = json(await call("sessions", "show", "life", "--json"));
     expect(shown).toMatchObject({ runs: 1, snapshot: { runner: "process" }, history: [{ code: "a = 1; b = [2]" }] });
     const workspace = await workspaceOf("life");

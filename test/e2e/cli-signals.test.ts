@@ -103,7 +103,7 @@ test.each([
   const { code, stderr } = await withStdout("/dev/full", argv);
   expect({ code, stderr }).toEqual({
     code: 74,
-    stderr: "codecell: the output is cut: there is no space left on the disk\n",
+    stderr: "codecell: the output is incomplete: there is no space left on the disk\n",
   });
 });
 

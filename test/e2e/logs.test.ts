@@ -123,7 +123,7 @@ test("mcp over HTTP: the token is in a file and not in the log", async () => {
   server.child.kill("SIGTERM");
   const { stdout, stderr } = await server.finished;
   expect(stdout).toBe("");
-  expect(messages(stderr)).toEqual(["a token was made", expect.stringMatching(/^MCP on http/)]);
+  expect(messages(stderr)).toEqual(["created a token", expect.stringMatching(/^MCP on http/)]);
   expect(stderr).not.toMatch(/token [\w-]{20,}/);
 });
 

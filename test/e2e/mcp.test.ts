@@ -296,7 +296,7 @@ test.skipIf(!hasProcess)("a server over HTTP reads its policy again on SIGHUP, a
     said += bytes;
   });
   server.kill("SIGHUP");
-  await expect.poll(() => said).toContain("net.deny is now evil.example, it was none");
+  await expect.poll(() => said).toContain("net.deny changed from none to evil.example");
   expect(await reason()).toContain("evil.example is in net.deny");
 });
 

@@ -117,7 +117,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     const below = first.server.descendants();
     expect(below.length).toBeGreaterThan(0);
     first.server.child.kill("SIGTERM");
-    await first.server.printed("waiting for what runs");
+    await first.server.printed("waiting for runs to finish");
     const rest = [];
     for await (const event of events) rest.push(event);
     expect(rest.at(-1)).toMatchObject({ event: "result", data: { run: { status: "ok", stdout: "go\ndone\n" } } });
@@ -144,12 +144,12 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect(await reason()).toContain("evil.example is not in net.allowlist");
     await policyFile("net: { enabled: true, deny: [evil.example] }\nproc: { memory: 1GiB }\n");
     server.child.kill("SIGHUP");
-    await server.printed("codecell: net.deny is now evil.example, it was none\n");
-    await server.printed("codecell: needs a restart: proc.memory\n");
+    await server.printed("codecell: net.deny changed from none to evil.example\n");
+    await server.printed("codecell: restart to apply changes of: proc.memory\n");
     expect(await reason()).toContain("evil.example is in net.deny");
     await policyFile("nte: {}\n");
     server.child.kill("SIGHUP");
-    await server.printed("codecell: the policy in force stays: ");
+    await server.printed("codecell: kept the current policy: ");
     expect(await reason()).toContain("evil.example is in net.deny");
     const events = (await codecell(["audit", "tail", "--json", ...directory.state], { env: environment })).stdout;
     expect(events).toMatch(/"override\.applied".*"policy file"/);

@@ -56,7 +56,7 @@ test("verify is content with what was written, and names file and line of what w
   await cli("run", "-c", "x");
   expect(await cli("audit", "verify")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^c-\w+: sound, 6 lines in 1 file.*\nevery line is as it was written\n$/),
+    stdout: expect.stringMatching(/^c-\w+: sound, 6 lines in 1 file.*\nthe audit is intact\n$/),
   });
   const file = await lastFile(auditDir());
   await writeFile(file, (await readFile(file, "utf8")).replace('"code":"x"', '"code":"y"'));
@@ -126,7 +126,7 @@ test("a policy that turns the audit off leaves nothing", async () => {
   expect((await cli("run", "-c", "x")).code).toBe(0);
   expect((await cli("audit", "tail")).stdout).toBe("no events\n");
   const { code, stdout } = await cli("audit", "verify");
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "no audit: there is nothing to verify\n" });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "nothing to verify: there is no audit\n" });
 });
 
 test("an audit that cannot be written stops nobody, unless it is to be durable", async () => {
@@ -158,8 +158,8 @@ test.each([
   [["tail", "--since", "2026-01-31 noon"], "neither a duration nor a date"],
   [["tail", "--type", "run.end"], "did you mean run.ended?"],
   [["tail", "--outcome", "timout"], "did you mean timeout?"],
-  [["verify", "--head", "x"], "is not a head"],
-  [["export", "--format", "xml"], "there is no format"],
+  [["verify", "--head", "x"], "is not a valid head"],
+  [["export", "--format", "xml"], "unknown format"],
   [["export", "--json"], "add --output FILE"],
   [["show"], "needs SESSION"],
 ])("refuses audit %j as a usage error", async (argv, message) => {

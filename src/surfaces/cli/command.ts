@@ -3,14 +3,14 @@ import type { Runner } from "./sessions/session-types.ts";
 import type { OptionTable } from "./shell/arguments.ts";
 import type { Terminal } from "./shell/terminal.ts";
 
-/** What a command is given besides its arguments. */
+/** What a command gets besides its arguments. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** Every runner there is. Making one starts nothing; whoever calls this disposes them. */
+  /** Creates every runner. This starts nothing; the caller disposes them. */
   runners(logger: Logger): Runner[];
 }
 
-/** One command: what its help says, and what it does. */
+/** One command: its help, and what it does. */
 export interface Command {
   /** as typed after `codecell` */
   readonly name: string;
@@ -21,6 +21,6 @@ export interface Command {
   readonly notes?: readonly string[];
   /** a command line and what it does */
   readonly examples: readonly (readonly [string, string])[];
-  /** Answers with the exit code. */
+  /** Returns the exit code. */
   run(argv: readonly string[], context: CommandContext): Promise<number>;
 }

@@ -31,19 +31,19 @@ const diagnosis: Diagnosis = {
   versions: { codecell: "1.0.0", node: "20.19.0", system: "linux" },
 };
 
-test("shows each runner with its guarantees or the fix, and why auto takes none that is stronger", () => {
+test("shows each runner with its guarantees or the fix, and why auto skips each stronger one", () => {
   const text = diagnosisText(diagnosis, plainStyle, 80);
   expect(text).toContain("  -  microvm  not in this version\n");
   expect(text).toContain("  ✗  process  not available: bubblewrap is not installed\n");
   expect(text).toContain("fix: apt install bubblewrap\n");
-  expect(text).toContain("gives no-network, no-native-code\n");
+  expect(text).toContain("guarantees no-network, no-native-code\n");
   expect(text).toContain(
-    "auto takes wasm\n  not microvm: not in this version\n  not process: bubblewrap is not installed\n",
+    "auto chooses wasm\n  skipped microvm: not in this version\n  skipped process: bubblewrap is not installed\n",
   );
 });
 
 test("says so when auto has nothing to take", () => {
-  expect(diagnosisText({ ...diagnosis, choice: undefined }, plainStyle, 80)).toContain("auto takes nothing");
+  expect(diagnosisText({ ...diagnosis, choice: undefined }, plainStyle, 80)).toContain("auto: no runner is available");
   expect(diagnosisJson({ ...diagnosis, choice: undefined })).toMatchObject({ auto: null, passed_over: [] });
 });
 

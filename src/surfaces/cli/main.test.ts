@@ -37,7 +37,7 @@ test("shows the help of every command of a group, in both spellings", async () =
 
 test("shows the lines of the repl's help as they were written", async () => {
   const { stdout } = await cli(["repl", "--help"]);
-  expect(stdout).toContain("\n  %vars     list the variables\n  %reset    forget every variable; files stay\n");
+  expect(stdout).toContain("\n  %vars     list the variables\n  %reset    delete every variable; keep files\n");
 });
 
 test("takes --help for code when it is the value of -c", async () => {
@@ -47,12 +47,12 @@ test("takes --help for code when it is the value of -c", async () => {
 test.each([
   [["rnu"], "did you mean codecell run?"],
   [["policy", "chekc"], "did you mean codecell policy check?"],
-  [["policy"], "one of policy init, policy check"],
+  [["policy"], "`codecell policy` needs a subcommand: init, check, explain"],
   [["--json"], "codecell help"],
   [["run", "--timeout", "-c", "1"], "--timeout needs a value"],
   [["sessions", "show", "work", "--history", "-1"], "--history=VALUE"],
   [["run", "-c"], "--code needs a value"],
-  [["run", "-c", "--json"], "-c needs a value; one that begins with a dash follows without a space: -cVALUE"],
+  [["run", "-c", "--json"], "-c needs a value; write a value that starts with a dash as -cVALUE"],
 ])("answers %j with a usage error and a suggestion", async (argv, hint) => {
   const { code, stdout, stderr } = await cli(argv);
   expect(code).toBe(2);
@@ -76,7 +76,7 @@ test("runs lines from a pipe in one session, with the commands of the repl", asy
   expect(code).toBe(0);
   const values = "<one>\n<def f():\n  pass\n>\n<ls>\n";
   expect(stdout).toBe(`${values}NAME  TYPE  SIZE  VALUE\nx     int   28 B  6\n<last(>\n`);
-  expect(stderr).toContain("every variable is forgotten");
+  expect(stderr).toContain("deleted every variable");
   expect(stderr).toContain("did you mean %vars?");
   expect(runner).toMatchObject({ openCells: 0, isDisposed: true, started: { length: 1 } });
 });
@@ -98,6 +98,6 @@ test("goes on in a fresh session of the repl after the cell is gone", async () =
   };
   const { code, stdout, stderr } = await cli(["repl"], { stdin: "a\ndie\nb\n" }, [runner]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "<a>\n<b>\n" });
-  expect(stderr).toContain("codecell: the session was over; this is a fresh one");
+  expect(stderr).toContain("codecell: the session was closed and its variables are lost; this is a new session");
   expect(runner).toMatchObject({ openCells: 0, started: { length: 2 } });
 });

@@ -17,7 +17,7 @@ export async function main(
   try {
     return await dispatch(argv, context);
   } catch (error) {
-    // read from the words: the failure may be that they do not parse
+    // Search the raw words, because the failure may be that they do not parse.
     const words = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
     const options = { json: words.includes("--json"), verbose: words.includes("--verbose") };
     return reportFailure(await namingOuterSandbox(error, context.terminal.env), context.terminal, options);
@@ -63,7 +63,7 @@ function findCommand(argv: readonly string[]): { command: Command; args: readonl
   }
   const [first = "", second] = argv;
   if (first.startsWith("-")) {
-    throw new CodecellError("usage", `the command comes first, then options such as ${JSON.stringify(first)}`, {
+    throw new CodecellError("usage", `unexpected option ${JSON.stringify(first)} before the command`, {
       hint: "`codecell help` lists the commands",
     });
   }
@@ -75,15 +75,20 @@ function findCommand(argv: readonly string[]): { command: Command; args: readonl
   const missing = isGroup && (second === undefined || second.startsWith("-"));
   throw new CodecellError(
     "usage",
-    missing ? `${first} needs a second word` : `unknown command ${JSON.stringify(written)}`,
+    missing
+      ? `\`codecell ${first}\` needs a subcommand: ${group.map((name) => name.slice(first.length + 1)).join(", ")}`
+      : `unknown command ${JSON.stringify(written)}`,
     {
-      hint:
-        near === undefined || missing ? `one of ${[...new Set(names)].join(", ")}` : `did you mean codecell ${near}?`,
+      hint: missing
+        ? `\`codecell help ${first}\` shows them`
+        : near === undefined
+          ? `use one of: ${[...new Set(names)].join(", ")}`
+          : `did you mean codecell ${near}?`,
     },
   );
 }
 
-/** The commands whose first word this is, such as those of `policy`. */
+/** The commands that start with this word, such as those of `policy`. */
 function groupOf(word: string): readonly Command[] {
   return commands.filter(({ name }) => name.startsWith(`${word} `));
 }
@@ -94,7 +99,7 @@ function helpFor(words: readonly string[]): string {
   return commandHelp(findCommand(words).command);
 }
 
-/** `--help` and `-h` before any `--`, where they are not the value of the option before them. */
+/** Whether `--help` or `-h` comes before any `--` and is not the value of another option. */
 function asksForHelp(args: readonly string[], { options }: Command): boolean {
   const takesValue = (word: string | undefined) =>
     Object.entries(options).some(

@@ -144,7 +144,7 @@ describe("sessions", () => {
     [["sessions", "show", "x", "--history", "1e3"], "not a whole number"],
     [["artifacts", "ls"], "needs --session ID"],
     [["artifacts", "get", "--session", "x"], "needs NAME"],
-    [["artifacts", "get", "--session", "x", "n", "--start", "9", "--end", "3"], "from 9 on"],
+    [["artifacts", "get", "--session", "x", "n", "--start", "9", "--end", "3"], "of at least 9"],
     [["artifacts", "get", "--session", "x", "n", "--json"], "--output FILE"],
     [["run", "-c", "1", "--session", "../x"], "not a session id"],
   ])("refuses %j as a usage error", async (argv, message) => {
@@ -161,7 +161,7 @@ describe("artifacts", () => {
     await symlink("/etc/passwd", join(directory, "link"));
     const first = await cli(["artifacts", "ls", "--session", "work", "--limit", "2"]);
     expect(first.stdout.match(/\S+\.txt/g)).toEqual(["a.txt", "b.txt"]);
-    expect(first.stderr).toContain('go on with --after "b.txt"');
+    expect(first.stderr).toContain('continue with --after "b.txt"');
     expect(first.stderr).toContain("2 entries are not listed");
     const rest = JSON.parse((await cli(["artifacts", "ls", "--session", "work", "--after", "b.txt", "--json"])).stdout);
     expect(rest).toMatchObject({ files: [{ name: "d.txt", size: 0 }], next: null, truncated: false });
@@ -244,7 +244,7 @@ describe("run --session in a runner that keeps nothing", () => {
     const { code, stderr } = await cli(["run", "--session", "work", "-c", "x"], {}, { program: lost });
     expect(code).toBe(1);
     expect(stderr).toContain("codecell: it fell over\n");
-    expect(stderr).toContain("codecell: the variables are lost, and none were saved before; files stay\n");
+    expect(stderr).toContain("codecell: the variables are lost, and there is no earlier save; files are kept\n");
   });
 
   test("saves and restores nothing, and says which runner cannot", async () => {

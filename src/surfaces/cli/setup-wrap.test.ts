@@ -94,7 +94,7 @@ test("changes nothing the second time", async () => {
   await setup("--wrap", "srt");
   const before = await stat(await settingsFile());
   const again = await setup("--wrap", "srt");
-  expect(again.stdout.text).toMatch(/is there already\n.*nothing to do/);
+  expect(again.stdout.text).toMatch(/is up to date\n.*nothing to do/);
   expect((await stat(await settingsFile())).ino).toBe(before.ino);
   expect(await calls()).toEqual(["add"]);
 });
@@ -132,13 +132,13 @@ test("opens no project where the server is for every project", async () => {
   const { stderr } = await setup("--wrap", "srt", "--scope", "user");
   const text = await readFile(await settingsFile(), "utf8");
   expect(text).not.toContain(project);
-  expect(stderr.text).toContain("rlm_load reads nothing");
+  expect(stderr.text).toContain("rlm_load cannot read files");
 });
 
 test("opens no directory that holds its own state: srt would make that read-only", async () => {
   await installSrt();
   const { stderr } = await setupIn(top, "--wrap", "srt");
-  expect(stderr.text).toContain("rlm_load reads nothing");
+  expect(stderr.text).toContain("rlm_load cannot read files");
   expect(await readFile(await settingsFile(), "utf8")).not.toContain(`"path": "${top}"`);
   await writeFile(join(top, "sandbox.policy.yaml"), "fs: { load: [./] }\n");
   await expect(setupIn(top, "--wrap", "srt")).rejects.toMatchObject({ code: "policy_refused" });

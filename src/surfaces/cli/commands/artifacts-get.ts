@@ -15,12 +15,17 @@ import { openStored, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   session: { type: "string", value: "ID", help: "The session that the file belongs to." },
-  output: { type: "string", short: "o", value: "FILE|-", help: "Where to write it. Default: -, which is stdout." },
-  start: { type: "string", value: "N", help: "First byte, from 0. Default: 0." },
-  end: { type: "string", value: "N", help: "Byte after the last one. Default: the end of the file." },
-  force: { type: "boolean", help: "Replace FILE if it is there; write bytes to a terminal as they are." },
+  output: {
+    type: "string",
+    short: "o",
+    value: "FILE|-",
+    help: "Where to write the file. Default: -, which is stdout.",
+  },
+  start: { type: "string", value: "N", help: "Offset of the first byte. Default: 0." },
+  end: { type: "string", value: "N", help: "Offset after the last byte. Default: the end of the file." },
+  force: { type: "boolean", help: "Overwrite FILE if it exists; write raw bytes to a terminal." },
   ...stateOptions,
-  json: { type: "boolean", help: "Print one JSON object about what was written; needs --output FILE." },
+  json: { type: "boolean", help: "Print one JSON object that describes what was written; needs --output FILE." },
   ...commonOptions,
 } as const;
 
@@ -30,11 +35,11 @@ export const artifactsGetCommand: Command = {
   usage: "codecell artifacts get --session ID NAME [options]",
   options,
   notes: [
-    "No cell is started. On a terminal, text is made safe and anything else is refused; a pipe gets the bytes as they are.",
+    "Does not start a cell. On a terminal, control characters in text are escaped and binary files are refused. A pipe gets the raw bytes.",
   ],
   examples: [
-    ["codecell artifacts get --session work plot.png --output plot.png", "into a file"],
-    ["codecell artifacts get --session work data.csv | head", "to another program"],
+    ["codecell artifacts get --session work plot.png --output plot.png", "save it to a file"],
+    ["codecell artifacts get --session work data.csv | head", "pipe it to another program"],
     ["codecell artifacts get --session work big.bin --start 0 --end 1024 -o head.bin", "the first KiB"],
   ],
   run: runArtifactsGet,

@@ -15,8 +15,8 @@ import { parseCount } from "../shell/parse-count.ts";
 import { openStored, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  session: { type: "string", value: "ID", help: "The session whose files are listed." },
-  after: { type: "string", value: "NAME", help: "Go on after this name, where the page before ended." },
+  session: { type: "string", value: "ID", help: "The session whose files to list." },
+  after: { type: "string", value: "NAME", help: "Continue after this name, the last one of the previous page." },
   limit: { type: "string", value: "N", help: "Files per page, at most 10000. Default: 1000." },
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
@@ -28,9 +28,9 @@ export const artifactsLsCommand: Command = {
   summary: "List the files in a session's workspace",
   usage: "codecell artifacts ls --session ID [options]",
   options,
-  notes: ["No cell is started. Links and special files are neither followed nor listed."],
+  notes: ["Does not start a cell. Links and special files are not followed and not listed."],
   examples: [
-    ["codecell artifacts ls --session work", "what its programs left in /workspace"],
+    ["codecell artifacts ls --session work", "the files that its programs left in /workspace"],
     ["codecell artifacts ls --session work --limit 100 --after plots/9.png", "the page after that file"],
   ],
   run: runArtifactsLs,
@@ -58,7 +58,7 @@ async function runArtifactsLs(argv: readonly string[], { terminal }: CommandCont
   return interruption.exitCode ?? 0;
 }
 
-/** A link names a content, so the files are read for it; one that is too large for that has none. */
+/** A link contains the hash of the file's content, so each file is read. A file that is too large to hash gets no link. */
 async function linksByPath(
   files: WorkspaceFiles,
   list: FileList,

@@ -11,26 +11,32 @@ import { Interruption } from "../shell/interruption.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  format: { type: "string", value: "jsonl|csv", help: "Default: jsonl." },
-  output: { type: "string", short: "o", value: "FILE|-", help: "Where to write it. Default: -, which is stdout." },
-  force: { type: "boolean", help: "Replace FILE if it is there." },
+  format: { type: "string", value: "jsonl|csv", help: "Output format. Default: jsonl." },
+  output: {
+    type: "string",
+    short: "o",
+    value: "FILE|-",
+    help: "Where to write the export. Default: -, which is stdout.",
+  },
+  force: { type: "boolean", help: "Overwrite FILE if it exists." },
   ...filterOptions,
   ...stateOptions,
-  json: { type: "boolean", help: "Print one JSON object about what was written; needs --output FILE." },
+  json: { type: "boolean", help: "Print one JSON object that describes what was written; needs --output FILE." },
   ...commonOptions,
 } as const;
 
 export const auditExportCommand: Command = {
   name: "audit export",
-  summary: "Write events as JSON lines or CSV, in the order of time over all chains",
+  summary: "Export events as JSON lines or CSV, sorted by time across all chains",
   usage: "codecell audit export [--format jsonl|csv] [options]",
   options,
-  notes: [
-    "An export is for reading; it cannot be verified. To keep something that can, copy the directory audit of the state directory.",
-  ],
+  notes: ["An export cannot be verified. To keep a copy that can, copy the `audit` directory of the state directory."],
   examples: [
-    ["codecell audit export > audit.jsonl", "everything"],
-    ["codecell audit export --format csv --type run.ended --since 24h -o runs.csv", "a day's runs for a spreadsheet"],
+    ["codecell audit export > audit.jsonl", "every event"],
+    [
+      "codecell audit export --format csv --type run.ended --since 24h -o runs.csv",
+      "the runs of the last day, for a spreadsheet",
+    ],
   ],
   run: runAuditExport,
 };
@@ -39,7 +45,7 @@ async function runAuditExport(argv: readonly string[], { terminal }: CommandCont
   const { values } = parseArguments("audit export", argv, options, 0);
   const format = values.format ?? "jsonl";
   if (format !== "jsonl" && format !== "csv") {
-    throw new CodecellError("usage", `there is no format ${JSON.stringify(format)}`, { hint: "jsonl or csv" });
+    throw new CodecellError("usage", `unknown format ${JSON.stringify(format)}`, { hint: "use one of: jsonl, csv" });
   }
   const output = values.output === "-" ? undefined : values.output;
   if (values.json && output === undefined) {

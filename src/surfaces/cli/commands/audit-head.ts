@@ -13,15 +13,18 @@ const options = {
 
 export const auditHeadCommand: Command = {
   name: "audit head",
-  summary: "Print the last line's number and hash of every chain, to be kept elsewhere",
+  summary: "Print the number and hash of each chain's last line, to keep elsewhere",
   usage: "codecell audit head [options]",
   options,
   notes: [
-    "A head stands for every line before it: kept where codecell cannot write, it proves later that none is missing.",
+    "A head vouches for every line before it. Keep it where codecell cannot write: it proves later that no line is missing.",
   ],
   examples: [
-    ["codecell audit head > heads.txt", "remember where the audit is now"],
-    ["codecell audit head | logger -t codecell-audit", "into the system log, which may leave the machine"],
+    ["codecell audit head > heads.txt", "record the current end of the audit"],
+    [
+      "codecell audit head | logger -t codecell-audit",
+      "send it to the system log, which may be forwarded to another machine",
+    ],
   ],
   run: runAuditHead,
 };

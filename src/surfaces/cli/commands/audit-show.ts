@@ -21,12 +21,12 @@ const options = {
 
 export const auditShowCommand: Command = {
   name: "audit show",
-  summary: "Show everything that is written down about a session, with its code",
+  summary: "Show every recorded event of a session, with its code",
   usage: "codecell audit show SESSION [--run N] [options]",
   options,
   examples: [
     ["codecell audit show work", "every event of the session work"],
-    ["codecell audit show work --run 3", "one run: code, outcome, what it used and changed"],
+    ["codecell audit show work --run 3", "one run: its code, outcome, resource usage and changes"],
   ],
   run: runAuditShow,
 };
@@ -47,9 +47,9 @@ async function runAuditShow(argv: readonly string[], { terminal }: CommandContex
   if (count > 0) return 0;
   throw new CodecellError(
     "session_unknown",
-    `the audit has nothing about session ${JSON.stringify(session)} that fits`,
+    `the audit has no matching events for session ${JSON.stringify(session)}`,
     {
-      hint: "`codecell audit tail` shows the last events; --state-dir names another place",
+      hint: "`codecell audit tail` shows the latest events; use --state-dir to read another state directory",
     },
   );
 }

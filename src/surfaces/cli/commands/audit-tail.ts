@@ -16,8 +16,8 @@ import { parseCount } from "../shell/parse-count.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  lines: { type: "string", short: "n", value: "N", help: "How many events. Default: 20." },
-  follow: { type: "boolean", short: "f", help: "Go on with what is written from now on, until Ctrl-C." },
+  lines: { type: "string", short: "n", value: "N", help: "Number of events to show. Default: 20." },
+  follow: { type: "boolean", short: "f", help: "Keep printing new events until Ctrl-C." },
   ...filterOptions,
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object per line." },
@@ -26,12 +26,14 @@ const options = {
 
 export const auditTailCommand: Command = {
   name: "audit tail",
-  summary: "Show the last events of the audit",
+  summary: "Show the latest events of the audit",
   usage: "codecell audit tail [-n N] [--follow] [options]",
   options,
-  notes: ["Times are UTC. Names that programs chose are shown harmlessly; --json has them as they are."],
+  notes: [
+    "Times are in UTC. Control characters in names that programs chose are escaped; --json prints those names unchanged.",
+  ],
   examples: [
-    ["codecell audit tail", "the last 20 events of all sessions"],
+    ["codecell audit tail", "the latest 20 events of all sessions"],
     ["codecell audit tail -f --type run", "every run, as it starts and ends"],
     ["codecell audit tail --outcome timeout --outcome out_of_memory --since 24h", "what went wrong since yesterday"],
     ["codecell audit tail -n 100 --session work --since 2h --json", "for programs"],
@@ -48,7 +50,7 @@ async function runAuditTail(argv: readonly string[], { terminal }: CommandContex
   const style = styleFor(stdout, env);
   const print = (entry: AuditEntry) => stdout.write(values.json ? jsonText(entryJson(entry)) : entryLine(entry, style));
   using interruption = new Interruption(terminal);
-  const places = await auditPlaces(dir); // before the entries: what comes in between is in both, and is printed once
+  const places = await auditPlaces(dir); // Read before the entries. An event that arrives in between is in both lists, and is printed once.
   const entries = await lastEntries(dir, count, filter);
   const keyOf = ({ chain, seq, time }: AuditEntry) => `${chain}:${seq}:${time}`;
   const printed = new Set(entries.map(keyOf));

@@ -14,12 +14,12 @@ const options = {
     type: "string",
     multiple: true,
     value: "HEAD",
-    help: "A head that was printed before; its line must still be there. Repeatable.",
+    help: "A head that `audit head` printed earlier; its line must still exist. Repeatable.",
   },
   heads: {
     type: "string",
     value: "FILE",
-    help: "The same from a file, one head per line, as `audit head` prints them.",
+    help: "Read heads from a file, one per line, as `audit head` prints them.",
   },
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
@@ -28,18 +28,18 @@ const options = {
 
 export const auditVerifyCommand: Command = {
   name: "audit verify",
-  summary: "Find every line of the audit that was edited, removed, repeated or moved",
+  summary: "Find audit lines that were edited, removed, duplicated or moved",
   usage: "codecell audit verify [--head HEAD] [--heads FILE] [options]",
   options,
   notes: [
-    "Needs no network and starts nothing. Exit code: 0 every line is as it was written; 1 not, or there is nothing to verify; 2 the command was not understood. Each problem names file and line.",
-    "What a crash has torn and the next process has sealed is sound and is counted. What nobody has sealed yet is a problem until then.",
-    "Whoever can write the state directory can write all of it anew. Heads that are kept elsewhere are what finds that.",
+    "Works offline and starts no process. Exit code: 0 if the audit is intact; 1 if it was changed or damaged, or if there is no audit; 2 for a usage error. Each problem names the file and the line.",
+    "A crash can leave a partial line. The next process seals it, and it is then counted and reported as sound. Until then it is a problem.",
+    "Anyone who can write to the state directory can rewrite the whole audit. Only heads that are kept elsewhere reveal that.",
   ],
   examples: [
     ["codecell audit verify", "check the whole audit"],
-    ["codecell audit verify --heads yesterday.txt", "also that nothing is missing that was there yesterday"],
-    ["codecell audit verify --json", "for programs, with the heads of now"],
+    ["codecell audit verify --heads yesterday.txt", "also check that everything that existed yesterday still exists"],
+    ["codecell audit verify --json", "for programs, with the current heads"],
   ],
   run: runAuditVerify,
 };
@@ -52,7 +52,7 @@ async function runAuditVerify(argv: readonly string[], { terminal }: CommandCont
   const report = await verifyAudit(dir, { heads });
   const { stdout, env } = terminal;
   stdout.write(values.json ? jsonText(reportJson(report)) : reportText(report, styleFor(stdout, env)));
-  // The attack: removing everything, for a check that is content with nothing.
+  // The attack: delete the whole audit, so that there is nothing left to fail the check.
   const isSound = report.isSound && report.chains.length > 0;
   return interruption.exitCode ?? (isSound ? 0 : 1);
 }

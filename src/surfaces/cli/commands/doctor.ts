@@ -16,13 +16,13 @@ const options = { json: { type: "boolean", help: "Print one JSON object." }, ...
 
 export const doctorCommand: Command = {
   name: "doctor",
-  summary: "Show every runner: available, or why not and the fix",
+  summary: "Show which runners are available, and how to fix the others",
   usage: "codecell doctor [--json]",
   options,
-  notes: ["Exit code: 0 when at least one runner is available, else 4."],
+  notes: ["Exit code: 0 if at least one runner is available, else 4."],
   examples: [
-    ["codecell doctor", "what this machine has, strongest first"],
-    ["codecell doctor --json", "the same for programs"],
+    ["codecell doctor", "the runners of this machine, strongest first"],
+    ["codecell doctor --json", "the same, for programs"],
   ],
   run: runDoctor,
 };
@@ -51,7 +51,7 @@ async function diagnose(context: CommandContext): Promise<Diagnosis> {
   return { runners, choice, outer, versions: { codecell: codecellVersion(), node: process.versions.node, system } };
 }
 
-/** Opening disposes the runners, also when none of them can be taken. */
+/** `open` disposes the runners, even if none of them can be used. */
 async function chooseForAuto(runners: ReturnType<CommandContext["runners"]>): Promise<Diagnosis["choice"]> {
   try {
     await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners });

@@ -17,12 +17,16 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 
 const options = {
-  tag: { type: "string", value: "NAME", help: "Name to give it, instead of codecell-python:VERSION and :latest." },
-  base: { type: "string", value: "IMAGE", help: "Image to build upon: Debian 12; default: debian:bookworm-slim." },
-  bootstrap: { type: "string", value: "debian", help: "Make the base with debootstrap (as root); asks no registry." },
-  network: { type: "string", value: "default|host|none", help: "Network of the build, which downloads packages." },
-  force: { type: "boolean", help: "Build again without any cache: brings security updates." },
-  verbose: { type: "boolean", help: "Show everything that the build prints." },
+  tag: { type: "string", value: "NAME", help: "Name of the image. Default: codecell-python:VERSION and :latest." },
+  base: { type: "string", value: "IMAGE", help: "Base image, which must be Debian 12. Default: debian:bookworm-slim." },
+  bootstrap: {
+    type: "string",
+    value: "debian",
+    help: "Create the base with debootstrap (as root) instead of pulling it from a registry.",
+  },
+  network: { type: "string", value: "default|host|none", help: "Network that the build downloads packages through." },
+  force: { type: "boolean", help: "Rebuild without the cache, to get security updates." },
+  verbose: { type: "boolean", help: "Show the full output of the build." },
   ...imageOptions,
   ...commonOptions,
 } as const;
@@ -33,16 +37,16 @@ export const imageBuildCommand: Command = {
   usage: "codecell image build [options]",
   options,
   notes: [
-    "Python with numpy, pandas, scipy, matplotlib and more, from Debian's packages. Its version is the hash of the recipe and of " +
-      "the base's name; a version that is there is not built again.",
-    "The engine is found as docker and podman find it: DOCKER_HOST, the docker context, CONTAINER_HOST, the usual sockets. " +
-      "Without --network the build uses the engine's bridge, or the host's network where it has none.",
+    "The image contains Python with numpy, pandas, scipy, matplotlib and more, from Debian's packages. Its version is a hash of the " +
+      "recipe and the base's name. A version that already exists is not rebuilt.",
+    "The engine is looked up in the same places as by docker and podman: DOCKER_HOST, the docker context, CONTAINER_HOST, the usual sockets. " +
+      "Without --network, the build uses the engine's bridge, or the host's network if there is no bridge.",
   ],
   examples: [
-    ["codecell image build", "some minutes once; then `codecell run --runner container`"],
-    ["codecell image build --bootstrap debian", "where no registry can be reached"],
-    ["codecell image build --base mirror.example/debian:12-slim --tag python:ours", "upon a base of your own"],
-    ["codecell image build --force --json", "with today's packages, for programs"],
+    ["codecell image build", "takes some minutes, once; then use `codecell run --runner container`"],
+    ["codecell image build --bootstrap debian", "if no registry is reachable"],
+    ["codecell image build --base mirror.example/debian:12-slim --tag python:ours", "use your own base image"],
+    ["codecell image build --force --json", "get today's packages; print JSON"],
   ],
   run: runImageBuild,
 };
@@ -58,8 +62,8 @@ async function runImageBuild(argv: readonly string[], { terminal }: CommandConte
     ...(values.force ? { force: true } : {}),
   };
   if (chosen.base !== undefined && chosen.bootstrap !== undefined) {
-    throw new CodecellError("usage", "--base and --bootstrap both say what to build upon", {
-      hint: "choose one of them",
+    throw new CodecellError("usage", "--base and --bootstrap cannot be combined", {
+      hint: "use one of them",
     });
   }
   using interruption = new Interruption(terminal);
@@ -75,7 +79,7 @@ async function runImageBuild(argv: readonly string[], { terminal }: CommandConte
   });
   const image = await work.catch((error: unknown) => {
     if (interruption.exitCode === undefined) throw error;
-    return undefined; // whoever asked us to stop knows why
+    return undefined; // the user asked us to stop and needs no message
   });
   if (image === undefined) return interruption.exitCode ?? 1;
   printer.clear();
@@ -85,7 +89,7 @@ async function runImageBuild(argv: readonly string[], { terminal }: CommandConte
     const more = { outcome: outcome === "built" ? "built" : "already_there", duration_ms: durationMs };
     terminal.stdout.write(jsonText({ ...imageJson(image), engine: client.address.kind, ...more }));
   } else {
-    const how = outcome === "built" ? `built in ${formatAge(durationMs)}` : "is already there; --force builds it again";
+    const how = outcome === "built" ? `built in ${formatAge(durationMs)}` : "already exists; use --force to rebuild it";
     terminal.stdout.write(`${image.name} (${formatBytes(image.bytes)}, ${client.address.name}) ${how}\n`);
   }
   return 0;

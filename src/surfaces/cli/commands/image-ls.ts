@@ -9,13 +9,13 @@ const options = { ...imageOptions, ...commonOptions } as const;
 
 export const imageLsCommand: Command = {
   name: "image ls",
-  summary: "List the images that were built for cells",
+  summary: "List the images built for cells",
   usage: "codecell image ls [options]",
   options,
-  notes: ["A star marks the one that cells run in when the policy names none. `docker rmi NAME` removes one."],
+  notes: ["A star marks the image that cells use when the policy names none. `docker rmi NAME` removes an image."],
   examples: [
-    ["codecell image ls", "the newest first"],
-    ["codecell image ls --engine podman --json", "those of Podman, for programs"],
+    ["codecell image ls", "newest first"],
+    ["codecell image ls --engine podman --json", "the images of Podman, for programs"],
   ],
   run: runImageLs,
 };

@@ -12,13 +12,13 @@ const options = { ...imageOptions, ...commonOptions } as const;
 
 export const imageShowCommand: Command = {
   name: "image show",
-  summary: "Show one image: by default the one that cells run in",
+  summary: "Show one image; by default the one that cells use",
   usage: "codecell image show [NAME] [options]",
   options,
-  notes: ["Exit code: 0 when the engine has it, else 1."],
+  notes: ["Exit code: 0 if the engine has the image, else 1."],
   examples: [
     ["codecell image show", "is the default image built?"],
-    ["codecell image show codecell-python:latest --json", "one by its name, for programs"],
+    ["codecell image show codecell-python:latest --json", "an image by name, for programs"],
   ],
   run: runImageShow,
 };
@@ -35,11 +35,13 @@ async function runImageShow(argv: readonly string[], { terminal }: CommandContex
     const facts = image === undefined ? { image: name } : imageJson(image);
     stdout.write(jsonText({ ...facts, engine: client.address.kind, default: current, there: image !== undefined }));
   } else if (image === undefined) {
-    stdout.write(`${name}: ${client.address.name} does not have it; \`codecell image build\` makes the default one\n`);
+    stdout.write(
+      `${name}: ${client.address.name} does not have this image; build the default one with \`codecell image build\`\n`,
+    );
   } else {
     const age = formatAge(Date.now() - image.createdMs);
     stdout.write(`${name}: ${formatBytes(image.bytes)}, ${age} old, in ${client.address.name}\n`);
-    stdout.write(`version  ${safeText(image.version ?? "not one of codecell's own")}\n`);
+    stdout.write(`version  ${safeText(image.version ?? "not built by codecell")}\n`);
     stdout.write(`base     ${safeText(image.base ?? "unknown")}\n`);
     stdout.write(`names    ${safeText(image.tags.join(", ") || "none")}\nid       ${safeText(image.id)}\n`);
   }

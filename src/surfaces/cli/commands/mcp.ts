@@ -7,19 +7,19 @@ export const mcpCommand: Command = {
   usage: "codecell mcp [--tools all|interpreter|rlm] [--http] [options]",
   options: mcpOptions,
   notes: [
-    "Over standard input and output unless --http is given. Starting it opens nothing: the isolation is chosen by the first tool call, whose answer says what is missing.",
-    "Without a policy file the policy is the tightest one, but rlm_load may read files below the project's directory (CLAUDE_PROJECT_DIR, else the current one).",
-    "rlm_sub_agent is offered where a model is configured: --model, CODECELL_MODEL or ANTHROPIC_API_KEY.",
-    "With --http, SIGHUP has the policy read again, as `codecell serve` does.",
-    "When the client goes away, every session is saved if the policy makes it persistent, and ended.",
+    "The server uses standard input and output, unless --http is given. It starts no sandbox until the first tool call. If no runner is available, the answer to that call says how to fix it.",
+    "Without a policy file the strictest policy applies, except that rlm_load may read files below the project directory ($CLAUDE_PROJECT_DIR, else the current directory).",
+    "rlm_sub_agent is offered if a model is configured: with --model, CODECELL_MODEL or ANTHROPIC_API_KEY.",
+    "With --http, SIGHUP reloads the policy, as in `codecell serve`.",
+    "When the client disconnects, every session is closed. Sessions are saved first if the policy has session.persist.",
   ],
   examples: [
-    ["claude mcp add codecell -- npx -y codecell mcp", "offer it to Claude Code"],
-    ["codecell mcp --tools rlm --policy ./sandbox.policy.yaml", "the rlm tools, under a policy"],
-    ["codecell mcp --http --port 7411", "over HTTP on this machine, with a token"],
+    ["claude mcp add codecell -- npx -y codecell mcp", "add it to Claude Code"],
+    ["codecell mcp --tools rlm --policy ./sandbox.policy.yaml", "only the rlm tools, with a policy"],
+    ["codecell mcp --http --port 7411", "over HTTP on this machine; prints a token"],
   ],
   async run(argv, { terminal, runners }) {
-    const { serveMcp } = await import("../serve/mcp-serve.ts"); // no other command pays for the protocol
+    const { serveMcp } = await import("../serve/mcp-serve.ts"); // loaded here so that other commands start faster
     return serveMcp(argv, { terminal, runners: async () => runners });
   },
 };

@@ -10,13 +10,15 @@ const options = { json: { type: "boolean", help: "Print one JSON object." }, ...
 
 export const policyCheckCommand: Command = {
   name: "policy check",
-  summary: "Read a policy file and report everything that is wrong in it",
+  summary: "Validate a policy file and report every problem in it",
   usage: "codecell policy check [FILE] [--json]",
   options,
-  notes: ["Exit code: 0 when the file is right, else 2. `explain` says whether this machine can hold it."],
+  notes: [
+    "Exit code: 0 if the file is valid, else 2. `codecell policy explain` shows whether this machine can enforce it.",
+  ],
   examples: [
     ["codecell policy check", "./sandbox.policy.yaml"],
-    ["codecell policy check other.yaml --json", "problems with file, line, column and rule"],
+    ["codecell policy check other.yaml --json", "problems as JSON, with file, line, column and rule"],
   ],
   run: runPolicyCheck,
 };
@@ -27,6 +29,6 @@ async function runPolicyCheck(argv: readonly string[], { terminal }: CommandCont
   const policy = await loadPolicy(file);
   const hash = policyHash(policy);
   if (values.json) terminal.stdout.write(jsonText({ ok: true, file, policy_hash: hash }));
-  else terminal.stdout.write(`${relative(terminal.cwd, file) || file} is right (sha256 ${hash.slice(0, 12)}…)\n`);
+  else terminal.stdout.write(`${relative(terminal.cwd, file) || file} is valid (sha256 ${hash.slice(0, 12)}…)\n`);
   return 0;
 }

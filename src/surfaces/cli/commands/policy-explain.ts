@@ -14,22 +14,26 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
 
 const options = {
-  runner: { type: "string", value: "NAME", help: "Explain for this runner instead of the one that would be used." },
+  runner: {
+    type: "string",
+    value: "NAME",
+    help: "Explain the policy for this runner instead of the one that would be used.",
+  },
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
 
 export const policyExplainCommand: Command = {
   name: "policy explain",
-  summary: "Show how each rule of a policy is held here, or that it would be refused",
+  summary: "Show how each rule of a policy is enforced on this machine, or why it is refused",
   usage: "codecell policy explain [FILE] [--runner NAME] [--json]",
   options,
   notes: [
-    "Without a file: ./sandbox.policy.yaml, else the tightest policy. Exit code: 0 held, 3 refused, 4 no runner.",
+    "Without FILE it explains ./sandbox.policy.yaml, else the strictest policy. Exit code: 0 enforced, 3 refused, 4 no runner available.",
   ],
   examples: [
     ["codecell policy explain", "for the runner that would be used"],
-    ["codecell policy explain strict.yaml --runner wasm", "what WASM would do with it"],
+    ["codecell policy explain strict.yaml --runner wasm", "how WASM would enforce it"],
   ],
   run: runPolicyExplain,
 };
@@ -45,7 +49,7 @@ async function runPolicyExplain(argv: readonly string[], context: CommandContext
   return explanation.plan.refused.length === 0 ? 0 : errorExitCodes.policy_refused;
 }
 
-/** The plan of the runner that would be used; when every one refuses, of the strongest one that is there. */
+/** The plan of the runner that would be used. If every runner refuses, the plan of the strongest available one. */
 async function explain(policy: Policy, context: CommandContext): Promise<Omit<Explanation, "file">> {
   try {
     await using codecell = await LiveSessions.open({ policy, runners: context.runners(silentLogger) });

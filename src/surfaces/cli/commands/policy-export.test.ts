@@ -27,7 +27,7 @@ test("prints settings alone on stdout, and what they do not hold on stderr", asy
   expect(filesystem.allowWrite).toEqual([{ path: join(cwd, "state/codecell"), literal: true }]);
   expect(stderr.text).toContain("note: proc.timeout, proc.cpus");
   expect(stderr.text).toContain("env -i");
-  expect(stderr.text).toContain("srt was not found");
+  expect(stderr.text).toContain("srt is not installed");
 });
 
 test("--json has the settings and the notes, with what the runner inside would refuse", async () => {
@@ -52,7 +52,7 @@ test("asks for a format that there is", async () => {
   for (const argv of [[], ["--format", "docker"]]) {
     await expect(policyExportCommand.run(argv, { terminal, runners: () => [] })).rejects.toMatchObject({
       code: "usage",
-      hint: "--format srt",
+      hint: "use --format srt",
     });
   }
 });

@@ -12,24 +12,28 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  format: { type: "string", value: "srt", help: "The only one: settings of @anthropic-ai/sandbox-runtime." },
+  format: {
+    type: "string",
+    value: "srt",
+    help: "Output format; srt is the only one: settings of @anthropic-ai/sandbox-runtime.",
+  },
   ...stateOptions,
-  json: { type: "boolean", help: "Print one JSON object: settings and notes." },
+  json: { type: "boolean", help: "Print one JSON object with settings and notes." },
   ...commonOptions,
 } as const;
 
 export const policyExportCommand: Command = {
   name: "policy export",
-  summary: "Turn a policy into settings for a sandbox around the MCP server itself",
+  summary: "Convert a policy into settings for a sandbox around the MCP server itself",
   usage: "codecell policy export --format srt [FILE] [--state-dir DIR] [--json]",
   options,
   notes: [
-    "The settings go to stdout; what srt cannot hold of the policy goes to stderr, or into `notes` with --json. Without a file: ./sandbox.policy.yaml, else the policy that `codecell mcp` has without one.",
+    "Settings go to stdout. Rules that srt cannot enforce are listed on stderr, or in `notes` with --json. Without FILE it uses ./sandbox.policy.yaml, else the default policy of `codecell mcp`.",
     "`codecell setup claude-code --wrap srt` writes such a file and registers the wrapped server.",
   ],
   examples: [
-    ["codecell policy export --format srt > srt.json", "settings for this policy, notes on the terminal"],
-    ["codecell policy export --format srt strict.yaml --json", "both in one object"],
+    ["codecell policy export --format srt > srt.json", "settings in a file, notes on the terminal"],
+    ["codecell policy export --format srt strict.yaml --json", "settings and notes in one object"],
   ],
   run: runPolicyExport,
 };
@@ -37,8 +41,8 @@ export const policyExportCommand: Command = {
 async function runPolicyExport(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = parseArguments("policy export", argv, options, 1);
   if (values.format !== "srt") {
-    const message = values.format === undefined ? "--format is missing" : `there is no format ${values.format}`;
-    throw new CodecellError("usage", message, { hint: "--format srt" });
+    const message = values.format === undefined ? "--format is missing" : `unknown format ${values.format}`;
+    throw new CodecellError("usage", message, { hint: "use --format srt" });
   }
   const { terminal } = context;
   const { policy, file } = await servedPolicy({ policy: positionals[0] }, terminal);
@@ -50,21 +54,21 @@ async function runPolicyExport(argv: readonly string[], context: CommandContext)
     ...notes,
     ...(await wasmRefusals(policy, context)).map(({ rule, reason }) => ({
       rules: [rule],
-      note: `the wasm runner, the one that works inside srt, refuses it: ${reason}`,
+      note: `only the wasm runner works inside srt, and it refuses this rule: ${reason}`,
     })),
     {
       rules: [],
-      note: "srt hands its own environment to the server: start it with `env -i` and the few variables it needs, or a server that was taken over reads every key in it",
+      note: "srt passes its own environment to the server, so a compromised server can read every key in it. Start srt with `env -i` and only the variables it needs",
     },
     {
       rules: [],
-      note: "a state directory that codecell also uses outside of the wrap lets a server that was taken over leave files there for it: give the wrapped one its own, with XDG_STATE_HOME and --state-dir",
+      note: "a compromised server can plant files in a state directory that codecell also uses outside srt. Give the wrapped server its own directory, with XDG_STATE_HOME and --state-dir",
     },
     ...(srt === undefined
       ? [
           {
             rules: [],
-            note: `srt was not found, so its own files are not in allowRead yet: ${installSrt}, and export again`,
+            note: `srt is not installed, so its own files are missing from allowRead. Install it with \`${installSrt}\` and export again`,
           },
         ]
       : []),

@@ -8,8 +8,12 @@ import { jsonText } from "../format/json-text.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 
 const options = {
-  preset: { type: "string", value: "NAME", help: `What to start from: ${presetNames.join(" or ")}. Default: strict.` },
-  force: { type: "boolean", help: "Replace a file that is there." },
+  preset: {
+    type: "string",
+    value: "NAME",
+    help: `Preset to start from: ${presetNames.join(" or ")}. Default: strict.`,
+  },
+  force: { type: "boolean", help: "Overwrite an existing file." },
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
@@ -21,7 +25,7 @@ export const policyInitCommand: Command = {
   options,
   examples: [
     ["codecell policy init", "every rule with its default"],
-    ["codecell policy init --preset data-analysis", "room for data, numpy and pandas ready"],
+    ["codecell policy init --preset data-analysis", "higher limits for data; numpy and pandas preloaded"],
   ],
   run: runPolicyInit,
 };
@@ -33,7 +37,7 @@ async function runPolicyInit(argv: readonly string[], { terminal }: CommandConte
   if (values.json) terminal.stdout.write(jsonText({ file: path, preset }));
   else
     terminal.stdout.write(
-      `wrote ${relative(terminal.cwd, path)} (${preset}); \`codecell policy explain\` shows how it is held\n`,
+      `wrote ${relative(terminal.cwd, path)} (${preset}); \`codecell policy explain\` shows how it is enforced\n`,
     );
   return 0;
 }
@@ -42,6 +46,6 @@ function parsePreset(text = "strict"): PresetName {
   const name = presetNames.find((one) => one === text);
   if (name !== undefined) return name;
   const near = nearest(text, presetNames);
-  const hint = near === undefined ? `one of ${presetNames.join(", ")}` : `did you mean ${near}?`;
-  throw new CodecellError("usage", `there is no preset named ${JSON.stringify(text)}`, { hint });
+  const hint = near === undefined ? `use one of: ${presetNames.join(", ")}` : `did you mean ${near}?`;
+  throw new CodecellError("usage", `unknown preset ${JSON.stringify(text)}`, { hint });
 }

@@ -6,7 +6,7 @@ const options = { ...commonOptions } as const;
 
 export const policySchemaCommand: Command = {
   name: "policy schema",
-  summary: "Print the JSON Schema of policy files, for editors",
+  summary: "Print the JSON Schema for policy files, for editors",
   usage: "codecell policy schema",
   options,
   examples: [["codecell policy schema > codecell.schema.json", "for `# yaml-language-server: $schema=…`"]],

@@ -22,32 +22,32 @@ import type { Terminal } from "../shell/terminal.ts";
 
 const options = {
   ...policyOptions,
-  verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  verbose: { type: "boolean", help: "Print the policy, the runner and what the flags changed to stderr." },
   ...logOptions,
   ...commonOptions,
 } as const;
 
 const replHelp = [
-  "Python, as in its own prompt: what one entry defines, the next one sees.",
-  "A line that ends with ':' opens a block, which an empty line ends.",
+  "Type Python as in its own prompt. Variables are kept from one entry to the next.",
+  "A line that ends with ':' opens a block; an empty line closes it.",
   "  !COMMAND  run a command in bash; its directory and variables are kept",
   "  %vars     list the variables",
-  "  %reset    forget every variable; files stay",
-  "  %help     show this",
-  "  %exit     leave (as Ctrl-D does)",
-  "Ctrl-C interrupts what runs, or clears the line.",
+  "  %reset    delete every variable; keep files",
+  "  %help     show this help",
+  "  %exit     exit (also Ctrl-D)",
+  "Ctrl-C interrupts the running code, or clears the line.",
 ].join("\n");
 
 export const replCommand: Command = {
   name: "repl",
-  summary: "A persistent session in the terminal",
+  summary: "Open an interactive session that keeps its variables",
   usage: "codecell repl [options]",
   options,
-  notes: [replHelp, "When stdin is not a terminal, lines are read to its end and nothing is prompted."],
+  notes: [replHelp, "If stdin is not a terminal, the repl reads lines to the end and shows no prompt."],
   examples: [
-    ["codecell repl", "a session under ./sandbox.policy.yaml or the tightest policy"],
-    ["codecell repl --runner wasm --timeout 5m", "in WASM, with five minutes per entry"],
-    ["printf 'x = 6\\nx * 7\\n' | codecell repl", "lines from a pipe"],
+    ["codecell repl", "a session under ./sandbox.policy.yaml, else the strictest policy"],
+    ["codecell repl --runner wasm --timeout 5m", "in WASM, with a timeout of five minutes per entry"],
+    ["printf 'x = 6\\nx * 7\\n' | codecell repl", "read lines from a pipe"],
   ],
   run: runRepl,
 };
@@ -124,7 +124,7 @@ class Repl {
       }
       case "reset":
         await (await this.#open()).reset();
-        return stderr.write("codecell: every variable is forgotten; files stay\n");
+        return stderr.write("codecell: deleted every variable; files are kept\n");
       case "help":
         return stdout.write(`${replHelp}\n`);
       case "unknown":
@@ -142,13 +142,16 @@ class Repl {
     }
   }
 
-  /** The session, or a fresh one when its cell is gone: its variables went with it, so it says so. */
+  /** The session, or a new one if its cell is gone. Its variables are lost then, so this is reported. */
   async #open(): Promise<Session> {
     const before = this.#session;
     if (before?.state === "live") return before;
     await before?.close().catch(() => {});
     this.#session = await this.#codecell.session();
-    if (before) this.#terminal.stderr.write("codecell: the session was over; this is a fresh one\n");
+    if (before)
+      this.#terminal.stderr.write(
+        "codecell: the session was closed and its variables are lost; this is a new session\n",
+      );
     return this.#session;
   }
 
@@ -158,7 +161,7 @@ class Repl {
     const runner = `${receipt.runner} runner (${receipt.runnerVersion})`;
     this.#terminal.stdout.write(
       `codecell ${codecellVersion()}: Python ${await session.pythonVersion()} in the ${runner}. ` +
-        "%help for help, Ctrl-D to leave.\n",
+        "%help for help, Ctrl-D to exit.\n",
     );
   }
 

@@ -93,7 +93,7 @@ test("prints the highlights of the receipt on stderr with --receipt, and nothing
   expect(stdout).toBe("42\n");
   expect(stderr).toMatch(/^\nwasm \(fake 1\), policy sha256 \w{12}…\n\nRULE +VALUE +BY +HOW\n/);
   expect(stderr).toMatch(/^net\.enabled +false +runtime +nothing real$/m);
-  expect(stderr).toMatch(/\nand \d+ more rows: `codecell run --json` has the whole receipt\n$/);
+  expect(stderr).toMatch(/\nand \d+ more rows: `codecell run --json` prints the whole receipt\n$/);
   expect((await run(["-c", "6*7"], returnsValue)).stderr).toBe("");
 });
 
@@ -126,7 +126,7 @@ test("reports its own failures as JSON when asked to", async () => {
 test.each([
   ["missing", "codecell: missing does not exist\n"],
   [".", "codecell: . is a directory\n"],
-  ["a\ufffdb.py", "codecell: a\ufffdb.py does not exist\nhint: its name is not UTF-8: rename it"],
+  ["a\ufffdb.py", "codecell: a\ufffdb.py does not exist\nhint: the file name is not UTF-8: rename the file"],
 ])("says what is wrong with the file before what is wrong with its name: %s", async (file, text) => {
   const { code, stderr } = await run([file]);
   expect(code).toBe(2);
@@ -154,8 +154,8 @@ test("passes flags on as policy, and says so with --verbose", async () => {
 });
 
 test.each([
-  [["-c", "x", "main.ts"], "both -c and"],
-  [["run.test.ts"], "does not tell its language"],
+  [["-c", "x", "main.ts"], "cannot be combined"],
+  [["run.test.ts"], "cannot tell the language of"],
   [["-c", "x", "--language", "ruby"], "unknown language"],
   [["-c", "x", "--nope"], "unknown option"],
 ])("refuses %j as a usage error", async (argv, message) => {
@@ -187,7 +187,7 @@ test("interrupts the run on the first Ctrl-C and keeps what it says", async () =
   terminal.send("SIGINT");
   expect(await exit).toBe(130);
   expect(terminal.stdout.text).toBe("going\nstopped\n");
-  expect(terminal.stderr.text).toContain("Ctrl-C again ends it");
+  expect(terminal.stderr.text).toContain("Ctrl-C again to kill it");
   expect(runner).toMatchObject({ openCells: 0, isDisposed: true });
 });
 

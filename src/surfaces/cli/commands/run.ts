@@ -20,43 +20,43 @@ const options = {
     type: "string",
     short: "l",
     value: languageNames.join("|"),
-    help: `Default: by the file's extension, else ${defaultLanguage}.`,
+    help: `Language of the code. Default: by the file's extension, else ${defaultLanguage}.`,
   },
   session: {
     type: "string",
     value: "NAME",
-    help: "Run in a session that is kept: variables, history and files are there for the next call.",
+    help: "Run in a named session, which keeps variables, history and files for the next call.",
   },
   ...policyOptions,
   ...stateOptions,
-  receipt: { type: "boolean", help: "Print on stderr what enforced the policy: the rows that matter most." },
-  json: { type: "boolean", help: "Print one JSON object at the end instead of streaming." },
-  verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
+  json: { type: "boolean", help: "Print one JSON object at the end instead of streaming output." },
+  verbose: { type: "boolean", help: "Print the policy, the runner and what the flags changed to stderr." },
   ...logOptions,
   ...commonOptions,
 } as const;
 
 export const runCommand: Command = {
   name: "run",
-  summary: "Run a program, in a fresh cell or in a session that is kept",
+  summary: "Run a program in a fresh cell or in a named session",
   usage: "codecell run [FILE | - | -c CODE] [options]",
   options,
   notes: [
-    "The program's output streams live. The value of a last expression is printed for -c and for stdin, not for a file.",
-    "Exit code: 0 ok, 1 the program failed (or its own code), 2 usage, 3 refused by policy, 4 runner unavailable, " +
-      "70 internal, 75 the session is in use, 124 time limit, 130 interrupted, 137 out of memory.",
-    "Ctrl-C interrupts the program; a second one ends it.",
-    "With --session the variables are saved before the command ends, one by one; what could not be saved or did not " +
-      "come back is told on stderr. One call at a time: the next one meanwhile is refused (exit code 75).",
+    "Output is streamed. With -c or stdin, the value of the last expression is printed; with a file it is not.",
+    "Exit code: 0 success, 1 the program failed (or the program's own code), 2 usage error, 3 refused by policy, 4 runner unavailable, " +
+      "70 internal error, 75 session in use, 124 timed out, 130 interrupted, 137 out of memory.",
+    "Ctrl-C interrupts the program; a second Ctrl-C kills it.",
+    "With --session, the variables are saved before the command exits. Variables that cannot be saved or restored are " +
+      "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
   ],
   examples: [
     ["codecell run script.py", "run a file"],
-    ["codecell run -c 'sum(range(10))'", "run a line and print its value"],
-    ["cat script.py | codecell run -", "run what comes on stdin"],
-    ["codecell run job.sh --timeout 2m --mount ./data:/data", "bash, with a directory read-only at /data"],
+    ["codecell run -c 'sum(range(10))'", "run one line and print its value"],
+    ["cat script.py | codecell run -", "run code from stdin"],
+    ["codecell run job.sh --timeout 2m --mount ./data:/data", "run bash with a read-only directory at /data"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
-    ["codecell run --receipt script.py", "and say what enforced the policy"],
-    ["codecell run -c '1/0' --json", "one JSON object, for programs"],
+    ["codecell run --receipt script.py", "also print what enforced the policy"],
+    ["codecell run -c '1/0' --json", "print one JSON object, for programs"],
   ],
   run: runProgram,
 };
@@ -89,7 +89,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     });
     return interruption.exitCode ?? runExitCode(result);
   } catch (error) {
-    // A signal during the start ends it with whatever error that causes; the signal is what the caller asked for.
+    // A signal during the start makes it fail with some error. Report the signal, not that error.
     if (interruption.exitCode !== undefined) return interruption.exitCode;
     throw error;
   }

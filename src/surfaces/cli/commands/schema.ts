@@ -7,24 +7,24 @@ const options = { ...commonOptions } as const;
 
 export const schemaCommand: Command = {
   name: "schema",
-  summary: "Print the JSON Schema of what `--json`, HTTP and MCP answer",
+  summary: "Print the JSON Schema of the objects that `--json`, HTTP and MCP return",
   usage: "codecell schema [NAME]",
   options,
-  notes: [`NAME is one of ${wireNames.join(", ")}. Without it, all of them are printed under $defs.`],
+  notes: [`NAME is one of ${wireNames.join(", ")}. Without NAME, all of them are printed under $defs.`],
   examples: [
     ["codecell schema run", "what `codecell run --json` prints"],
-    ["codecell schema > codecell.schema.json", "every object, for a code generator"],
+    ["codecell schema > codecell.schema.json", "all objects, for a code generator"],
   ],
   run: runSchema,
 };
 
 async function runSchema(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { positionals } = parseArguments("schema", argv, options, 1);
-  const [asked] = positionals;
-  const name = wireNames.find((one) => one === asked);
-  if (asked !== undefined && name === undefined) {
-    throw new CodecellError("usage", `codecell has no object ${JSON.stringify(asked.slice(0, 64))}`, {
-      hint: `choose one of ${wireNames.join(", ")}`,
+  const [requested] = positionals;
+  const name = wireNames.find((one) => one === requested);
+  if (requested !== undefined && name === undefined) {
+    throw new CodecellError("usage", `unknown object ${JSON.stringify(requested.slice(0, 64))}`, {
+      hint: `use one of: ${wireNames.join(", ")}`,
     });
   }
   terminal.stdout.write(`${JSON.stringify(wireJsonSchema(name), null, 2)}\n`);

@@ -7,21 +7,21 @@ export const serveCommand: Command = {
   usage: "codecell serve [--port PORT] [--tokens FILE] [options]",
   options: serveOptions,
   notes: [
-    "REST is under /v1 (its description: --print-openapi), MCP under /mcp, counters for Prometheus under /metrics.",
-    "Tokens: `codecell token create` makes them, each with sessions of its own that no other token sees. CODECELL_TOKEN is one token for one user. Without either, a token is made for this start, and only this machine is served.",
-    "The service speaks plain HTTP. For other machines put a proxy with TLS in front, and tell --public-url; docs/http.md has an example.",
-    "SIGHUP: the policy is read again. The rules of the network hold at once, in every session, and connections that they do not allow are closed; other rules that changed are named, and need a restart. In a terminal that closes, it means SIGTERM.",
-    "SIGTERM and SIGINT: nothing new is taken, runs have --drain to end, sessions that persist are saved. A second one leaves at once.",
+    "REST is at /v1 (see --print-openapi), MCP at /mcp, and Prometheus metrics at /metrics.",
+    "`codecell token create` creates tokens. Each token has its own sessions, which no other token can see. CODECELL_TOKEN sets a single token for one user. With neither, the service creates a temporary token and listens on this machine only.",
+    "The service uses plain HTTP. To serve other machines, put a TLS proxy in front of it and set --public-url; docs/http.md has an example.",
+    "SIGHUP reloads the policy. Network rules apply at once to every session, and connections that they no longer allow are closed. The log names other rules that changed; those need a restart. If stderr is a terminal, SIGHUP means that it was closed, and is handled as SIGTERM.",
+    "On SIGTERM or SIGINT the service refuses new work, waits up to --drain for runs to finish, and saves persistent sessions. A second signal exits at once.",
   ],
   examples: [
-    ["codecell serve", "on this machine, with a token made for this start"],
-    ["codecell token create --name ci --scopes run && codecell serve", "with tokens that stay"],
-    ["codecell serve --public-url https://cells.example", "behind a proxy that has this name"],
-    ["codecell serve --max-runs 8 --max-body 1MiB --json", "with tighter limits, and print those that hold"],
-    ["codecell serve --print-openapi > openapi.json", "the document for generators of clients"],
+    ["codecell serve", "on this machine, with a temporary token"],
+    ["codecell token create --name ci --scopes run && codecell serve", "with permanent tokens"],
+    ["codecell serve --public-url https://cells.example", "behind a proxy with this address"],
+    ["codecell serve --max-runs 8 --max-body 1MiB --json", "with lower limits, printed as JSON"],
+    ["codecell serve --print-openapi > openapi.json", "the OpenAPI document, for client generators"],
   ],
   async run(argv, context) {
-    const { serveHttp } = await import("../serve/serve-run.ts"); // no other command pays for the protocol
+    const { serveHttp } = await import("../serve/serve-run.ts"); // loaded here so that other commands start faster
     return serveHttp(argv, context);
   },
 };

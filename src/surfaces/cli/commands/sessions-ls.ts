@@ -15,13 +15,15 @@ const options = {
 
 export const sessionsLsCommand: Command = {
   name: "sessions ls",
-  summary: "List the sessions that are kept, the last used first",
+  summary: "List saved and live sessions, most recently used first",
   usage: "codecell sessions ls [options]",
   options,
-  notes: ["STATE: saved, live (open in some process right now) or damaged (its record cannot be read; rm removes it)."],
+  notes: [
+    "STATE is saved, live (open in a process right now) or damaged (its record is unreadable; `sessions rm` removes it).",
+  ],
   examples: [
     ["codecell sessions ls", "every session of this user"],
-    ["codecell sessions ls --json", "the same for programs"],
+    ["codecell sessions ls --json", "the same, for programs"],
   ],
   run: runSessionsLs,
 };

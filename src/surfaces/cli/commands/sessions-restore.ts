@@ -15,23 +15,23 @@ const options = {
   ...policyOptions,
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
-  verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  verbose: { type: "boolean", help: "Print the policy, the runner and what the flags changed to stderr." },
   ...logOptions,
   ...commonOptions,
 } as const;
 
 export const sessionsRestoreCommand: Command = {
   name: "sessions restore",
-  summary: "Bring a session back into a cell and tell what came back and what did not",
+  summary: "Test restoring a session: load it into a cell and report what was restored",
   usage: "codecell sessions restore ID [options]",
   options,
   notes: [
-    "What is saved stays as it is: this is a rehearsal, for another machine, Python or runner.",
-    "Exit code: 0 when every saved variable came back, else 1 (4 when the runner cannot do it).",
+    "The saved session is not changed. Use this to test another machine, Python version or runner.",
+    "Exit code: 0 if every saved variable was restored, else 1 (4 if the runner does not support it).",
   ],
   examples: [
-    ["codecell sessions restore work", "does everything come back?"],
-    ["codecell sessions restore work --runner wasm --json", "in another isolation, for programs"],
+    ["codecell sessions restore work", "is everything restored?"],
+    ["codecell sessions restore work --runner wasm --json", "with another runner, for programs"],
   ],
   run: runSessionsRestore,
 };

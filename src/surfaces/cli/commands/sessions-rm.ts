@@ -19,16 +19,16 @@ const options = {
 
 export const sessionsRmCommand: Command = {
   name: "sessions rm",
-  summary: "Remove sessions for good: variables, history and files",
+  summary: "Delete sessions: variables, history and files",
   usage: "codecell sessions rm ID… [options]",
   options,
   notes: [
-    "Nothing is asked. A damaged session can be removed as well; one that is open in some process is refused.",
-    "Exit code: 0 when all of them are removed, else that of the first failure (1 unknown, 75 in use).",
+    "Does not ask for confirmation. Damaged sessions can be deleted too. A session that is open in another process is refused.",
+    "Exit code: 0 if all of them were deleted, else the code of the first failure (1 unknown, 75 in use).",
   ],
   examples: [
     ["codecell sessions rm work", "one session"],
-    ["codecell sessions rm a b c --json", "several, with an answer for programs"],
+    ["codecell sessions rm a b c --json", "several sessions, with JSON output"],
   ],
   run: runSessionsRm,
 };
@@ -53,7 +53,7 @@ async function runSessionsRm(argv: readonly string[], { terminal }: CommandConte
   if (values.json) terminal.stdout.write(jsonText(removalJson(removed, failed)));
   else {
     for (const { id, files } of removed) {
-      const why = files === "shared" ? "; its files stay, as another session may use them" : "";
+      const why = files === "shared" ? "; its files are kept, because another session may use them" : "";
       terminal.stdout.write(`removed ${id}${why}\n`);
     }
     const style = styleFor(terminal.stderr, terminal.env);
@@ -63,7 +63,7 @@ async function runSessionsRm(argv: readonly string[], { terminal }: CommandConte
   return first ? errorExitCodes[first.error.code] : 0;
 }
 
-/** One that cannot be removed does not keep the others. */
+/** Returns the error instead of throwing it, so that the other sessions are still removed. */
 async function remove(stored: StoredSessions, id: string): Promise<CodecellError | string> {
   try {
     return (await stored.remove(id)).files;

@@ -14,24 +14,27 @@ import { needOperand } from "../shell/need-operand.ts";
 import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  force: { type: "boolean", help: "Save also when variables of the last save did not come back; they are lost then." },
+  force: {
+    type: "boolean",
+    help: "Save even if variables of the last save could not be restored; those variables are lost.",
+  },
   ...policyOptions,
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
-  verbose: { type: "boolean", help: "Say on stderr which policy and runner are used, and what the flags changed." },
+  verbose: { type: "boolean", help: "Print the policy, the runner and what the flags changed to stderr." },
   ...logOptions,
   ...commonOptions,
 } as const;
 
 export const sessionsSaveCommand: Command = {
   name: "sessions save",
-  summary: "Bring a session into a cell and save it again: shows what can be saved and what cannot",
+  summary: "Load a session into a cell and save it again, listing what can be saved",
   usage: "codecell sessions save ID [options]",
   options,
-  notes: ["A save never puts less in the place of more, unless --force says so."],
+  notes: ["A save never replaces a more complete one, unless you pass --force."],
   examples: [
-    ["codecell sessions save work", "which variables are saved, and how large they are"],
-    ["codecell sessions save work --runner wasm", "the same in another isolation"],
+    ["codecell sessions save work", "which variables are saved, and their total size"],
+    ["codecell sessions save work --runner wasm", "the same, with another runner"],
   ],
   run: runSessionsSave,
 };
@@ -53,8 +56,8 @@ async function runSessionsSave(argv: readonly string[], context: CommandContext)
 
 function refuseLoss({ id, restored }: Session): void {
   if (!restored || (restored.problem === undefined && restored.failed.length === 0)) return;
-  const what = restored.problem?.message ?? `did not come back: ${missingText(restored.failed)}`;
+  const what = restored.problem?.message ?? `could not restore ${missingText(restored.failed)}`;
   throw new CodecellError("snapshot_damaged", `session ${id} was not saved again: ${what}`, {
-    hint: "the last save is untouched; --force saves without what is missing",
+    hint: "the last save is unchanged; use --force to save without the missing variables",
   });
 }

@@ -12,7 +12,7 @@ import { parseCount } from "../shell/parse-count.ts";
 import { openStored, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  history: { type: "string", value: "N", help: "How many of the last runs to show. Default: 10." },
+  history: { type: "string", value: "N", help: "Number of recent runs to show. Default: 10." },
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
@@ -22,12 +22,12 @@ const maxFiles = 20;
 
 export const sessionsShowCommand: Command = {
   name: "sessions show",
-  summary: "Show one session: its saved variables, what could not be saved, its last runs and files",
+  summary: "Show a session: saved variables, what could not be saved, recent runs and files",
   usage: "codecell sessions show ID [options]",
   options,
   examples: [
-    ["codecell sessions show work", "everything that is kept of it"],
-    ["codecell sessions show work --history 100 --json", "the same for programs, with more runs"],
+    ["codecell sessions show work", "everything that is stored about it"],
+    ["codecell sessions show work --history 100 --json", "more runs, for programs"],
   ],
   run: runSessionsShow,
 };

@@ -15,14 +15,18 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 const options = {
-  scope: { type: "string", value: "local|project|user", help: "Whom it is for. Default: local, you in this project." },
-  policy: { type: "string", value: "FILE", help: "Pin the policy that the server uses." },
+  scope: {
+    type: "string",
+    value: "local|project|user",
+    help: "Who gets the server. Default: local (you, in this project).",
+  },
+  policy: { type: "string", value: "FILE", help: "Policy file that the server uses." },
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
-  wrap: { type: "string", value: "srt", help: "Start the server itself inside @anthropic-ai/sandbox-runtime." },
+  wrap: { type: "string", value: "srt", help: "Run the server itself inside @anthropic-ai/sandbox-runtime." },
   here: { type: "boolean", help: "Start this installation instead of `npx -y codecell`." },
-  print: { type: "boolean", help: "Show what would be changed, and change nothing." },
-  uninstall: { type: "boolean", help: "Take it away again." },
-  json: { type: "boolean", help: "Print what was done as one JSON object." },
+  print: { type: "boolean", help: "Show what would change, without changing it." },
+  uninstall: { type: "boolean", help: "Remove the server." },
+  json: { type: "boolean", help: "Print the steps as one JSON object." },
   ...commonOptions,
 } as const;
 
@@ -32,15 +36,15 @@ export const setupClaudeCodeCommand: Command = {
   usage: "codecell setup claude-code [--scope local|project|user] [--wrap srt] [--print] [--uninstall] [--json]",
   options,
   notes: [
-    "--scope project writes .mcp.json in the current directory; the other scopes call `claude mcp`, or print the command where Claude Code is not installed. Doing it twice changes nothing.",
-    "--wrap srt starts this installation, sees nothing of the environment, and writes srt's settings into the state directory; code runs in the wasm runner then, because no other sandbox starts inside srt. After a change of the policy, run it again.",
+    "--scope project writes .mcp.json in the current directory. The other scopes call `claude mcp`; if Claude Code is not installed, they print the command. It is safe to run this twice.",
+    "--wrap srt starts this installation with an empty environment and writes srt's settings to the state directory. Code runs in the wasm runner, because no other sandbox starts inside srt. Run it again after you change the policy.",
   ],
   examples: [
     ["codecell setup claude-code", "for you, in this project"],
-    ["codecell setup claude-code --scope project --print", "what everybody who works here would get"],
-    ["codecell setup claude-code --scope user --uninstall", "take it away again"],
-    ["codecell setup claude-code --print --json", "what would be done, for programs"],
-    ["codecell setup claude-code --wrap srt --print", "the settings and the command of a wrapped server"],
+    ["codecell setup claude-code --scope project --print", "preview what everyone in this project would get"],
+    ["codecell setup claude-code --scope user --uninstall", "remove it"],
+    ["codecell setup claude-code --print --json", "preview, for programs"],
+    ["codecell setup claude-code --wrap srt --print", "preview the settings and command of a wrapped server"],
   ],
   run: runSetup,
 };
@@ -65,7 +69,7 @@ async function setUp(
   const { print = false } = values;
   if (values.uninstall) return takeAway(scope, { print, report }, terminal);
   if (wrap !== undefined && scope !== "project") return setUpWrapped(scope, values, context, report);
-  // The server would start, and its every tool would fail.
+  // With an invalid policy the server would start, but every tool call would fail.
   if (values.policy !== undefined) await loadPolicy(resolve(terminal.cwd, values.policy));
   const entry = serverEntry(values, terminal.cwd);
   if (scope === "project") return setUpProject(terminal, entry, { print, report });
@@ -96,7 +100,7 @@ async function setUpWrapped(
   if (print) report.tell({ step: "would write", file: wrap.settingsFile, content });
   else if (await writeSrtSettings(wrap, wrap.settings)) {
     report.tell({ step: "wrote", file: wrap.settingsFile, content });
-  } else report.tell({ step: "unchanged", why: `${wrap.settingsFile} is there already` });
+  } else report.tell({ step: "unchanged", why: `${wrap.settingsFile} is up to date` });
   context.terminal.stderr.write(notesText(wrap.notes));
   return claudeCode(context.terminal, scope, wrap.entry, { print, report });
 }
@@ -114,7 +118,7 @@ async function takeAway(
   if (print) {
     if (existsSync(places.settingsFile)) report.tell({ step: "would remove", file: places.settingsFile });
   } else if (await removeSrtSettings(places)) {
-    const advice = `the server's sessions stay in ${places.stateHome}`;
+    const advice = `the server's sessions are kept in ${places.stateHome}`;
     report.tell({ step: "removed", file: places.settingsFile, advice });
   }
   return code;
@@ -135,16 +139,22 @@ function toolsArguments({ tools }: SetupFlags): string[] {
 function parseScope(text = "local"): Scope {
   const scope = (["local", "project", "user"] as const).find((one) => one === text);
   if (scope !== undefined) return scope;
-  throw new CodecellError("usage", `there is no scope ${JSON.stringify(text)}`, { hint: "local, project or user" });
+  throw new CodecellError("usage", `unknown scope ${JSON.stringify(text)}`, {
+    hint: "use one of: local, project, user",
+  });
 }
 
 function parseWrap(text: string | undefined, scope: Scope): "srt" | undefined {
   if (text === undefined) return undefined;
   if (text !== "srt") {
-    throw new CodecellError("usage", `there is no wrap ${JSON.stringify(text)}`, { hint: "--wrap srt" });
+    throw new CodecellError("usage", `unknown wrap ${JSON.stringify(text)}`, { hint: "use --wrap srt" });
   }
   if (scope !== "project") return text;
-  throw new CodecellError("usage", "a wrap names paths of this machine, and .mcp.json is for everybody", {
-    hint: "--scope local or --scope user",
-  });
+  throw new CodecellError(
+    "usage",
+    "--wrap cannot be combined with --scope project: it contains paths of this machine, and .mcp.json is shared",
+    {
+      hint: "use --scope local or --scope user",
+    },
+  );
 }

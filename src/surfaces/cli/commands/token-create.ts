@@ -10,33 +10,33 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { parseCount } from "../shell/parse-count.ts";
 
 const options = {
-  name: { type: "string", value: "NAME", help: "Whose token it is." },
-  scopes: { type: "string", value: "LIST", help: `Of ${scopes.join(", ")}. Default: run.` },
-  sessions: { type: "string", value: "N", help: "Sessions it may have, saved ones included. Default: 5." },
-  expires: { type: "string", value: "12h", help: "How long it holds. Default: until it is removed." },
+  name: { type: "string", value: "NAME", help: "Name of the token, such as its user." },
+  scopes: { type: "string", value: "LIST", help: `Comma-separated scopes: ${scopes.join(", ")}. Default: run.` },
+  sessions: { type: "string", value: "N", help: "Maximum number of sessions, including saved ones. Default: 5." },
+  expires: { type: "string", value: "12h", help: "Lifetime of the token. Default: until it is removed." },
   ...tokenOptions,
   ...commonOptions,
 } as const;
 
 export const tokenCreateCommand: Command = {
   name: "token create",
-  summary: "Make a token for `codecell serve`",
+  summary: "Create a token for `codecell serve`",
   usage: "codecell token create --name NAME [options]",
   options,
   notes: [
-    "The token is shown this once; the file keeps its sha256. A service that runs takes it at once.",
-    "run: sessions, code and files. read: looking at them. audit: what happened in them. metrics: /metrics. admin: all of these, and everybody's audit.",
+    "The token is shown only once; the file stores its sha256. A running service accepts it at once.",
+    "Scopes: run allows sessions, code and files. read allows reading them. audit allows reading their audit events. metrics allows /metrics. admin allows all of these, and the audit of every token.",
   ],
   examples: [
-    ["codecell token create --name alice --sessions 3", "a tenant with three sessions of her own"],
-    ["codecell token create --name prometheus --scopes metrics", "for the monitoring"],
+    ["codecell token create --name alice --sessions 3", "a tenant with at most three sessions"],
+    ["codecell token create --name prometheus --scopes metrics", "for monitoring"],
   ],
   run: runTokenCreate,
 };
 
 async function runTokenCreate(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values } = parseArguments("token create", argv, options, 0);
-  if (values.name === undefined) throw new CodecellError("usage", "token create needs --name");
+  if (values.name === undefined) throw new CodecellError("usage", "`codecell token create` needs --name NAME");
   const store = await TokenStore.open(tokenFileOf(values, terminal));
   const now = Date.now();
   const expiresMs = values.expires === undefined ? undefined : now + parseLifetime(values.expires);
@@ -55,8 +55,8 @@ function parseScopes(text: string): Scope[] {
   return text.split(",").map((word) => {
     const scope = scopes.find((one) => one === word.trim());
     if (scope !== undefined) return scope;
-    throw new CodecellError("usage", `there is no scope ${JSON.stringify(word)}`, {
-      hint: `one or more of ${scopes.join(", ")}`,
+    throw new CodecellError("usage", `unknown scope ${JSON.stringify(word)}`, {
+      hint: `use one or more of: ${scopes.join(", ")}`,
     });
   });
 }
@@ -66,5 +66,7 @@ function parseLifetime(text: string): number {
   if (days !== undefined) return Number(days) * 24 * 3_600_000;
   const parsed = duration.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new CodecellError("usage", `--expires ${text} is not a time`, { hint: "such as 12h or 30d" });
+  throw new CodecellError("usage", `--expires ${text} is not a valid duration`, {
+    hint: "use a value such as 12h or 30d",
+  });
 }

@@ -14,8 +14,8 @@ export const tokenLsCommand: Command = {
   summary: "List the tokens of `codecell serve`",
   usage: "codecell token ls [options]",
   options,
-  notes: ["NAMESPACE begins the ids of a token's sessions in `codecell sessions ls`."],
-  examples: [["codecell token ls", "every token, without its secret"]],
+  notes: ["In `codecell sessions ls`, the session ids of a token start with its NAMESPACE."],
+  examples: [["codecell token ls", "all tokens, without their secrets"]],
   run: runTokenLs,
 };
 

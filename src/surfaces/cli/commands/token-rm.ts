@@ -14,10 +14,10 @@ export const tokenRmCommand: Command = {
   usage: "codecell token rm NAME [options]",
   options,
   notes: [
-    "A service that runs refuses it from its next request on, ends what runs for it, and its links are worth nothing.",
-    "Sessions that were saved stay on disk; `codecell sessions ls` shows them by the token's namespace.",
+    "A running service rejects the token from its next request on, stops its runs and invalidates its links.",
+    "Saved sessions stay on disk. In `codecell sessions ls` their ids start with the token's namespace.",
   ],
-  examples: [["codecell token rm alice", "she has no access any more"]],
+  examples: [["codecell token rm alice", "revoke her access"]],
   run: runTokenRm,
 };
 

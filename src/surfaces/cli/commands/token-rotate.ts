@@ -13,8 +13,8 @@ export const tokenRotateCommand: Command = {
   summary: "Give a token a new secret",
   usage: "codecell token rotate NAME [options]",
   options,
-  notes: ["Its sessions stay. The old secret is worth nothing from now on, also to a service that runs."],
-  examples: [["codecell token rotate alice", "after her secret was seen by somebody"]],
+  notes: ["The token keeps its sessions. The old secret stops working at once, also in a running service."],
+  examples: [["codecell token rotate alice", "after her secret has leaked"]],
   run: runTokenRotate,
 };
 

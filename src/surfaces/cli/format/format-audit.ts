@@ -1,12 +1,24 @@
 import { printable } from "../../../policy/file/problem.ts";
 import type { AuditEntry, AuditReport } from "../../../service/audit/audit-files.ts";
 import { formatBytes } from "./format-bytes.ts";
+import { plural } from "./plural.ts";
 import { safeText } from "./safe-text.ts";
 import type { Style } from "./style.ts";
 
 const maxFactCharacters = 120;
-/** Of little use on one line. */
-const left = new Set(["type", "session", "run", "policy", "code", "codeHash", "sha256", "hash", "others", "network"]);
+/** Fields that are left out of the one-line form. */
+const leftOut = new Set([
+  "type",
+  "session",
+  "run",
+  "policy",
+  "code",
+  "codeHash",
+  "sha256",
+  "hash",
+  "others",
+  "network",
+]);
 
 /** An entry as one object, for programs. */
 export function entryJson({ chain, seq, time, event }: AuditEntry): object {
@@ -22,7 +34,7 @@ export function entryLine({ time, event }: AuditEntry, style: Style): string {
 }
 
 function fact(name: string, value: unknown): string[] {
-  if (left.has(name) || value === undefined || value === null || value === false) return [];
+  if (leftOut.has(name) || value === undefined || value === null || value === false) return [];
   if (Array.isArray(value)) return value.length === 0 ? [] : [`${name}=${value.length}`];
   const isSize = name.endsWith("Bytes") || name === "bytes" || name === "size";
   if (isSize && typeof value === "number") return value === 0 ? [] : [`${name}=${formatBytes(value).replace(" ", "")}`];
@@ -59,19 +71,19 @@ function itemText(item: unknown): string {
 
 /** What `audit verify` found. */
 export function reportText({ isSound, chains, problems }: AuditReport, style: Style): string {
-  if (chains.length === 0 && problems.length === 0) return "no audit: there is nothing to verify\n";
+  if (chains.length === 0 && problems.length === 0) return "nothing to verify: there is no audit\n";
   const lines = chains.map((chain) => {
     const bad = problems.some((problem) => problem.chain === chain.chain);
     const span = chain.firstTime === undefined ? "" : `, ${chain.firstTime} to ${chain.lastTime}`;
     const remarks = [
-      ...(chain.isLive ? ["being written"] : []),
-      ...(chain.lostEvents > 0 ? [`${chain.lostEvents} events could not be written`] : []),
+      ...(chain.isLive ? ["still being written"] : []),
+      ...(chain.lostEvents > 0 ? [`${plural(chain.lostEvents, "event")} could not be written`] : []),
       ...(chain.tornParts > 0 ? [tornText(chain)] : []),
-      ...(chain.prunedThrough > 0 ? [`lines up to ${chain.prunedThrough} removed by the policy`] : []),
+      ...(chain.prunedThrough > 0 ? [`the retention policy removed lines up to ${chain.prunedThrough}`] : []),
     ];
     const state = bad ? style.red("NOT SOUND") : style.green("sound");
     const rest = remarks.length > 0 ? ` (${remarks.join("; ")})` : "";
-    const size = `${countOf(chain.lines, "line")} in ${countOf(chain.files, "file")}`;
+    const size = `${plural(chain.lines, "line")} in ${plural(chain.files, "file")}`;
     return `${chain.chain}: ${state}, ${size}${span}${rest}`;
   });
   for (const { chain, file, line, message } of problems) {
@@ -79,15 +91,9 @@ export function reportText({ isSound, chains, problems }: AuditReport, style: St
     lines.push(`${style.red("problem:")} ${place}${line === undefined ? "" : `:${line}`} ${message}`);
   }
   lines.push(
-    isSound
-      ? "every line is as it was written"
-      : `${countOf(problems.length, "problem")}: this audit was changed or damaged`,
+    isSound ? "the audit is intact" : `${plural(problems.length, "problem")}: the audit was changed or damaged`,
   );
   return `${lines.join("\n")}\n`;
-}
-
-function countOf(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function tornText({ tornParts, tornBytes }: { readonly tornParts: number; readonly tornBytes: number }): string {

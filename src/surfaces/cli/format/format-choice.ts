@@ -1,14 +1,14 @@
 import type { EffectivePolicy } from "../policy/effective-policy.ts";
 import type { Choice } from "../sessions/session-types.ts";
 
-/** Which policy is in force, and what the flags changed in it. */
+/** The policy in force, and what the flags changed in it. */
 export function policyLines({ file, changes }: Pick<EffectivePolicy, "file" | "changes">): string[] {
   const changed = changes.map(({ rule, from, to, direction }) => `${rule}: ${from} → ${to} (${direction}, by a flag)`);
-  return [`policy: ${file ?? "none, so the tightest"}`, ...changed];
+  return [`policy: ${file ?? "none, using the strictest defaults"}`, ...changed];
 }
 
-/** Which runner is used, and why no stronger one. */
+/** The runner in use, and why each stronger one was skipped. */
 export function choiceLines({ runner, probe, passedOver }: Choice): string[] {
-  const why = passedOver.map((one) => `not ${one.runner}: ${one.reason}${one.hint === "" ? "" : ` (${one.hint})`}`);
+  const why = passedOver.map((one) => `skipped ${one.runner}: ${one.reason}${one.hint === "" ? "" : ` (${one.hint})`}`);
   return [`runner: ${runner.name} (${probe.version})`, ...why];
 }

@@ -7,7 +7,7 @@ import { wrapText } from "./table.ts";
 export interface Diagnosis {
   /** strongest first */
   readonly runners: readonly { readonly name: string; readonly probe: ProbeAnswer | "not in this version" }[];
-  /** what `auto` takes under the tightest policy; absent: nothing */
+  /** what `auto` chooses under the strictest policy; absent: no runner is available */
   readonly choice: (Pick<Choice, "passedOver"> & { readonly runner: string }) | undefined;
   /** another sandbox around this process */
   readonly outer: OuterSandbox | undefined;
@@ -25,7 +25,7 @@ export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, s
       lines.push(style.dim(`  -  ${label}not in this version`));
     } else if (probe.available) {
       lines.push(`  ${style.green("✓")}  ${style.bold(label)}available: ${probe.version}`);
-      lines.push(...detail(` gives ${probe.guarantees.join(", ")}`));
+      lines.push(...detail(` guarantees ${probe.guarantees.join(", ")}`));
     } else {
       lines.push(`  ${style.red("✗")}  ${style.bold(label)}not available: ${probe.reason}`);
       lines.push(...detail(` fix: ${probe.hint}`));
@@ -36,7 +36,7 @@ export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, s
   return `${lines.join("\n")}\n`;
 }
 
-/** What is around us, and what to do about it where it may be why a runner does not start. */
+/** Names the sandbox around this process. If it may keep the process runner from starting, adds what to do. */
 function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], width: number): string[] {
   if (outer === undefined) return [];
   const isInTheWay = runners.some(
@@ -47,17 +47,17 @@ function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], wid
 }
 
 function choiceText(choice: Diagnosis["choice"], runners: Diagnosis["runners"], style: Style): string[] {
-  if (choice === undefined) return [style.red("auto takes nothing: no runner is available")];
+  if (choice === undefined) return [style.red("auto: no runner is available")];
   const stronger = runners.slice(
     0,
     runners.findIndex(({ name }) => name === choice.runner),
   );
   const why = stronger.map(({ name, probe }) => {
     const passed = choice.passedOver.find((one) => one.runner === name);
-    if (passed !== undefined) return `  not ${name}: ${passed.reason}`;
-    return `  not ${name}: ${probe === "not in this version" ? probe : "it was passed over"}`;
+    if (passed !== undefined) return `  skipped ${name}: ${passed.reason}`;
+    return `  skipped ${name}${probe === "not in this version" ? `: ${probe}` : ""}`;
   });
-  return [`auto takes ${style.bold(choice.runner)}`, ...why];
+  return [`auto chooses ${style.bold(choice.runner)}`, ...why];
 }
 
 export function diagnosisJson({ runners, choice, outer, versions }: Diagnosis): object {

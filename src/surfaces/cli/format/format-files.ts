@@ -4,7 +4,7 @@ import { formatBytes } from "./format-bytes.ts";
 import type { Style } from "./style.ts";
 import { tableLines } from "./table.ts";
 
-/** Files of a workspace as a table. Their names are the program's, so nothing in them may forge a line. */
+/** The files of a workspace as a table. Programs choose the names, so they are escaped: none can forge a line. */
 export function filesTable(files: FileList["files"], style: Style, width: number): string {
   const rows = files.map(({ path, size, modifiedMs }) => {
     return [formatBytes(size), timeText(modifiedMs), printable(path, 1024)];
@@ -16,15 +16,15 @@ export function filesTable(files: FileList["files"], style: Style, width: number
 /** What a page of files does not show, one sentence each. */
 export function filesRemarks({ next, leftOut, truncated }: FileList): string[] {
   return [
-    ...(next === undefined ? [] : [`more files follow; go on with --after ${JSON.stringify(next)}`]),
-    ...(leftOut === 0
-      ? []
-      : [`${leftOut} entries are not listed: links, special files, or names that cannot be used safely`]),
-    ...(truncated ? ["there are more entries, or deeper directories, than are looked at"] : []),
+    ...(next === undefined ? [] : [`there are more files; continue with --after ${JSON.stringify(next)}`]),
+    ...(leftOut === 0 ? [] : [`${leftOut} entries are not listed: they are links, special files or have unsafe names`]),
+    ...(truncated
+      ? ["the list is truncated: the workspace has too many entries or directories that are too deep"]
+      : []),
   ];
 }
 
-/** A program can set any time on its files, also one that no calendar has. */
+/** A program can set any time on its files, even one outside the range of `Date`. */
 function timeText(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? "-" : date.toISOString().slice(0, 16).replace("T", " ");

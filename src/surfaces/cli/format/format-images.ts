@@ -19,7 +19,7 @@ export function imageJson({ name, id, tags, version, base, createdMs, bytes }: F
 
 /** A table; a star marks the image that cells run in by default. */
 export function imagesText(images: readonly FoundImage[], current: string, nowMs: number, width: number): string {
-  if (images.length === 0) return "no images yet; `codecell image build` makes one\n";
+  if (images.length === 0) return "no images; build one with `codecell image build`\n";
   const rows = images.map(({ tags, id, base, createdMs, bytes }) => {
     const names = tags.map((tag) => (tag === current ? `${tag} *` : tag)).join(", ");
     return [formatBytes(bytes), formatAge(nowMs - createdMs), safeText(base ?? ""), safeText(names || id)];

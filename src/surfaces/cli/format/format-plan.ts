@@ -4,27 +4,26 @@ import { safeText } from "./safe-text.ts";
 import type { Style } from "./style.ts";
 import { tableLines, wrapText } from "./table.ts";
 
-/** What a runner would do with each rule of a policy. */
+/** How a runner would enforce each rule of a policy. */
 export interface Explanation {
   readonly runner: string;
   readonly runnerVersion: string;
   readonly file: string | undefined;
   readonly plan: Plan;
-  /** why no stronger runner, one sentence each */
+  /** why each stronger runner was skipped, one sentence each */
   readonly passedOver: readonly string[];
 }
 
 export function explanationText(explanation: Explanation, style: Style, width: number): string {
   const { plan, runner, runnerVersion, file, passedOver } = explanation;
   const lines = [
-    `policy: ${file ?? "none, so the tightest"}`,
+    `policy: ${file ?? "none, using the strictest defaults"}`,
     `runner: ${style.bold(runner)} (${runnerVersion})`,
     ...passedOver.map((line) => style.dim(line)),
     "",
     ...ruleTable(plan.rules, style, width),
   ];
-  if (plan.refused.length > 0)
-    lines.push("", style.red(style.bold("REFUSED: this runner would not start under this policy")));
+  if (plan.refused.length > 0) lines.push("", style.red(style.bold("REFUSED: this runner cannot enforce the policy")));
   for (const { rule, value, reason, hint } of plan.refused) {
     lines.push(`  ${style.bold(rule)} (${safeText(value)}): ${safeText(reason)}`, `    hint: ${safeText(hint)}`);
   }
@@ -32,13 +31,13 @@ export function explanationText(explanation: Explanation, style: Style, width: n
   return `${lines.join("\n")}\n`;
 }
 
-/** A receipt as people read it. */
+/** A whole receipt as text. */
 export function receiptText(receipt: Receipt, style: Style, width: number): string {
   const table = ruleTable(receipt.rules, style, width);
   return `${[receiptHead(receipt), "", ...table, ...noteLines(receipt.notes, style, width)].join("\n")}\n`;
 }
 
-/** The rows of a receipt that a person reads first, and where the others are. */
+/** The most important rows of a receipt, and where to find the others. */
 export function shortReceiptText(receipt: Receipt, style: Style, width: number, whereAll: string): string {
   const rules = highlightedRules(receipt.rules);
   const left = receipt.rules.length - rules.length;

@@ -13,32 +13,38 @@ export function runJson(result: RunResult, sessionId: string | null, downloadUrl
 const endings: Readonly<Record<RunStatus, string | undefined>> = {
   ok: undefined,
   error: undefined,
-  timeout: "the run reached its time limit",
+  timeout: "the run timed out",
   interrupted: "the run was interrupted",
-  out_of_memory: "the run needed more memory than it may use",
-  output_limit: "the run printed far more than it may and was stopped",
+  out_of_memory: "the run ran out of memory",
+  output_limit: "the run was stopped because it exceeded its output limit",
   crashed: "the interpreter crashed",
-  cancelled: "the run was ended",
+  cancelled: "the run was cancelled",
 };
 
-/** What a person is told about a result besides its output, one sentence each. */
+/** Remarks on a result for people, in addition to its output: one sentence each. */
 export function resultRemarks(
   result: RunResult,
   options: { hasNext: boolean; expectedNote?: string | undefined },
 ): string[] {
   const remarks: string[] = [];
   const ending = endings[result.status];
-  if (ending !== undefined) remarks.push(ending);
+  if (ending !== undefined) remarks.push(ending + limitText(result));
   remarks.push(...result.notes.filter((note) => note !== options.expectedNote));
-  // the kernel's own notes say more; this is for a cell that could not write any
+  // The kernel's notes say more. This is for a cell that could not send any.
   if (options.hasNext && result.state !== "kept" && result.notes.length === 0) {
     remarks.push(
-      result.state === "lost" ? "the session's variables are lost" : "the session went back to an earlier state",
+      result.state === "lost" ? "the session's variables are lost" : "the session was restored to an earlier state",
     );
   }
   if (result.truncated) {
     const sizes = `${formatBytes(result.stdoutBytes)} on stdout, ${formatBytes(result.stderrBytes)} on stderr`;
-    remarks.push(`output was cut: the program printed ${sizes}; proc.output in the policy is the limit`);
+    remarks.push(`output was truncated: the program printed ${sizes}; raise proc.output in the policy to keep more`);
   }
   return remarks;
+}
+
+/** ` after 30 s` for a run that timed out, from the receipt; empty for every other status. */
+function limitText({ status, receipt }: RunResult): string {
+  const limit = status === "timeout" ? receipt.rules.find(({ rule }) => rule === "proc.timeout") : undefined;
+  return limit === undefined ? "" : ` after ${limit.value.replace(/(?<=\d)(?=[a-z])/, " ")}`;
 }

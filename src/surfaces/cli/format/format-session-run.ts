@@ -8,7 +8,7 @@ import { missingText } from "./format-snapshot.ts";
 
 const maxArtifacts = 20;
 
-/** What a person is told after a run in a session: the files it made, and what could not be saved. */
+/** Remarks after a run in a session: the files it wrote, and what could not be saved. */
 export function sessionRemarks(
   id: string,
   result: Pick<RunResult, "artifacts" | "leftOut" | "runner">,
@@ -22,10 +22,11 @@ export function sessionRemarks(
   });
   const more = artifacts.length - files.length;
   if (more > 0) files.push(`… and ${more} more files; \`codecell artifacts ls --session ${id}\` lists them`);
-  if (artifacts.length > 0 && !hasFiles) files.push(`files end with this call in the ${result.runner} runner`);
+  if (artifacts.length > 0 && !hasFiles)
+    files.push(`the ${result.runner} runner does not keep these files after this call`);
   const refused = leftOut
     .slice(0, maxArtifacts)
-    .map(({ name, message }) => `no artifact: ${printable(name)}: ${message}`);
+    .map(({ name, message }) => `not an artifact: ${printable(name)}: ${message}`);
   const skipped = kept.saved?.skipped ?? [];
   return [
     ...files,

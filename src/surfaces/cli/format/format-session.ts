@@ -3,19 +3,19 @@ import { encodeSessionDetail, type WireSessionDetail } from "../../../service/wi
 import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
 import type { SessionRecord } from "../../../sessions/storage/store.ts";
 import type { FileList } from "../sessions/session-types.ts";
-import { counted } from "./counted.ts";
 import { formatAge } from "./format-age.ts";
 import { filesTable } from "./format-files.ts";
 import { snapshotText } from "./format-snapshot.ts";
+import { plural } from "./plural.ts";
 import type { Style } from "./style.ts";
 import { tableLines } from "./table.ts";
 
-/** Everything that `sessions show` tells. */
+/** Everything that `sessions show` prints. */
 export interface SessionFacts {
   readonly state: "saved" | "live";
   readonly record: SessionRecord;
   readonly history: readonly HistoryEntry[];
-  /** the first files of the workspace; absent: it has none of its own on this host */
+  /** the first files of the workspace; absent: the session has no workspace on this host */
   readonly files: FileList | undefined;
 }
 
@@ -28,11 +28,11 @@ export function sessionFactsText(facts: SessionFacts, nowMs: number, style: Styl
   const { id, createdMs, usedMs, runs, snapshot } = record;
   const ages = `${formatAge(nowMs - createdMs)} old, used ${formatAge(nowMs - usedMs)} ago`;
   const sections = [
-    `${style.bold(id)}: ${state}, ${counted(runs, "run")}, ${ages}\n`,
-    snapshot ? snapshotText(snapshot, style) : "no variables were saved\n",
+    `${style.bold(id)}: ${state}, ${plural(runs, "run")}, ${ages}\n`,
+    snapshot ? snapshotText(snapshot, style) : "no saved variables\n",
   ];
   if (history.length > 0) sections.push(historyText(history, style, width));
-  if (files === undefined) sections.push("no workspace of its own on this host\n");
+  if (files === undefined) sections.push("no workspace on this host\n");
   else if (files.files.length === 0) sections.push("no files\n");
   else {
     const more = files.next ? `… and more; \`codecell artifacts ls --session ${id}\` lists them\n` : "";

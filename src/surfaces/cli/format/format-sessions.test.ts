@@ -43,16 +43,16 @@ test("shows a session with its save, its last runs and its files, none of which 
   expect(text).toContain("5 B   1970-01-01 00:00  a\ufffdb\n");
   expect(text).toContain("codecell artifacts ls --session work");
   expect(sessionFactsText({ state: "saved", record, history: [], files: undefined }, 0, plainStyle, 80)).toContain(
-    "no workspace of its own",
+    "no workspace on this host",
   );
 });
 
 test("tells what a page of files does not show", () => {
   expect(filesRemarks({ files: [], leftOut: 0, truncated: false })).toEqual([]);
   expect(filesRemarks({ files: [], leftOut: 2, truncated: true, next: "a b" })).toEqual([
-    'more files follow; go on with --after "a b"',
+    'there are more files; continue with --after "a b"',
     expect.stringContaining("2 entries are not listed"),
-    expect.stringContaining("more entries"),
+    expect.stringContaining("too many entries"),
   ]);
   expect(filesTable([{ path: "x", size: 1, modifiedMs: 1e300 }], plainStyle, 80)).toContain("1 B   -");
 });
@@ -62,8 +62,8 @@ test("tells what a save has and what came back of it", () => {
   const failed = [{ name: "f", reason: "no module" }];
   const report = { snapshot, failed, problem: undefined, note: "" };
   expect(restoreText("work", report, plainStyle)).toBe(
-    "session work: 1 variable came back from the save after run 3\n  x\n" +
-      "did not come back: f (no module)\nwas never saved: conn (TypeError: cannot pickle\ufffd[2J)\n",
+    "session work: restored 1 variable from the save after run 3\n  x\n" +
+      "not restored: f (no module)\nnever saved: conn (TypeError: cannot pickle\ufffd[2J)\n",
   );
 });
 
@@ -83,7 +83,11 @@ test("tells the files of a run, a few of many, and what could not be saved", () 
     { saved: undefined, problem: "nothing was saved", exitCode: 0 },
     { hasFiles: false },
   );
-  expect(gone).toEqual(["wrote f0.csv (2 KiB)", "files end with this call in the wasm runner", "nothing was saved"]);
+  expect(gone).toEqual([
+    "wrote f0.csv (2 KiB)",
+    "the wasm runner does not keep these files after this call",
+    "nothing was saved",
+  ]);
   expect(saveJson("work", kept)).toMatchObject({
     snapshot: { session_id: "work", variables: ["x", "f"] },
     problem: null,

@@ -2,8 +2,8 @@ import { printable } from "../../../policy/file/problem.ts";
 import { restoredNames } from "../../../service/wire/snapshot.ts";
 import type { RestoreReport } from "../../../sessions/storage/session-saves.ts";
 import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
-import { counted } from "./counted.ts";
 import { formatBytes } from "./format-bytes.ts";
+import { plural } from "./plural.ts";
 import type { Style } from "./style.ts";
 
 export interface Missing {
@@ -13,7 +13,7 @@ export interface Missing {
 
 const maxShown = 20;
 
-/** Names and reasons are the program's: safe for one line. */
+/** Names with reasons on one line. Both come from the program, so they are escaped. */
 export function missingText(missing: readonly Missing[]): string {
   const shown = missing.slice(0, maxShown).map(({ name, reason }) => `${printable(name)} (${printable(reason, 200)})`);
   const more = missing.length - shown.length;
@@ -27,27 +27,25 @@ function namesText(names: readonly string[]): string {
   return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** A save: which variables it has, and which it could not take. */
+/** The variables in a save, and those that could not be saved. */
 export function snapshotText({ saved, skipped, bytes, run, python, runner }: SnapshotInfo, style: Style): string {
   const lines = [
-    `saved after run ${run}: ${counted(saved.length, "variable")}, ${formatBytes(bytes)} (Python ${printable(python)}, ${printable(runner)} runner)`,
+    `saved after run ${run}: ${plural(saved.length, "variable")}, ${formatBytes(bytes)} (Python ${printable(python)}, ${printable(runner)} runner)`,
     `  ${namesText(saved)}`,
   ];
   if (skipped.length > 0) lines.push(style.yellow(`not saved: ${missingText(skipped)}`));
   return `${lines.join("\n")}\n`;
 }
 
-/** What came back of a save and what did not. */
+/** The variables that were restored, and those that were not. */
 export function restoreText(id: string, report: RestoreReport | undefined, style: Style): string {
-  if (!report) return `session ${id} has no saved variables; its files are there\n`;
+  if (!report) return `session ${id} has no saved variables; its files are available\n`;
   const { snapshot, failed, problem } = report;
   const names = restoredNames(report);
-  const lines = [
-    `session ${id}: ${counted(names.length, "variable")} came back from the save after run ${snapshot.run}`,
-  ];
+  const lines = [`session ${id}: restored ${plural(names.length, "variable")} from the save after run ${snapshot.run}`];
   if (names.length > 0) lines.push(`  ${namesText(names)}`);
   if (problem) lines.push(style.red(printable(problem.message, 500)));
-  if (failed.length > 0) lines.push(style.red(`did not come back: ${missingText(failed)}`));
-  if (snapshot.skipped.length > 0) lines.push(style.yellow(`was never saved: ${missingText(snapshot.skipped)}`));
+  if (failed.length > 0) lines.push(style.red(`not restored: ${missingText(failed)}`));
+  if (snapshot.skipped.length > 0) lines.push(style.yellow(`never saved: ${missingText(snapshot.skipped)}`));
   return `${lines.join("\n")}\n`;
 }

@@ -18,7 +18,7 @@ export function tokenJson({ token, record }: MadeToken): string {
   return jsonText({ token, ...tokenFacts(record) });
 }
 
-/** Everything but the digest. */
+/** Everything except the digest. */
 export function tokenFacts({ name, scopes, sessions, namespace, createdMs, expiresMs }: TokenRecord): object {
   const expiry = { expires_at: expiresMs === undefined ? null : encodeTime(expiresMs) };
   return { name, scopes, sessions, namespace, created_at: encodeTime(createdMs), ...expiry };

@@ -16,7 +16,7 @@ export function variablesText(variables: Variables, style: Style, width: number)
   return `${[style.dim(header), ...body].join("\n")}\n`;
 }
 
-/** The names and summaries are the program's: none of them may forge a line of the table. */
+/** Names and summaries come from the program, so line breaks are removed: none can forge a line of the table. */
 function oneLine(text: string): string {
   return safeText(text.replace(/[\r\n\t]+/g, " "));
 }

@@ -14,7 +14,7 @@ export function commandHelp(command: Command): string {
 export function overviewHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const lines = [
-    "Run untrusted code under one policy, in whichever isolation the machine has.",
+    "Run untrusted code under one policy file, in the strongest sandbox available on this machine.",
     "",
     "Usage: codecell COMMAND [options]",
     "",
@@ -23,16 +23,16 @@ export function overviewHelp(commands: readonly Command[]): string {
     "",
     "Examples:",
     ...exampleLines([
-      ["codecell run -c 'print(6 * 7)'", "run a line of Python in isolation"],
-      ["codecell repl", "a session that keeps its variables"],
-      ["codecell doctor", "which isolation this machine has"],
-      ["codecell help run", "everything about one command"],
+      ["codecell run -c 'print(6 * 7)'", "run one line of Python in a sandbox"],
+      ["codecell repl", "open an interactive session"],
+      ["codecell doctor", "which sandboxes are available on this machine"],
+      ["codecell help run", "help for one command"],
     ]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** A line that is indented is part of a list, and stays as it is. */
+/** Indented lines belong to a list and are not wrapped. */
 function noteLines(line: string): string[] {
   return line.startsWith(" ") ? [line] : wrapText(line, 100);
 }

@@ -2,7 +2,7 @@ import type { ImageProgress } from "../../../sessions/container-images.ts";
 import type { Output } from "../shell/terminal.ts";
 import { safeText } from "./safe-text.ts";
 
-/** Shows a build on stderr: a line for each step, and on a terminal one line that says what happens right now. */
+/** Shows the progress of a build on stderr: one line per step and, on a terminal, a live line for the current detail. */
 export class ImageProgressPrinter implements Disposable {
   readonly #stderr: Output;
   readonly #isVerbose: boolean;
@@ -20,7 +20,7 @@ export class ImageProgressPrinter implements Disposable {
     else if (this.#stderr.isTTY) this.#live(shorten(`  ${safe}`, this.#stderr.columns - 1));
   }
 
-  /** Takes the live line away. */
+  /** Removes the live line. */
   clear(): void {
     if (this.#hasLiveLine) this.#stderr.write("\r\u001b[2K");
     this.#hasLiveLine = false;

@@ -1,5 +1,5 @@
 /**
- * One JSON object on one line. Control characters that JSON itself leaves as they are (DEL and the 8-bit ones) are
+ * One JSON object on one line. Control characters that JSON does not escape (DEL and the 8-bit ones) are
  * escaped, because a terminal may obey them.
  */
 export function jsonText(value: object): string {

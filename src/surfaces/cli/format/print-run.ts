@@ -7,11 +7,11 @@ import { SafeText, safeText } from "./safe-text.ts";
 import { styleFor } from "./style.ts";
 
 export interface PrintOptions {
-  /** print the value of a last expression */
+  /** print the value of the last expression */
   readonly showResult: boolean;
-  /** another run may follow in the same session, so its state matters */
+  /** another run may follow in the same session, so report its state */
   readonly hasNext: boolean;
-  /** a note that says what everybody takes for granted, and is left out */
+  /** a note to leave out, because the user expects what it says */
   readonly expectedNote?: string | undefined;
   /** print the highlights of the receipt at the end */
   readonly showReceipt?: boolean | undefined;
@@ -19,11 +19,11 @@ export interface PrintOptions {
   readonly lostOutput?: () => boolean;
 }
 
-/** Prints a run while it goes on, then what is to say about its end. */
+/** Prints a run's output while it is running, then remarks on its result. */
 export async function printRun(run: Run, terminal: Terminal, options: PrintOptions): Promise<RunResult> {
   const stdout = new ProgramOutput(terminal.stdout);
   const stderr = new ProgramOutput(terminal.stderr);
-  /** text of the latest display, held back: the last expression's rich value comes both as display and as result */
+  /** Text of the latest display, not printed yet: the value of a last expression arrives both as a display and as the result. */
   let held: string | undefined;
   const release = () => {
     if (held !== undefined) stdout.writeLine(held);
@@ -44,7 +44,7 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
   if (options.showResult && result.value !== undefined) stdout.writeLine(result.value);
   stdout.end();
   const { error } = result;
-  // Python itself says nothing about sys.exit(3): the exit code does
+  // Like Python itself, print no traceback for sys.exit(3).
   if (error?.traceback && error.name !== "SystemExit") stderr.writeLine(error.traceback.trimEnd());
   stderr.end();
   if (!options.lostOutput?.()) printRemarks(result, terminal, options);
@@ -64,7 +64,7 @@ function printReceipt({ receipt }: RunResult, { stderr, env }: Terminal): void {
     receipt,
     styleFor(stderr, env),
     stderr.columns,
-    "`codecell run --json` has the whole receipt",
+    "`codecell run --json` prints the whole receipt",
   );
   stderr.write(`\n${text}`);
 }
@@ -73,7 +73,7 @@ function mentionImage({ mime, data }: DisplayEvent): string {
   return `[${mime}, ${formatBytes(data.byteLength)}]`;
 }
 
-/** What a program prints goes to a terminal made safe, and to anything else as it is. */
+/** A program's output: escaped on a terminal, unchanged elsewhere. */
 class ProgramOutput {
   readonly #output: Output;
   readonly #safe: SafeText | undefined;
@@ -90,7 +90,7 @@ class ProgramOutput {
     this.#output.write(this.#safe ? this.#safe.push(text) : text);
   }
 
-  /** A text on lines of its own. */
+  /** Writes text on its own lines. */
   writeLine(text: string): void {
     this.write(`${this.#atLineStart ? "" : "\n"}${text}\n`);
   }
@@ -98,7 +98,7 @@ class ProgramOutput {
   end(): void {
     const rest = this.#safe?.end() ?? "";
     if (rest !== "") this.#output.write(rest);
-    // a remark of ours, or the prompt, starts on its own line; a pipe gets the program's bytes and no more
+    // A remark or the prompt starts on a new line. A pipe gets the program's bytes and nothing else.
     if (!this.#atLineStart && this.#output.isTTY) this.write("\n");
   }
 }

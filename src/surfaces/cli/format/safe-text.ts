@@ -1,4 +1,4 @@
-/** ESC [ … m: colours and bold, the only sequences that cannot harm. */
+/** ESC [ … m: colours and bold, the only harmless sequences. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what starts a sequence
 const colour = /^\u001b\[[0-9;:]{0,32}m/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
@@ -9,10 +9,10 @@ const unsafe = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 /**
  * Makes what a program prints safe for a terminal. The attack: escape sequences that write the clipboard (OSC 52), set the
  * title, move the cursor to forge earlier lines, or make the terminal type an answer into the shell. Newline, tab,
- * carriage return and colours pass; every other control character is shown, as `cat -v` does.
+ * carriage return and colours pass; every other control character is made visible, as in `cat -v`.
  */
 export class SafeText {
-  /** the start of a sequence that may turn out to be a colour */
+  /** the start of a sequence that may become a colour */
   #held = "";
   #coloured = false;
 
@@ -39,7 +39,7 @@ export class SafeText {
     return safe + rest;
   }
 
-  /** What was held back, and the end of any colour, so that none leaks into the prompt. */
+  /** Returns the held text and resets the colour, so that it does not leak into the prompt. */
   end(): string {
     const held = this.#held.replaceAll("\u001b", "^[");
     const reset = this.#coloured ? "\u001b[0m" : "";

@@ -19,7 +19,7 @@ const colourStyle: Style = {
   yellow: wrap(33, 39),
 };
 
-/** https://no-color.org: any value that is not empty turns colours off. */
+/** See https://no-color.org: any non-empty value turns colours off. */
 export function styleFor(output: Pick<Output, "isTTY">, env: Terminal["env"]): Style {
   return output.isTTY && !env.NO_COLOR && env.TERM !== "dumb" ? colourStyle : plainStyle;
 }

@@ -16,7 +16,7 @@ export function tableLines(header: readonly string[], rows: readonly (readonly s
   });
 }
 
-/** Breaks text at spaces into lines of at most `width` characters; a longer word has a line of its own. */
+/** Breaks text at spaces into lines of at most `width` characters; a longer word gets its own line. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

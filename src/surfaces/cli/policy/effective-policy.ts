@@ -10,7 +10,7 @@ import type { PolicyFlags } from "./policy-options.ts";
 
 export interface EffectivePolicy {
   readonly policy: Policy;
-  /** absent: no file, the tightest policy */
+  /** absent: there is no file, and the strictest policy applies */
   readonly file: string | undefined;
   /** what the flags changed */
   readonly changes: readonly PolicyChange[];
@@ -30,12 +30,12 @@ export async function effectivePolicy(flags: PolicyFlags, terminal: Terminal): P
 }
 
 /**
- * Flags are typed by the owner of the host, who could edit the file as well: they are their own ceiling. What the file
- * says about other callers stays in force.
+ * The owner of the host types the flags and could edit the file as well, so flags have no ceiling. The file's ceiling
+ * for other callers stays in force.
  */
 function widenByHand(base: Policy, override: PolicyOverride): { policy: Policy; changes: PolicyChange[] } {
   const parsed = overrideSchema.safeParse(override);
-  // what does not parse is reported by the merge, with the rule's name
+  // If it does not parse, the merge below reports it with the rule's name.
   const ceiling = parsed.success ? parsed.data : {};
   const merged = mergePolicy({ ...base, overrides: { ceiling } }, override, "host");
   return { policy: { ...merged.policy, overrides: base.overrides }, changes: merged.changes };

@@ -3,7 +3,7 @@ import { CodecellError } from "../../../lib/errors.ts";
 import { findPolicy, policyFileName } from "../../../policy/file/load-policy.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
-/** The file that a policy command is about: the one named, or the one of the current directory. */
+/** The policy file of a command: the named one, or the one in the current directory. */
 export async function namedPolicyFile(operand: string | undefined, terminal: Terminal): Promise<string> {
   const named = operand ?? (terminal.env.CODECELL_POLICY || undefined);
   if (named !== undefined) return resolve(terminal.cwd, named);

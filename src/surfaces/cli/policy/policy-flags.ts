@@ -7,7 +7,7 @@ import type { PolicyFlags } from "./policy-options.ts";
 
 type Mount = NonNullable<NonNullable<PolicyOverride["fs"]>["mounts"]>[number];
 
-/** The rules that flags ask for; paths are relative to the current directory. Mounts come apart: they are added. */
+/** Turns flags into rules; paths are relative to the current directory. Mounts are separate, because they are added. */
 export function flagsToOverride(flags: PolicyFlags, cwd: string): { override: PolicyOverride; mounts: Mount[] } {
   const proc = {
     ...(flags.timeout === undefined ? {} : { timeout: unit("--timeout", flags.timeout, suggestDuration) }),
@@ -26,8 +26,8 @@ function parseRunnerName(text: string): RunnerName | "auto" {
   const name = names.find((one) => one === text);
   if (name !== undefined) return name;
   const near = nearest(text, names);
-  const hint = near === undefined ? `one of ${names.join(", ")}` : `did you mean ${near}?`;
-  throw new CodecellError("usage", `there is no runner named ${JSON.stringify(text)}`, { hint });
+  const hint = near === undefined ? `use one of: ${names.join(", ")}` : `did you mean ${near}?`;
+  throw new CodecellError("usage", `unknown runner ${JSON.stringify(text)}`, { hint });
 }
 
 /** `SRC:DST`, `SRC:DST:ro` or `SRC:DST:rw`; the source may contain colons. */
@@ -36,15 +36,15 @@ export function parseMount(text: string, cwd: string): Mount {
   const [, source, target, mode] = match ?? [];
   if (source === undefined || target === undefined) {
     throw new CodecellError("usage", `--mount ${JSON.stringify(text)} is not SRC:DST or SRC:DST:rw`, {
-      hint: "for example --mount ./data:/data",
+      hint: "use a value such as --mount ./data:/data",
     });
   }
   return { source: source.startsWith("~") ? source : resolve(cwd, source), target, mode: mode === "rw" ? "rw" : "ro" };
 }
 
-/** A bare number is a slip that the policy's own message would place in a file that the person never wrote. */
+/** Reports a number without a unit here. The policy's own message would blame a file that the user never wrote. */
 function unit(flag: string, text: string, suggest: (written: string) => string | undefined): string {
   const meant = suggest(text);
   if (meant === text.replace(" ", "") || meant === undefined) return text;
-  throw new CodecellError("usage", `${flag} ${text} has no unit that is known`, { hint: `did you mean ${meant}?` });
+  throw new CodecellError("usage", `${flag} ${text} has no valid unit`, { hint: `did you mean ${meant}?` });
 }

@@ -5,21 +5,21 @@ export const policyOptions = {
   policy: {
     type: "string",
     value: "FILE",
-    help: "Policy file. Default: ./sandbox.policy.yaml, else the tightest policy.",
+    help: "Policy file. Default: ./sandbox.policy.yaml, else the strictest policy.",
   },
-  runner: { type: "string", value: "NAME", help: "Isolation to use: auto, process, wasm …" },
-  timeout: { type: "string", value: "10s", help: "Limit of one run." },
-  memory: { type: "string", value: "512MiB", help: "Memory of the whole cell." },
+  runner: { type: "string", value: "NAME", help: "Runner to use: auto, process, wasm …" },
+  timeout: { type: "string", value: "10s", help: "Timeout of one run." },
+  memory: { type: "string", value: "512MiB", help: "Memory limit of the whole cell." },
   mount: {
     type: "string",
     multiple: true,
     value: "SRC:DST[:rw]",
-    help: "Host path to show inside, read-only unless :rw. Repeatable.",
+    help: "Mount a host path, read-only unless :rw. Repeatable.",
   },
   workspace: {
     type: "string",
     value: "DIR",
-    help: "Host directory at /workspace, read-write. Default: a fresh private one.",
+    help: "Host directory to mount at /workspace, read-write. Default: a new private one.",
   },
 } as const satisfies OptionTable;
 

@@ -21,15 +21,15 @@ async function said(outcome: PolicyReload | Error): Promise<string[]> {
 
 test("says what holds now and what does not yet", async () => {
   expect(await said({ changes: [change], later: ["proc.memory", "env"] })).toEqual([
-    "net.allowlist is now a.example, it was none",
-    "needs a restart: proc.memory, env",
+    "net.allowlist changed from none to a.example",
+    "restart to apply changes of: proc.memory, env",
   ]);
-  expect(await said({ changes: [], later: [] })).toEqual(["the policy is the same"]);
+  expect(await said({ changes: [], later: [] })).toEqual(["the policy has not changed"]);
 });
 
 test("a policy that does not parse changes nothing, and the next one is read again", async () => {
   expect(await said(new CodecellError("policy_invalid", "sandbox.policy.yaml:1:1  nte: unknown rule"))).toEqual([
-    "the policy in force stays: sandbox.policy.yaml:1:1  nte: unknown rule",
+    "kept the current policy: sandbox.policy.yaml:1:1  nte: unknown rule",
   ]);
   const lines: string[] = [];
   let times = 0;
@@ -42,7 +42,7 @@ test("a policy that does not parse changes nothing, and the next one is read aga
   );
   const manager = { reloadPolicy: async () => ({ changes: [change], later: [] }) };
   await Promise.all([reloader.reload(manager), reloader.reload(manager)]);
-  expect(lines).toEqual(["the policy in force stays: not there", "net.allowlist is now a.example, it was none"]);
+  expect(lines).toEqual(["kept the current policy: not there", "net.allowlist changed from none to a.example"]);
 });
 
 test("a hangup of a terminal that somebody watches is a hangup", () => {

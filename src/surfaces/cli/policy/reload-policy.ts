@@ -5,12 +5,12 @@ import type { Codecell } from "../../../sessions/codecell.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";
 import type { Terminal, TerminalSignal } from "../shell/terminal.ts";
 
-/** Whether a signal asks a server to read its policy again. Where somebody watches it, it says that their terminal is gone. */
+/** Whether a signal means "reload the policy". If stderr is a terminal, SIGHUP means that the terminal was closed. */
 export function asksForReload(signal: TerminalSignal, { stderr }: Terminal): boolean {
   return signal === "SIGHUP" && !stderr.isTTY;
 }
 
-/** Reads a server's policy again, one time after the other, and says what came of it. A policy that does not parse changes nothing. */
+/** Reloads a server's policy, one reload at a time, and reports the changes. An invalid policy changes nothing. */
 export class PolicyReloader {
   readonly #read: () => Promise<Policy>;
   readonly #logger: Pick<CommandLogger, "announce">;
@@ -21,7 +21,7 @@ export class PolicyReloader {
     this.#logger = logger;
   }
 
-  /** Returns when the new rules hold; it fails for nobody. */
+  /** Resolves when the new rules are in force. Never rejects. */
   reload(manager: Pick<Codecell, "reloadPolicy">): Promise<void> {
     return this.#reloads.run(() => this.#reload(manager));
   }
@@ -29,11 +29,11 @@ export class PolicyReloader {
   async #reload(manager: Pick<Codecell, "reloadPolicy">): Promise<void> {
     try {
       const { changes, later } = await manager.reloadPolicy(await this.#read());
-      for (const { rule, from, to } of changes) this.#logger.announce(`${rule} is now ${to}, it was ${from}`);
-      if (later.length > 0) this.#logger.announce(`needs a restart: ${later.join(", ")}`);
-      if (changes.length + later.length === 0) this.#logger.announce("the policy is the same");
+      for (const { rule, from, to } of changes) this.#logger.announce(`${rule} changed from ${from} to ${to}`);
+      if (later.length > 0) this.#logger.announce(`restart to apply changes of: ${later.join(", ")}`);
+      if (changes.length + later.length === 0) this.#logger.announce("the policy has not changed");
     } catch (error) {
-      this.#logger.announce(`the policy in force stays: ${messageOf(error)}`);
+      this.#logger.announce(`kept the current policy: ${messageOf(error)}`);
     }
   }
 }

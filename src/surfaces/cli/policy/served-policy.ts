@@ -5,15 +5,15 @@ import { type EffectivePolicy, effectivePolicy } from "./effective-policy.ts";
 import type { PolicyFlags } from "./policy-options.ts";
 
 /**
- * The policy that `codecell mcp` serves under, and its file if there is one. Where nobody wrote one, it is the tightest,
- * but files of the project may be loaded into a variable; the deny globs hold there as everywhere.
+ * The policy of `codecell mcp`, and its file if there is one. Without a file it is the strictest policy, except that
+ * files of the project may be loaded into a variable. The deny globs still apply.
  */
 export async function servedPolicy(flags: PolicyFlags, terminal: Terminal): Promise<EffectivePolicy> {
   const effective = await effectivePolicy(flags, terminal);
   const { policy, file } = effective;
   if (file !== undefined) return effective;
   const project = projectDirectory(terminal);
-  // A desktop client may start servers in `/`: that is no project, and the whole machine would be open to rlm_load.
+  // A desktop client may start servers in `/`. That is not a project: rlm_load could read the whole machine.
   const load = dirname(project) === project ? [] : [project];
   return { ...effective, policy: { ...policy, fs: { ...policy.fs, load } } };
 }

@@ -1,14 +1,14 @@
-/** Whether more lines are needed before what was typed can run; a rule of thumb, not a parser. */
+/** Whether the code needs more lines before it can run; a heuristic, not a parser. */
 export function needsMoreLines(lines: readonly string[]): boolean {
   const { statements, openBrackets, openString, isContinued } = scan(lines.join("\n"));
   if (openString || openBrackets > 0 || isContinued) return true;
   const opensBlock = /:[ \t]*$/m.test(statements) || /^\s*@/.test(statements);
-  // a block ends with an empty line, as in Python's own prompt
+  // an empty line closes a block, as in Python's own prompt
   return opensBlock && lines.at(-1)?.trim() !== "";
 }
 
 interface Scan {
-  /** the code without strings, comments and what stands in brackets */
+  /** the code without strings, comments and the content of brackets */
   readonly statements: string;
   readonly openBrackets: number;
   /** inside a triple-quoted string */

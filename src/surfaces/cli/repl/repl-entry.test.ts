@@ -9,7 +9,7 @@ test.each([
   [["!echo a \\"], { kind: "more" }],
   [["!echo a \\", "b"], { kind: "code", language: "bash", code: "echo a \\\nb" }],
   [["%vars"], { kind: "vars" }],
-  [["%vrs"], { kind: "unknown", message: "there is no %vrs; did you mean %vars?" }],
+  [["%vrs"], { kind: "unknown", message: "unknown command %vrs; did you mean %vars?" }],
   [["exit()"], { kind: "exit" }],
   [["  "], { kind: "nothing" }],
   [[], { kind: "nothing" }],

@@ -2,7 +2,7 @@ import { nearest } from "../../../policy/file/suggest.ts";
 import { defaultLanguage, type Language, languageOfPrefix } from "../../../policy/languages.ts";
 import { needsMoreLines } from "./python-block.ts";
 
-/** What a person typed into the repl, once it is complete. */
+/** A complete entry of the repl. */
 export type ReplEntry =
   | { readonly kind: "nothing" | "more" | "vars" | "reset" | "help" | "exit" }
   | { readonly kind: "code"; readonly language: Language; readonly code: string }
@@ -10,7 +10,7 @@ export type ReplEntry =
 
 const commands = ["vars", "reset", "help", "exit"] as const;
 
-/** Decides what the lines typed so far are; `atEnd`: no more will come. */
+/** Parses the lines typed so far; `atEnd`: there will be no more. */
 export function readEntry(lines: readonly string[], atEnd = false): ReplEntry {
   const first = lines[0]?.trim() ?? "";
   if (lines.every((line) => line.trim() === "")) return { kind: "nothing" };
@@ -37,6 +37,6 @@ function readCommand(text: string): ReplEntry {
   const near = nearest(text, commands);
   return {
     kind: "unknown",
-    message: `there is no %${text}${near === undefined ? "; %help lists them" : `; did you mean %${near}?`}`,
+    message: `unknown command %${text}${near === undefined ? "; %help lists the commands" : `; did you mean %${near}?`}`,
   };
 }

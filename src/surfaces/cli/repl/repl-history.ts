@@ -6,7 +6,7 @@ import type { Terminal } from "../shell/terminal.ts";
 
 const maxLines = 1000;
 
-/** Lines typed into earlier repls, newest first, as `node:readline` keeps them. A history that fails is no history. */
+/** Lines typed into earlier repls, newest first, as in `node:readline`. If it cannot be read, it is empty. */
 export class ReplHistory {
   readonly #directory: string;
   lines: string[] = [];
@@ -20,7 +20,7 @@ export class ReplHistory {
     this.lines = text.split("\n").filter(Boolean).slice(0, maxLines);
   }
 
-  /** What people type may hold secrets: nobody else reads it. */
+  /** Entries may contain secrets, so only the user can read the file. */
   async save(): Promise<void> {
     if (this.lines.length === 0) return;
     const file = join(this.#directory, "repl_history");
@@ -30,12 +30,12 @@ export class ReplHistory {
       await writeFile(fresh, `${this.lines.slice(0, maxLines).join("\n")}\n`, { mode: 0o600 });
       await rename(fresh, file);
     } catch {
-      // a read-only home is no reason to fail
+      // do not fail if the home directory is read-only
     }
   }
 }
 
-/** `$XDG_STATE_HOME/codecell`; a relative value does not count, as the specification says. */
+/** `$XDG_STATE_HOME/codecell`; a relative value is ignored, as the specification says. */
 export function stateDirectory(env: Terminal["env"]): string {
   const state = env.XDG_STATE_HOME;
   if (state !== undefined && isAbsolute(state)) return join(state, "codecell");

@@ -13,7 +13,7 @@ export class ReplLines implements Disposable {
   #ended = false;
   #resolve: ((line: ReplLine) => void) | undefined;
 
-  /** `onInterrupt`: Ctrl-C while nobody waits for a line. */
+  /** `onInterrupt`: Ctrl-C while no line is being read. */
   constructor(terminal: Terminal, history: ReplHistory, onInterrupt: () => void) {
     const { interactive } = terminal;
     this.#isInteractive = interactive !== undefined;
@@ -42,7 +42,7 @@ export class ReplLines implements Disposable {
     });
   }
 
-  /** Whoever waits for a line is told that there will be none. */
+  /** Ends the input: a pending `next()` resolves with `end`. */
   end(): void {
     this.#reader.close();
   }

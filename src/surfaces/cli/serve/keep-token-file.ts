@@ -5,7 +5,7 @@ import { openRuntimeDirectory } from "../../../lib/files/runtime-directory.ts";
 
 export interface MadeToken {
   readonly token: string;
-  /** which server takes it */
+  /** the server that accepts it */
   readonly server: "serve" | "mcp";
   readonly port: number;
   /** default: the user's runtime directory */
@@ -13,8 +13,8 @@ export interface MadeToken {
 }
 
 /**
- * Keeps a token that was made for this start in a file, for programs of the same user, as long as the server lives: what
- * a killed one left is removed by the next.
+ * Keeps a temporary token in a file while the server is running, for programs of the same user. Also removes the files
+ * of servers that were killed.
  */
 export async function keepTokenFile(made: MadeToken, cleanup: Cleanup): Promise<string> {
   const directory = await openRuntimeDirectory(made.runtimeDir);

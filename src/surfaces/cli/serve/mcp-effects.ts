@@ -4,12 +4,12 @@ import { type HostEffects, hostEffects } from "../../../service/tools/tool-hints
 import type { Terminal } from "../shell/terminal.ts";
 import type { McpFlags } from "./mcp-options.ts";
 
-/** The same name as `policyFileName`, without the parser that comes with it. */
+/** The same name as `policyFileName`, without importing the parser. */
 export const defaultPolicyFile = "sandbox.policy.yaml";
 
 /**
- * What code may do outside its cell, for the hints of the tools. The policy is read only if there is one: most clients
- * start a server only to list its tools, and reading a policy takes longer than everything else.
+ * What code may do outside its cell, for the tools' hints. The policy is read only if there is one, because that is the
+ * slowest step, and most clients start a server only to list its tools.
  */
 export async function mcpEffects(flags: McpFlags, terminal: Terminal): Promise<HostEffects> {
   const isNamed = flags.policy !== undefined || Boolean(terminal.env.CODECELL_POLICY);

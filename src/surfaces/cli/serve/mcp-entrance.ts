@@ -1,8 +1,8 @@
 import { processTerminal } from "../shell/process-terminal.ts";
 
 /**
- * `codecell mcp` without the other commands: clients start servers only to ask what they offer, and loading everything
- * would take longer than answering. What is not the plain case goes the usual way.
+ * `codecell mcp` without loading the other commands: clients often start servers only to list their tools, and loading
+ * everything would take longer than the answer. `--help` goes through the normal entry point.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const [, ...args] = argv;

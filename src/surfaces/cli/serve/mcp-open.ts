@@ -20,7 +20,7 @@ export function mcpReloader(flags: McpFlags, terminal: Terminal, logger: Command
   return new PolicyReloader(() => mcpPolicy(flags, terminal), logger);
 }
 
-/** What the first tool call costs: the policy, the choice of an isolation, and the sessions on disk. */
+/** The work of the first tool call: reads the policy, chooses a runner and opens the sessions on disk. */
 export async function openMcpManager(
   flags: McpFlags,
   { terminal, runners }: CommandContext,

@@ -11,7 +11,7 @@ test("takes a port that is one", () => {
 
 test("refuses a port where nothing listens on one", () => {
   for (const name of ["port", "host", "token-file"]) {
-    expect(() => assertHttpFlags({ [name]: "1" }), name).toThrow(`--${name} is for a server over HTTP`);
+    expect(() => assertHttpFlags({ [name]: "1" }), name).toThrow(`--${name} has no effect without --http`);
     expect(() => assertHttpFlags({ [name]: "1", http: true }), name).not.toThrow();
   }
   expect(() => assertHttpFlags({})).not.toThrow();
@@ -20,7 +20,7 @@ test("refuses a port where nothing listens on one", () => {
 test("takes a set of tools that there is", () => {
   expect(parseToolset(undefined)).toBe("all");
   expect(parseToolset("rlm")).toBe("rlm");
-  expect(() => parseToolset("rml")).toThrow(/no set of tools/);
+  expect(() => parseToolset("rml")).toThrow(/unknown toolset/);
 });
 
 test("looks for the policy where the policy is found", () => {

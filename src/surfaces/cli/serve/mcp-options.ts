@@ -6,19 +6,19 @@ import { logOptions } from "../shell/log-options.ts";
 
 export const mcpOptions = {
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
-  model: { type: "string", value: "NAME", help: "The model of sub-agents. Default: $CODECELL_MODEL." },
+  model: { type: "string", value: "NAME", help: "Model for sub-agents. Default: $CODECELL_MODEL." },
   http: { type: "boolean", help: "Serve Streamable HTTP instead of standard input and output." },
-  host: { type: "string", value: "ADDRESS", help: "With --http: where to listen. Default: 127.0.0.1." },
-  port: { type: "string", value: "PORT", help: "With --http: default 0, any that is free." },
-  "token-file": { type: "string", value: "FILE", help: "With --http: take the token from a file (mode 600)." },
+  host: { type: "string", value: "ADDRESS", help: "With --http: address to listen on. Default: 127.0.0.1." },
+  port: { type: "string", value: "PORT", help: "With --http: port to listen on. Default: 0, any free port." },
+  "token-file": { type: "string", value: "FILE", help: "With --http: read the token from a file (mode 600)." },
   "state-dir": {
     type: "string",
     value: "DIR",
-    help: "Where sessions and the audit are kept. Default: $XDG_STATE_HOME/codecell.",
+    help: "Directory of sessions and the audit. Default: $XDG_STATE_HOME/codecell.",
   },
-  "runtime-dir": { type: "string", value: "DIR", help: "Where locks are kept. Default: $XDG_RUNTIME_DIR/codecell." },
+  "runtime-dir": { type: "string", value: "DIR", help: "Directory of lock files. Default: $XDG_RUNTIME_DIR/codecell." },
   ...policyOptions,
-  verbose: { type: "boolean", help: "Say on stderr what happens." },
+  verbose: { type: "boolean", help: "Print progress to stderr." },
   ...logOptions,
   ...commonOptions,
 } as const;
@@ -26,24 +26,24 @@ export const mcpOptions = {
 export function parseToolset(text: string | undefined): ToolsetName {
   const name = toolsetNames.find((one) => one === (text ?? "all"));
   if (name !== undefined) return name;
-  throw new CodecellError("usage", `there is no set of tools named ${JSON.stringify(text)}`, {
-    hint: `one of ${toolsetNames.join(", ")}`,
+  throw new CodecellError("usage", `unknown toolset ${JSON.stringify(text)}`, {
+    hint: `use one of: ${toolsetNames.join(", ")}`,
   });
 }
 
 export function parsePort(text: string | undefined): number {
   const port = Number(text ?? "0");
   if (/^\d{1,5}$/.test(text ?? "0") && port <= 65_535) return port;
-  throw new CodecellError("usage", `--port ${text} is not a port`, { hint: "a number from 0 to 65535" });
+  throw new CodecellError("usage", `--port ${text} is not a valid port`, { hint: "use a number from 0 to 65535" });
 }
 
 export type McpFlags = ReturnType<typeof parseArguments<typeof mcpOptions>>["values"];
 
-/** Whoever names a port and hears nothing waits for a server that is not there. */
+/** Rejects HTTP flags without `--http`. Otherwise the user would wait for a server that does not listen. */
 export function assertHttpFlags(flags: McpFlags): void {
   const unused = (["host", "port", "token-file"] as const).find((name) => flags[name] !== undefined);
   if (flags.http || unused === undefined) return;
-  throw new CodecellError("usage", `--${unused} is for a server over HTTP, and this one is over standard input`, {
+  throw new CodecellError("usage", `--${unused} has no effect without --http`, {
     hint: "add --http",
   });
 }

@@ -15,12 +15,12 @@ import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } f
 import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
 
-/** After the client has left, every cell is closed within 3 s, saved or not. */
+/** After the client disconnects, every cell is closed within 3 s, saved or not. */
 const leaveWithinMs = 2_700;
 
 /** For people who start it by hand. */
 const forPeople =
-  "codecell: waiting for an MCP client on standard input; docs/clients.md says how to add it to one. Ctrl-C leaves.\n";
+  "codecell: waiting for an MCP client on standard input; docs/clients.md shows how to add this server to one. Press Ctrl-C to exit.\n";
 
 export interface McpContext {
   readonly terminal: Terminal;
@@ -72,7 +72,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   logger.debug("leaving", { why: await gone });
   setTimeout(() => terminal.exitNow(0), leaveWithinMs).unref();
   await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
-    logger.error("not everything could be closed", { error: messageOf(error) });
+    logger.error("some resources could not be closed", { error: messageOf(error) });
   });
   terminal.exitNow(0); // an open standard input would keep the process alive
   return 0;
@@ -114,7 +114,7 @@ async function serveHttp(sandbox: LazySandbox, options: McpServerOptions, reques
     const file = await keepTokenFile({ token, server: "mcp", port: listener.port, runtimeDir }, cleanup);
     // Logs are kept and shared, so the token itself is shown only to people.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${token} (also in ${file})\n`);
-    logger.background.info("a token was made", { file });
+    logger.background.info("created a token", { file });
   }
   logger.announce(`MCP on ${listener.url}/mcp`);
 }

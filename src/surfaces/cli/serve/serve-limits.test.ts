@@ -28,7 +28,7 @@ test("no limit can be switched off or misread", () => {
 });
 
 test("the help says what holds without a flag", () => {
-  expect(limitOptions["max-body"].help).toBe("A body of JSON. Default: 16MiB.");
+  expect(limitOptions["max-body"].help).toBe("Maximum size of a JSON body. Default: 16MiB.");
   expect(limitOptions["max-runs-per-token"]).toMatchObject({ value: "N", help: expect.stringContaining("16.") });
 });
 

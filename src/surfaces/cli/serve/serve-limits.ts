@@ -14,19 +14,31 @@ interface LimitFlag<Limit extends keyof HttpLimits = keyof HttpLimits> {
   readonly max: number;
 }
 
-/** Each limit of the service that an operator may move, and how far: none can be switched off. */
+/** The limits of the service that an operator may change, and their ranges. No limit can be turned off. */
 const limitFlags = {
-  "max-body": limit("jsonBytes", "size", "A body of JSON", 1024, 256 * 2 ** 20),
-  "max-header": limit("headerBytes", "size", "The headers of a request", 1024, 2 ** 20),
-  "header-timeout": limit("headersMs", "duration", "Time for the headers to arrive", 100, 300_000),
-  "request-timeout": limit("requestMs", "duration", "Time for a whole request to arrive", 100, 24 * 3_600_000),
-  "stall-timeout": limit("stallMs", "duration", "Time that a reader may take nothing", 100, 3_600_000),
-  "max-connections": limit("connections", "count", "Connections", 1, 100_000),
-  "max-requests": limit("requests", "count", "Requests at once", 1, 100_000),
-  "max-requests-per-token": limit("requestsPerToken", "count", "Of these, of one token", 1, 100_000),
-  "max-runs": limit("runs", "count", "Runs at once", 1, 10_000),
-  "max-runs-per-token": limit("runsPerToken", "count", "Of these, of one token", 1, 10_000),
-  "max-sessions-per-token": limit("sessionsPerToken", "count", "Sessions of one token, whatever it says", 1, 10_000),
+  "max-body": limit("jsonBytes", "size", "Maximum size of a JSON body", 1024, 256 * 2 ** 20),
+  "max-header": limit("headerBytes", "size", "Maximum size of a request's headers", 1024, 2 ** 20),
+  "header-timeout": limit("headersMs", "duration", "Timeout for receiving the headers", 100, 300_000),
+  "request-timeout": limit("requestMs", "duration", "Timeout for receiving a whole request", 100, 24 * 3_600_000),
+  "stall-timeout": limit("stallMs", "duration", "Timeout for a client that stops reading", 100, 3_600_000),
+  "max-connections": limit("connections", "count", "Maximum number of connections", 1, 100_000),
+  "max-requests": limit("requests", "count", "Maximum number of concurrent requests", 1, 100_000),
+  "max-requests-per-token": limit(
+    "requestsPerToken",
+    "count",
+    "Maximum number of concurrent requests per token",
+    1,
+    100_000,
+  ),
+  "max-runs": limit("runs", "count", "Maximum number of concurrent runs", 1, 10_000),
+  "max-runs-per-token": limit("runsPerToken", "count", "Maximum number of concurrent runs per token", 1, 10_000),
+  "max-sessions-per-token": limit(
+    "sessionsPerToken",
+    "count",
+    "Maximum number of sessions per token; overrides a higher value in the token",
+    1,
+    10_000,
+  ),
 } as const satisfies Readonly<Record<string, LimitFlag>>;
 
 type LimitName = keyof typeof limitFlags;
@@ -38,16 +50,16 @@ export const limitOptions = Object.fromEntries(names.map((name) => [name, option
   Record<LimitName, { readonly type: "string"; readonly value: string; readonly help: string }>
 >;
 
-/** The limits that the flags ask for; the rest are the defaults. */
+/** The limits from the flags; the rest are the defaults. */
 export function parseLimits(flags: LimitFlags): HttpLimits {
-  const asked = names.flatMap((name) => {
+  const requested = names.flatMap((name) => {
     const text = flags[name];
     return text === undefined ? [] : [[limitFlags[name].limit, parse(name, text, limitFlags[name])] as const];
   });
-  return { ...defaultLimits, ...Object.fromEntries(asked) };
+  return { ...defaultLimits, ...Object.fromEntries(requested) };
 }
 
-/** What holds, by the names of the flags, in bytes and milliseconds. */
+/** The limits in force by the names of the flags, in bytes and milliseconds. */
 export function limitsJson(limits: HttpLimits): Record<string, number> {
   const suffix: Record<Kind, string> = { count: "", size: "_bytes", duration: "_ms" };
   return Object.fromEntries(

@@ -37,12 +37,12 @@ import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./ser
 import { type ServedTokens, servedTokens } from "./serve-tokens.ts";
 
 const defaultPort = "7410";
-/** What the saving and the ending of cells may take after the drain. */
+/** Time to save sessions and close cells after the drain. */
 const leaveWithinMs = 20_000;
-/** What the last answers may take after everything was stopped. */
+/** Time to send the last responses after everything has stopped. */
 const flushMs = 2_000;
 
-/** Serves until a signal, then drains, saves and leaves. */
+/** Serves until a signal arrives, then drains, saves and exits. */
 export async function serveHttp(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
   const { values: flags } = parseArguments("serve", argv, serveOptions, 0);
@@ -59,11 +59,11 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
   const reloader = new PolicyReloader(async () => (await effectivePolicy(flags, terminal)).policy, logger);
   const stopped = firstSignal(context, () => void reloader.reload(service.codecell));
   await announce(flags, context, { listener, tokens, limits, logger, cleanup });
-  logger.announce(`${await stopped.signal}: waiting for what runs, then saving`);
+  logger.announce(`${await stopped.signal}: waiting for runs to finish, then saving sessions`);
   const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
   await leave(service, listener, drainMs);
   await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
-    logger.error("not everything could be ended", { error: messageOf(error) });
+    logger.error("some resources could not be closed", { error: messageOf(error) });
   });
   clearTimeout(exit);
   stopped[Symbol.dispose]();
@@ -89,9 +89,9 @@ async function start(
   if (flags["open-metrics"] && publicUrl !== undefined) {
     throw new CodecellError(
       "usage",
-      "--open-metrics would open them to everybody: a proxy asks from this machine too",
+      "--open-metrics with --public-url would expose the metrics to everyone: requests through a proxy also come from this machine",
       {
-        hint: "make a token for them: `codecell token create --name prometheus --scopes metrics`",
+        hint: "create a token for them: `codecell token create --name prometheus --scopes metrics`",
       },
     );
   }
@@ -129,11 +129,11 @@ async function start(
   return { service, listener };
 }
 
-/** The attack: with one directory for all sessions, one tenant reads and writes what another one's code works with. */
+/** The attack: if all sessions share one directory, a tenant reads and writes the files of another tenant. */
 function assertPrivate(policy: Policy, isShared: boolean): void {
   if (!isShared || writableHostPaths(policy).length === 0) return;
-  throw new CodecellError("policy_refused", "several tokens would share one writable directory of this host", {
-    hint: "leave fs.workspace and writable mounts out, or serve one user with CODECELL_TOKEN",
+  throw new CodecellError("policy_refused", "several tokens would share a writable directory of this host", {
+    hint: "remove fs.workspace and writable mounts from the policy, or serve a single user with CODECELL_TOKEN",
     details: { rule: "fs.workspace" },
   });
 }
@@ -147,7 +147,7 @@ async function announce(
   const host = flags.host ?? "127.0.0.1";
   if (!isLoopback(host)) {
     logger.announce(
-      `warning: plain HTTP on ${host}: tokens and code can be read on the way. Put a proxy with TLS in front (docs/http.md).`,
+      `warning: plain HTTP on ${host}: others on the network can read tokens and code. Put a TLS proxy in front (docs/http.md).`,
     );
   }
   const made = tokens.made && { token: tokens.made, server: "serve" as const, port };
@@ -156,14 +156,14 @@ async function announce(
     const shown = tokenFile === undefined ? {} : { token: tokens.made, token_file: tokenFile };
     terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, limits: limitsJson(limits), ...shown }));
   } else if (tokenFile !== undefined) {
-    // A log is kept and sent around, so the token itself is for people alone.
+    // Logs are kept and shared, so the token itself is shown only to people.
     if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${tokens.made} (also in ${tokenFile})\n`);
-    logger.background.info("a token was made", { file: tokenFile });
+    logger.background.info("created a token", { file: tokenFile });
   }
   logger.announce(`serving ${url}/v1, MCP on ${url}/mcp`);
 }
 
-/** New work is refused at once; what goes on gets its time, then it is stopped, and who waits for it is told. */
+/** Refuses new work at once, waits for running work, then stops it and answers the clients that are waiting. */
 async function leave(service: HttpService, listener: Listener, drainMs: number): Promise<void> {
   listener.stop();
   await drained(service, drainMs);
@@ -176,7 +176,7 @@ async function drained(service: HttpService, withinMs: number): Promise<void> {
   await Promise.race([service.drain(), once(limit.signal, "abort")]);
 }
 
-/** The first signal that is no call to read the policy again asks to leave; the next one means at once. */
+/** The first signal that is not a reload requests a shutdown; the next one exits at once. */
 function firstSignal(
   { terminal }: CommandContext,
   reload: () => void,
@@ -201,7 +201,9 @@ function runtimeDirOf(flags: ServeFlags, terminal: Terminal): string | undefined
 function parseDrain(text: string | undefined): number {
   const parsed = duration.safeParse(text ?? "10s");
   if (parsed.success && parsed.data <= 3_600_000) return parsed.data;
-  throw new CodecellError("usage", `--drain ${text} is not a time`, { hint: "such as 10s; at most 1h" });
+  throw new CodecellError("usage", `--drain ${text} is not a valid duration`, {
+    hint: "use a value such as 10s, at most 1h",
+  });
 }
 
 function isWildcard(host: string): boolean {

@@ -7,11 +7,11 @@ import { isLoopback, type ServeFlags } from "./serve-options.ts";
 
 export interface ServedTokens {
   readonly store: TokenStore;
-  /** made for this start, and to be shown */
+  /** a temporary token that has to be shown */
   readonly made: string | undefined;
 }
 
-/** Where a service's tokens are: `--tokens`, `CODECELL_TOKEN`, the state directory; else one is made, for this machine only. */
+/** Finds the tokens: `--tokens`, `CODECELL_TOKEN`, the state directory; else creates a temporary one, for this machine only. */
 export async function servedTokens(flags: ServeFlags, terminal: Terminal): Promise<ServedTokens> {
   const host = flags.host ?? "127.0.0.1";
   const given = terminal.env.CODECELL_TOKEN || undefined;
@@ -20,10 +20,10 @@ export async function servedTokens(flags: ServeFlags, terminal: Terminal): Promi
   }
   const store = await TokenStore.open(tokenFileOf(flags, terminal));
   if ((await store.all()).length > 0 || flags.tokens !== undefined) return { store, made: undefined };
-  // The attack: whoever reaches an open port runs code. So an address that others reach needs a token that somebody chose.
+  // The attack: anyone who reaches an open port runs code. So an address that others can reach needs a token that the user created.
   if (!isLoopback(host)) {
-    throw new CodecellError("usage", `there is no token, and ${host} can be reached from other machines`, {
-      hint: "`codecell token create --name NAME` first. The service speaks plain HTTP: better leave it on 127.0.0.1 and put a proxy with TLS in front (docs/http.md)",
+    throw new CodecellError("usage", `there is no token, and ${host} is reachable from other machines`, {
+      hint: "create a token first: `codecell token create --name NAME`. The service uses plain HTTP: it is safer to keep it on 127.0.0.1 and put a TLS proxy in front (docs/http.md)",
     });
   }
   const made = newTokenText();

@@ -4,12 +4,12 @@ import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import type { ChainHead } from "../../../service/audit/audit-files.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
-/** The last line of a chain in one word: `<chain>:<number>:<hash>`. */
+/** The last line of a chain as one word: `<chain>:<number>:<hash>`. */
 export function headWord({ chain, seq, hash }: ChainHead): string {
   return `${chain}:${seq}:${hash}`;
 }
 
-/** The heads that a caller remembers, from `--head` and `--heads`. */
+/** The heads from `--head` and `--heads`. */
 export async function readHeads(
   flags: { readonly head?: string[] | undefined; readonly heads?: string | undefined },
   { cwd }: Pick<Terminal, "cwd">,
@@ -32,7 +32,7 @@ function parseHead(text: string): ChainHead {
   const match = /^(c-[0-9a-f]{16}):(\d{1,15}):([0-9a-f]{64})$/.exec(text);
   const [, chain, seq, hash] = match ?? [];
   if (chain !== undefined && seq !== undefined && hash !== undefined) return { chain, seq: Number(seq), hash };
-  throw new CodecellError("usage", `${JSON.stringify(text.slice(0, 120))} is not a head`, {
-    hint: "`codecell audit head` prints them: <chain>:<number>:<hash>",
+  throw new CodecellError("usage", `${JSON.stringify(text.slice(0, 120))} is not a valid head`, {
+    hint: "use <chain>:<number>:<hash>, as `codecell audit head` prints it",
   });
 }

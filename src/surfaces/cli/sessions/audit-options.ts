@@ -14,20 +14,20 @@ export const filterOptions = {
     type: "string",
     multiple: true,
     value: "TYPE",
-    help: "Only this kind of event, such as run.ended, or run for all that begin so. Repeatable.",
+    help: "Only events of this type, such as run.ended; run matches every run.* event. Repeatable.",
   },
   outcome: {
     type: "string",
     multiple: true,
     value: "STATUS",
-    help: "Only the end of runs that ended so: ok, error, timeout, failed and so on. Repeatable.",
+    help: "Only run.ended events with this status: ok, error, timeout, failed and so on. Repeatable.",
   },
   since: {
     type: "string",
     value: "TIME",
-    help: "Only events from then on: 2h (ago), or a date such as 2026-01-31 or 2026-01-31T12:00, in UTC.",
+    help: "Only events since this time: 2h (ago), or a UTC date such as 2026-01-31 or 2026-01-31T12:00.",
   },
-  until: { type: "string", value: "TIME", help: "Only events up to then, written the same way." },
+  until: { type: "string", value: "TIME", help: "Only events up to this time, in the same format." },
 } as const satisfies OptionTable;
 
 export interface FilterFlags {
@@ -55,7 +55,7 @@ function parseType(text: string): string {
   return oneOf("event", text, [...groups, ...auditEventTypes]);
 }
 
-/** How a run ends; the compiler tells when there is another way. */
+/** Every outcome of a run. Adding one elsewhere is a compile error here. */
 const runOutcomes: Readonly<Record<RunStatus | "failed", true>> = {
   ...{ ok: true, error: true, timeout: true, interrupted: true, out_of_memory: true, output_limit: true },
   ...{ crashed: true, cancelled: true, failed: true },
@@ -68,8 +68,8 @@ function parseOutcome(text: string): string {
 function oneOf(what: string, text: string, known: readonly string[]): string {
   if (known.includes(text)) return text;
   const near = nearest(text, known);
-  const hint = near === undefined ? `one of ${known.join(", ")}` : `did you mean ${near}?`;
-  throw new CodecellError("usage", `there is no ${what} ${JSON.stringify(text)}`, { hint });
+  const hint = near === undefined ? `use one of: ${known.join(", ")}` : `did you mean ${near}?`;
+  throw new CodecellError("usage", `unknown ${what} ${JSON.stringify(text)}`, { hint });
 }
 
 const written = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)?(Z|[+-]\d\d:\d\d)?$/;
@@ -78,10 +78,10 @@ function parseTime(flag: string, text: string, nowMs: number): number {
   const ago = duration.safeParse(text);
   if (ago.success) return nowMs - ago.data;
   const [, date, time = "T00:00", zone = "Z"] = written.exec(text) ?? [];
-  // Without a zone it is UTC, as the audit writes its times, and not what this machine is set to.
+  // Without a zone it is UTC, as in the audit, not the time zone of this machine.
   const atMs = date === undefined ? Number.NaN : Date.parse(`${date}${time}${zone}`);
   if (Number.isFinite(atMs)) return atMs;
   throw new CodecellError("usage", `${flag} ${JSON.stringify(text)} is neither a duration nor a date`, {
-    hint: "such as 2h, 2026-01-31 or 2026-01-31T12:00:00+02:00; UTC where no zone is given",
+    hint: "use a value such as 2h, 2026-01-31 or 2026-01-31T12:00:00+02:00; without a zone it is UTC",
   });
 }

@@ -12,6 +12,6 @@ test("goes on without variables only where no better save can be lost", async ()
   for (const code of [undefined, "snapshot_damaged", "not_supported"] as const) await bringBack(session(code));
   await expect(bringBack(session("cell_lost"))).rejects.toMatchObject({
     code: "cell_lost",
-    message: "session work did not come back: it did not work",
+    message: "session work could not be restored: it did not work",
   });
 });

@@ -2,15 +2,15 @@ import { CodecellError } from "../../../lib/errors.ts";
 import type { Session } from "../../../sessions/session.ts";
 
 /**
- * Brings a session into a cell. When its variables did not come back although their save is whole (too little memory,
- * too little time), that is a failure: a save after the next run would put less in the place of more.
+ * Loads a session into a cell. Throws if its variables could not be restored although the save is intact (too little
+ * memory or time): a save after the next run would replace it with a less complete one.
  */
 export async function bringBack(session: Session): Promise<void> {
   await session.wake();
   const problem = session.restored?.problem;
   if (problem === undefined || problem.code === "snapshot_damaged" || problem.code === "not_supported") return;
-  throw new CodecellError(problem.code, `session ${session.id} did not come back: ${problem.message}`, {
-    hint: "its save is untouched; give it more memory or time, or another runner",
+  throw new CodecellError(problem.code, `session ${session.id} could not be restored: ${problem.message}`, {
+    hint: "the save is unchanged; raise --memory or --timeout, or use another runner",
     cause: problem,
   });
 }

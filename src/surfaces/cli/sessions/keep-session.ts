@@ -5,18 +5,18 @@ import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
-/** What was kept of a session after a run. */
+/** The result of saving a session after a run. */
 export interface Kept {
   readonly saved: SnapshotInfo | undefined;
   /** why the variables were not saved */
   readonly problem: string | undefined;
-  /** exit code that the problem asks for, where the run itself ended well */
+  /** exit code for the problem, if the run itself succeeded */
   readonly exitCode: number;
 }
 
 const slowMs = 1000;
 
-/** Saves a session after a run, and tells a person who waits what takes so long. */
+/** Saves a session after a run. If this takes long, it says so on a terminal. */
 export async function keepSession(session: Session, result: RunResult, terminal: Terminal): Promise<Kept> {
   if (result.state === "lost" || session.state !== "live") {
     return { saved: undefined, problem: lostText(session), exitCode: 0 };
@@ -27,7 +27,7 @@ export async function keepSession(session: Session, result: RunResult, terminal:
   try {
     return { saved: await session.save(), problem: undefined, exitCode: 0 };
   } catch (error) {
-    await session.end(); // or closing would try the same again
+    await session.end(); // otherwise closing would try to save again
     const known = error instanceof CodecellError ? error : undefined;
     const isExpected = known?.code === "not_supported";
     const hint = known?.hint ? ` (${known.hint})` : "";
@@ -42,6 +42,6 @@ export async function keepSession(session: Session, result: RunResult, terminal:
 }
 
 function lostText({ record: { snapshot } }: Session): string {
-  if (snapshot === undefined) return "the variables are lost, and none were saved before; files stay";
-  return `the variables are lost; the next run starts from the save after run ${snapshot.run}, and files stay`;
+  if (snapshot === undefined) return "the variables are lost, and there is no earlier save; files are kept";
+  return `the variables are lost; the next run starts from the save after run ${snapshot.run}, and files are kept`;
 }

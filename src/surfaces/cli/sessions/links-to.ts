@@ -3,7 +3,7 @@ import type { DownloadUrl } from "../../../service/sandbox.ts";
 import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
-/** Links to the files of a session, when a service runs over the same state directory. */
+/** Links to the files of a session, if a service is running on the same state directory. */
 export async function linksTo(
   session: LocalSession,
   flags: StateFlags,

@@ -9,11 +9,11 @@ import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 
 /** What a command changes in its policy. */
 export interface CommandRules {
-  /** sessions are kept on disk, whatever the policy says */
+  /** overrides `session.persist` of the policy */
   readonly persist: boolean;
 }
 
-/** Opens a codecell under the policy that the flags give; with `verbose`, says which policy and runner it is. */
+/** Opens a codecell under the policy from the flags; with `verbose`, prints the policy and the runner. */
 export async function openForCommand(
   flags: PolicyFlags & StateFlags,
   { terminal, runners }: CommandContext,
@@ -22,14 +22,14 @@ export async function openForCommand(
 ): Promise<Codecell> {
   const effective = await effectivePolicy(flags, terminal);
   logger.explain(policyLines(effective));
-  // A cell kept ready would serve nobody.
+  // A command opens at most one session, so a pool of warm cells is useless.
   const policy = { ...effective.policy, session: { ...effective.policy.session, persist, pool: 0 } };
   const codecell = await Codecell.open({
     policy,
     audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
     runners: runners(logger),
     stateDir: stateDirOf(flags, terminal),
-    logger: logger.background, // commands tell themselves what could not be saved
+    logger: logger.background, // commands themselves report what could not be saved
   });
   logger.explain(choiceLines(codecell.choice));
   return codecell;

@@ -13,7 +13,7 @@ import { keepSession } from "./keep-session.ts";
 import { linksTo } from "./links-to.ts";
 import { type SessionFlags, withSessions } from "./with-sessions.ts";
 
-/** Runs a program in a session that is kept on disk: what earlier calls defined is there, and is saved again. */
+/** Runs a program in a session on disk: restores the variables of earlier calls, and saves them again. */
 export async function runInSession(
   name: string,
   code: Code,

@@ -2,7 +2,7 @@ import type { LiveSessions, LiveSessionsOptions } from "../../../sessions/live-s
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { StoredSessions } from "../../../sessions/storage/stored-sessions.ts";
 
-/** Shapes that sessions hand to a surface. A surface does not know the layers that made them. */
+/** Types of the sessions layer that the CLI uses, so that it does not import the layers below. */
 export type Runner = LiveSessionsOptions["runners"][number];
 export type Choice = LiveSessions["choice"];
 export type Plan = Choice["plan"];

@@ -10,8 +10,8 @@ import { openForCommand } from "./open-for-command.ts";
 export type SessionFlags = PolicyFlags & StateFlags & LogFlags;
 
 /**
- * Opens the sessions on disk for one command and answers with its exit code. Whatever happens, every cell is gone at the
- * end; a signal ends them at once, and then its code is the answer.
+ * Opens the sessions on disk for one command and returns its exit code. Every cell is closed at the end, whatever
+ * happens. A signal closes them at once, and its exit code is returned.
  */
 export async function withSessions(
   flags: SessionFlags,
@@ -28,7 +28,7 @@ export async function withSessions(
     const code = await use(sessions, interruption);
     return interruption.exitCode ?? code;
   } catch (error) {
-    // A signal ends what goes on with whatever error that causes; the signal is what the caller asked for.
+    // A signal makes the current step fail with some error. Report the signal, not that error.
     if (interruption.exitCode !== undefined) return interruption.exitCode;
     throw error;
   }

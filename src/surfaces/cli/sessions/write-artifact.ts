@@ -9,7 +9,7 @@ interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
-/** Bytes to stdout: as they are to a pipe; to a terminal as safe text, or not at all. */
+/** Writes bytes to stdout: raw to a pipe, escaped text to a terminal. Refuses binary data on a terminal. */
 export async function writeToOutput(
   data: AsyncIterable<Uint8Array>,
   output: Output,
@@ -24,7 +24,7 @@ export async function writeToOutput(
   await terminal?.end();
 }
 
-/** Bytes to a file of the host. What is there stays, unless forced; a file that was begun and failed is removed. */
+/** Writes bytes to a file of the host. Overwrites a file only if forced; removes an incomplete file. */
 export async function writeToFile(
   data: AsyncIterable<Uint8Array>,
   path: string,
@@ -35,13 +35,13 @@ export async function writeToFile(
   try {
     for await (const bytes of data) {
       signal.throwIfAborted();
-      await file.writeFile(bytes); // goes on where the last one ended
+      await file.writeFile(bytes); // appends to the previous write
       written += bytes.byteLength;
     }
     await file.close();
   } catch (error) {
     await file.close().catch(() => {});
-    if (!force) await rm(path, { force: true }); // with `wx` it is certainly ours
+    if (!force) await rm(path, { force: true }); // `wx` created it, so it is ours
     throw error;
   }
   return written;
@@ -53,11 +53,11 @@ async function openTarget(path: string, force: boolean, shown: string): Promise<
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "EEXIST" && !statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new CodecellError("usage", `${shown} exists already`, { hint: "--force replaces it", cause });
+      throw new CodecellError("usage", `${shown} already exists`, { hint: "use --force to overwrite it", cause });
     }
     const reasons: Record<string, string> = {
-      ENOENT: "lies in a directory that does not exist",
-      ENOTDIR: "lies below something that is not a directory",
+      ENOENT: "is in a directory that does not exist",
+      ENOTDIR: "has a parent that is not a directory",
       EISDIR: "is a directory",
       EEXIST: "is a directory",
     };
@@ -65,7 +65,7 @@ async function openTarget(path: string, force: boolean, shown: string): Promise<
   }
 }
 
-/** A file of a stranger on a terminal: escape sequences are made visible, and what is no text is refused at its start. */
+/** Untrusted text on a terminal: escape sequences are made visible, and binary data is refused at the start. */
 class TerminalText {
   readonly #output: Output;
   readonly #decoder = new TextDecoder();
@@ -98,7 +98,7 @@ class TerminalText {
 function isText(bytes: Uint8Array): boolean {
   if (bytes.includes(0)) return false;
   try {
-    // a character that is cut at the end of the piece is no fault
+    // `stream`: a character may be split at the end of the chunk
     new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
     return true;
   } catch {

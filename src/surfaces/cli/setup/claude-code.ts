@@ -5,7 +5,7 @@ import type { SetupReport } from "./setup-report.ts";
 
 type Scope = "local" | "user";
 
-/** Lets Claude Code itself add or remove the server, since its own files are its own business. */
+/** Adds or removes the server with the `claude` command, because only Claude Code may edit its own files. */
 export async function claudeCode(
   terminal: Terminal,
   scope: Scope,
@@ -24,18 +24,18 @@ export async function claudeCode(
   }
   if (entry === undefined) {
     if (!done.output.includes("No MCP server named")) return outcome(report, change, done);
-    report.tell({ step: "unchanged", why: `Claude Code has no codecell in its ${scope} scope` });
+    report.tell({ step: "unchanged", why: `codecell is not registered in the ${scope} scope of Claude Code` });
     return 0;
   }
   if (done.code !== 0 && done.output.includes("already exists")) return replace(terminal, scope, entry, report);
   return outcome(report, change, done) || confirm(terminal, entry);
 }
 
-/** A server of this name is there. One that starts in another way must not stay: it may lack the policy or the wrap. */
+/** Replaces an existing server of this name if it starts another way: it may lack the policy or the wrap. */
 async function replace(terminal: Terminal, scope: Scope, entry: McpEntry, report: SetupReport): Promise<number> {
   const known = await run(terminal, ["mcp", "get", "codecell"]);
   if (known !== "missing" && isOf(scope, known.output) && startsAs(entry, known.output)) {
-    report.tell({ step: "unchanged", why: "Claude Code knows codecell already" });
+    report.tell({ step: "unchanged", why: "codecell is already registered in Claude Code" });
     return 0;
   }
   for (const change of [removal(scope), addition(scope, entry)]) {
@@ -44,21 +44,21 @@ async function replace(terminal: Terminal, scope: Scope, entry: McpEntry, report
   return confirm(terminal, entry);
 }
 
-/** The server of a narrower scope hides the one that was added. */
+/** Checks that Claude Code starts the new server. A server in a narrower scope overrides it. */
 async function confirm(terminal: Terminal, entry: McpEntry): Promise<number> {
   const now = await run(terminal, ["mcp", "get", "codecell"]);
   if (now !== "missing" && startsAs(entry, now.output)) return 0;
-  terminal.stderr.write("codecell: Claude Code still starts another codecell: look at `claude mcp get codecell`\n");
+  terminal.stderr.write("codecell: Claude Code still starts another codecell; see `claude mcp get codecell`\n");
   return 1;
 }
 
-/** Claude Code shows one scope, the one that counts: what it hides is written again rather than believed. */
+/** Whether the output shows this scope. Claude Code shows only the scope in force; a hidden one is written again. */
 function isOf(scope: Scope, shown: string): boolean {
   const named = shownValue("Scope", shown)?.toLowerCase();
   return named === undefined || named.startsWith(scope);
 }
 
-/** Whether `claude mcp get` shows this command. What shows none at all is taken for it. */
+/** Whether `claude mcp get` shows this command. Output without a command counts as a match. */
 function startsAs({ command, args }: McpEntry, shown: string): boolean {
   const named = shownValue("Command", shown);
   return named === undefined || (named === command && (shownValue("Args", shown) ?? "") === args.join(" "));
@@ -99,7 +99,7 @@ function run(terminal: Terminal, args: string[]): Promise<Done> {
   });
 }
 
-/** For a shell that a person pastes it into. */
+/** The command, quoted for a shell. */
 function shellCommand(args: readonly string[]): string {
   return ["claude", ...args].map(quoted).join(" ");
 }

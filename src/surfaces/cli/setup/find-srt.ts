@@ -3,7 +3,7 @@ import { access, readFile, realpath } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
 
-/** The version that the wrap is tested with. Older ones let a wrapped root take its own mounts away. */
+/** The version that the wrap is tested with. In older ones, a wrapped root can remove its own mounts. */
 export const srtVersion = "0.0.83";
 const srtPackage = "@anthropic-ai/sandbox-runtime";
 export const installSrt = `npm install -g ${srtPackage}@${srtVersion}`;
@@ -18,16 +18,16 @@ export interface SrtProgram {
   readonly searchPath: readonly string[];
 }
 
-/** Finds an installed srt with all it needs, or says what is missing and the command that brings it. */
+/** Finds an installed srt and its dependencies, or throws with the command that installs what is missing. */
 export async function findSrt(searchPath: string, platform: string = process.platform): Promise<SrtProgram> {
   const found = await findProgram("srt", searchPath);
   const srt = found === undefined ? undefined : await identify(await realpath(found));
   if (srt === undefined) {
-    const why = found === undefined ? "is not installed" : `is not what ${found} is`;
+    const why = found === undefined ? "is not installed" : `is not installed: ${found} is another program`;
     throw missing(`the sandbox runtime (srt) ${why}`, installSrt);
   }
   if (!isAtLeast(srt.version, srtVersion)) {
-    throw missing(`srt ${srt.version} is too old: ${srtVersion} is the first that is tested with codecell`, installSrt);
+    throw missing(`srt ${srt.version} is too old: codecell needs ${srtVersion} or newer`, installSrt);
   }
   const needed = platform === "linux" ? ["bwrap", "socat", "rg"] : ["rg"];
   const programs = await Promise.all(needed.map((name) => findProgram(name, searchPath)));
@@ -35,7 +35,7 @@ export async function findSrt(searchPath: string, platform: string = process.pla
   if (absent.length > 0) {
     const packages = absent.map((name) => ({ bwrap: "bubblewrap", rg: "ripgrep" })[name] ?? name).join(" ");
     const install = platform === "darwin" ? "brew install" : "sudo apt install";
-    throw missing(`srt needs ${absent.join(", ")}`, `${install} ${packages}, or the like for your system`);
+    throw missing(`srt needs ${absent.join(", ")}`, `${install} ${packages}, or the equivalent on your system`);
   }
   const socat = programs[needed.indexOf("socat")];
   return {
@@ -57,7 +57,7 @@ async function identify(script: string): Promise<{ script: string; version: stri
 }
 
 async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
-  // A relative entry would let the current directory decide which program it is.
+  // The attack: with a relative entry, the current directory would choose the program.
   for (const directory of searchPath.split(delimiter).filter((entry) => entry.startsWith("/"))) {
     const path = join(directory, name);
     const isThere = await access(path, constants.X_OK).then(

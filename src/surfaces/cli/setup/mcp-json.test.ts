@@ -28,5 +28,5 @@ test("replaces an entry that differs", () => {
 });
 
 test.each(["{", "[]", '"x"', '{ "mcpServers": [] }'])("refuses to touch %s", (text) => {
-  expect(() => editMcpJson(text, "codecell", entry)).toThrow(/left as it is/);
+  expect(() => editMcpJson(text, "codecell", entry)).toThrow(/was not changed/);
 });

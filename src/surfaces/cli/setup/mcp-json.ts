@@ -7,8 +7,8 @@ export interface McpEntry {
 }
 
 /**
- * Pure: the text of a `.mcp.json` in, the text with this entry (or without it) out. Everything else in it stays, with its
- * indentation. The same text comes back when there is nothing to do.
+ * Pure: adds this entry to the text of a `.mcp.json`, or removes it. Everything else stays, including the indentation.
+ * Returns the same text if there is nothing to change.
  */
 export function editMcpJson(text: string | undefined, name: string, entry: McpEntry | undefined): string | undefined {
   const root = text === undefined || text.trim() === "" ? {} : parse(text);
@@ -41,5 +41,5 @@ function indentationOf(text: string | undefined): string {
 }
 
 function damaged(why: string, cause?: unknown): CodecellError {
-  return new CodecellError("usage", `.mcp.json was left as it is: ${why}`, { cause, hint: "correct it first" });
+  return new CodecellError("usage", `.mcp.json was not changed: ${why}`, { cause, hint: "fix the file first" });
 }

@@ -5,7 +5,7 @@ import type { Terminal } from "../shell/terminal.ts";
 import { editMcpJson, type McpEntry } from "./mcp-json.ts";
 import type { SetupReport } from "./setup-report.ts";
 
-/** Writes or takes away the server's entry in the project's `.mcp.json`, and shows what changes. */
+/** Adds or removes the server's entry in the project's `.mcp.json`, and reports the change. */
 export async function setUpProject(
   { cwd }: Terminal,
   entry: McpEntry | undefined,
@@ -19,7 +19,10 @@ export async function setUpProject(
   });
   const after = editMcpJson(before, "codecell", entry);
   if (after === before || after === undefined) {
-    report.tell({ step: "unchanged", why: `${named} ${entry ? "has it already" : "does not have it"}` });
+    report.tell({
+      step: "unchanged",
+      why: `${named} ${entry ? "already has the server" : "does not have the server"}`,
+    });
     return 0;
   }
   if (print) {
@@ -29,7 +32,7 @@ export async function setUpProject(
   const mode = before === undefined ? 0o644 : (await stat(file)).mode & 0o777;
   await writeFileAtomically(file, after);
   await chmod(file, mode);
-  const advice = entry ? "Claude Code asks once whether to trust it" : undefined;
+  const advice = entry ? "Claude Code will ask once whether to trust the server" : undefined;
   report.tell({ step: "wrote", file: named, content: after, ...(advice ? { advice } : {}) });
   return 0;
 }

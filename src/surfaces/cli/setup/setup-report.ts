@@ -1,11 +1,11 @@
 import { jsonText } from "../format/json-text.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
-/** One thing that a setup did, or would do. */
+/** One step that a setup did, or would do. */
 export type SetupStep =
   | { readonly step: "ran"; readonly command: string; readonly output: string }
   | { readonly step: "would run"; readonly command: string }
-  /** Claude Code is not installed: the command is for whoever has it */
+  /** Claude Code is not installed: the command is to be run later */
   | { readonly step: "not installed"; readonly command: string }
   | {
       readonly step: "wrote" | "would write";
@@ -16,7 +16,7 @@ export type SetupStep =
   | { readonly step: "removed" | "would remove"; readonly file: string; readonly advice?: string }
   | { readonly step: "unchanged"; readonly why: string };
 
-/** Says what a setup does while it does it, or, for programs, all of it at the end. */
+/** Prints each step of a setup as it happens or, as JSON, all steps at the end. */
 export class SetupReport {
   readonly #stdout: Terminal["stdout"];
   readonly #steps: SetupStep[] = [];
@@ -46,7 +46,7 @@ function textOf(step: SetupStep): string {
     case "would run":
       return `would run: ${step.command}\n`;
     case "not installed":
-      return `Claude Code is not installed here; with it, run:\n${step.command}\n`;
+      return `Claude Code is not installed; install it, then run:\n${step.command}\n`;
     case "wrote":
     case "would write":
       return `${step.step} ${step.file}:\n${step.content}${step.advice === undefined ? "" : `${step.advice}\n`}`;

@@ -13,24 +13,24 @@ export const packageRoot = fileURLToPath(new URL("../../../..", import.meta.url)
 export interface SrtPlaces {
   readonly stateDir: string;
   readonly policyFile?: string | undefined;
-  /** what srt itself runs inside */
+  /** files that srt itself runs inside its sandbox */
   readonly insideFiles: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 const systemPlaces = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache"];
-/** Runners whose cells an engine outside of the wrap starts. */
+/** Runners whose cells are started by an engine outside srt. */
 export const engineRunners = new Set<string>(["container", "gvisor", "kata"]);
 
 /** bubblewrap takes some 3,000 mounts. */
 const mostDenied = 2000;
 
-/** Looks up on this machine what the settings have to name. */
+/** Finds the paths of this machine that the settings must contain. */
 export async function gatherSrtPaths(policy: Policy, places: SrtPlaces): Promise<SrtPaths> {
   const { platform } = process;
   if (platform !== "linux" && platform !== "darwin") {
-    throw new CodecellError("not_supported", `there are no srt settings for ${platform}`, {
-      hint: "wrap the server on Linux or macOS",
+    throw new CodecellError("not_supported", `srt settings are not supported on ${platform}`, {
+      hint: "use Linux or macOS",
     });
   }
   const system = systemPlaces.filter((path) => existsSync(path));
@@ -52,11 +52,11 @@ function nodeLibraries(): string[] {
   return report.sharedObjects.filter((path) => path.startsWith("/") && existsSync(path));
 }
 
-/** What codecell loads of its own, and not its sources or its repository. */
+/** The files that codecell loads at run time, without its sources. */
 function packageFiles(root: string): string[] {
   const own = ["bin", "dist", "python", "package.json", "node_modules"].map((name) => join(root, name));
   const parent = dirname(root);
-  // an installer may put the packages beside this one instead of below it
+  // an installer may put dependencies beside this package instead of below it
   const beside = basename(parent) === "node_modules" && !existsSync(join(root, "node_modules", "pyodide"));
   const store = /^(.*\/\.pnpm)\//.exec(root)?.[1];
   return [...own, ...(beside ? [store ?? parent] : [])].filter((path) => existsSync(path));
@@ -69,7 +69,7 @@ function engineSocket(env: SrtPlaces["env"]): string | undefined {
   return [...(named === undefined ? [] : [named]), ...rootless, ...usual].find((path) => existsSync(path));
 }
 
-/** The policy itself stays readable: the server reads it, and its tools give it to nobody. */
+/** Denied files in what the policy opens. The policy file stays readable for the server; its tools do not serve it. */
 async function deniedBelow(policy: Policy): Promise<string[]> {
   const matcher = denyMatcher(policy.fs.deny);
   const found = openedPaths(policy)
@@ -79,9 +79,9 @@ async function deniedBelow(policy: Policy): Promise<string[]> {
   if (denied.length <= mostDenied) return denied;
   throw new CodecellError(
     "policy_refused",
-    `${denied.length} files are denied in what the policy opens; srt hides ${mostDenied}`,
+    `fs.deny matches ${denied.length} files in the directories that the policy opens; srt can hide at most ${mostDenied}`,
     {
-      hint: "name a smaller directory in fs.load",
+      hint: "set a smaller directory in fs.load",
       details: { rule: "fs.deny" },
     },
   );

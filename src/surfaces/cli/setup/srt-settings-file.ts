@@ -7,7 +7,7 @@ import { stateDirectory } from "../../../lib/files/state-directory.ts";
 import type { SrtSettings } from "../../../policy/srt/srt-settings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
-/** Where the parts of one wrapped server are. */
+/** The paths of one wrapped server. */
 export interface WrapPlaces {
   readonly settingsFile: string;
   /** the server's own `XDG_STATE_HOME` */
@@ -15,8 +15,8 @@ export interface WrapPlaces {
 }
 
 /**
- * Each registration has places of its own. The server writes neither the settings that hold it nor what codecell runs
- * outside of the wrap: a server that was taken over would be free at its next start, or at the next `codecell run`.
+ * Each registration has its own paths. The attack: a compromised server that can write its own settings, or the state of
+ * codecell outside srt, escapes at its next start or at the next `codecell run`.
  */
 export function wrapPlaces(scope: string, { cwd, env }: Pick<Terminal, "cwd" | "env">): WrapPlaces {
   const project = createHash("sha256").update(cwd).digest("hex").slice(0, 12);
@@ -25,14 +25,14 @@ export function wrapPlaces(scope: string, { cwd, env }: Pick<Terminal, "cwd" | "
   return { settingsFile: join(directory, `${name}.json`), stateHome: join(directory, name) };
 }
 
-/** Writes the settings for this user alone. Answers whether anything had to be written. */
+/** Writes the settings, readable by this user only. Returns whether the file changed. */
 export async function writeSrtSettings(
   { settingsFile, stateHome }: WrapPlaces,
   settings: SrtSettings,
 ): Promise<boolean> {
   const text = `${JSON.stringify(settings, undefined, 2)}\n`;
   await makeDirectories(dirname(settingsFile), 0o711);
-  // srt mounts only what is there; as root, cells of another uid pass through to the runtime's files
+  // srt mounts only existing directories. Mode 711: as root, cells run under another uid and must reach the runtime's files.
   await makeDirectories(join(stateHome, "codecell"), 0o711);
   await chmod(stateHome, 0o711);
   const before = await readFile(settingsFile, "utf8").catch(() => undefined);
@@ -41,7 +41,7 @@ export async function writeSrtSettings(
   return true;
 }
 
-/** Answers whether there was a file. The server's sessions stay. */
+/** Removes the settings, and returns whether there were any. The server's sessions are kept. */
 export async function removeSrtSettings({ settingsFile }: WrapPlaces): Promise<boolean> {
   return rm(settingsFile).then(
     () => true,

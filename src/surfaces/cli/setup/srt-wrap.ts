@@ -18,7 +18,7 @@ export interface SrtWrap extends WrapPlaces {
   readonly notes: readonly SrtNote[];
 }
 
-/** Decides how the server is started inside srt; `args` are those of `codecell mcp`. Changes nothing. */
+/** Plans how to start the server inside srt; `args` are those of `codecell mcp`. Changes nothing. */
 export async function planSrtWrap(
   scope: string,
   args: { launcher: readonly string[]; mcp: readonly string[]; policy: string | undefined },
@@ -33,30 +33,31 @@ export async function planSrtWrap(
   const policy = unopened === undefined ? served.policy : { ...served.policy, fs: { ...served.policy.fs, load: [] } };
   const [refusal] = await wasmRefusals(policy, context);
   if (refusal !== undefined) {
-    const message = `inside srt code runs in the wasm runner, which refuses ${refusal.rule}: ${refusal.reason}`;
-    throw new CodecellError("policy_refused", message, { hint: `${refusal.hint}, or set up without --wrap` });
+    const message = `inside srt, code runs in the wasm runner, which refuses ${refusal.rule}: ${refusal.reason}`;
+    throw new CodecellError("policy_refused", message, { hint: `${refusal.hint}, or omit --wrap` });
   }
   const { insideFiles } = srt;
-  const runtimeDir = join(stateDir, "run"); // two wrapped servers of one project see each other's locks here
+  const runtimeDir = join(stateDir, "run"); // so that two wrapped servers of one project see each other's locks
   const paths = await gatherSrtPaths(policy, { stateDir, policyFile: served.file, insideFiles, env: terminal.env });
   const covered = coveredPaths(policy, paths).find(({ path }) => path === stateDir);
   if (covered !== undefined) {
-    const message = `${covered.by} is open for reading and holds the server's own state, which srt would make read-only`;
-    throw new CodecellError("policy_refused", message, { hint: "name a smaller directory in the policy" });
+    const message = `the policy opens ${covered.by} for reading, which contains the server's state directory; srt would make that read-only`;
+    throw new CodecellError("policy_refused", message, { hint: "set a smaller directory in the policy" });
   }
   const { settings, notes } = srtSettings(policy, paths);
   const pinned = served.file === undefined ? [] : ["--policy", served.file];
   const server = [...args.launcher, "mcp", ...args.mcp, "--runtime-dir", runtimeDir, ...pinned];
   const entry = wrapEntry(srt, { ...places, server, home: terminal.env.HOME ?? "/" });
-  const project = unopened === undefined ? [] : [{ rules: ["fs.load"], note: `${unopened}: rlm_load reads nothing` }];
+  const project =
+    unopened === undefined ? [] : [{ rules: ["fs.load"], note: `${unopened}, so rlm_load cannot read files` }];
   return { ...places, entry, settings, notes: [...notes, ...project] };
 }
 
-/** Why the project is not opened although a server without a policy file may load its files. */
+/** Why the project is not opened. A server without a policy file may normally load its files. */
 function whyUnopened(scope: string, { fs }: Policy, stateDir: string): string | undefined {
-  if (scope === "user") return "with --scope user no project is opened";
+  if (scope === "user") return "--scope user opens no project";
   const [project = "/"] = fs.load;
-  if (isBelow(stateDir, project)) return `${project} holds the server's own state`;
+  if (isBelow(stateDir, project)) return `${project} contains the server's state directory`;
   return refusedPlace(project, { writable: false, homeDir: homeDirectory(undefined) });
 }
 
@@ -71,7 +72,7 @@ function wrapEntry(srt: SrtProgram, { settingsFile, stateHome, server, home }: E
   return {
     command: "/usr/bin/env",
     args: [
-      "-i", // the client's environment has its keys in it
+      "-i", // the client's environment contains keys
       `PATH=${searchPath}`,
       `HOME=${home}`,
       `XDG_STATE_HOME=${stateHome}`,

@@ -5,7 +5,7 @@ import type { CommandContext } from "../command.ts";
 import type { Plan } from "../sessions/session-types.ts";
 import { engineRunners } from "./srt-paths.ts";
 
-/** What cannot be held of a policy inside srt, where the wasm runner is the one that starts, beside an engine outside. */
+/** The rules that cannot be enforced inside srt, where only the wasm runner and engines outside srt work. */
 export async function wasmRefusals(policy: Policy, context: CommandContext): Promise<Plan["refused"]> {
   const { runner: wanted } = policy.isolation;
   if (engineRunners.has(wanted)) return [];

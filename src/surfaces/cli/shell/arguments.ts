@@ -17,12 +17,12 @@ type Parsed<Options extends OptionTable> = ReturnType<
   typeof parseArgs<{ options: Options; allowPositionals: true; strict: true }>
 >;
 
-/** Options that every command has. */
+/** Options of every command. */
 export const commonOptions = {
   help: { type: "boolean", short: "h", help: "Show this help." },
 } as const satisfies OptionTable;
 
-/** Parses a command's arguments. Options stand before or after the operands; `--` ends them. */
+/** Parses a command's arguments. Options may come before or after the operands; `--` ends them. */
 export function parseArguments<Options extends OptionTable>(
   command: string,
   argv: readonly string[],
@@ -57,13 +57,13 @@ function firstUnknownOption(argv: readonly string[], options: OptionTable): stri
   return undefined;
 }
 
-/** Node calls a value that begins with a dash ambiguous; mostly it was forgotten. */
+/** Explains a missing value. Node calls a value that starts with a dash ambiguous; usually the value was forgotten. */
 function whatIsWrong(error: unknown): string {
   const line = firstLine(messageOf(error));
   const [, option] = /^option '(?:-\w, )?(--[\w-]+|-\w).*' argument (?:is ambiguous|missing)/.exec(line) ?? [];
   return option === undefined
     ? line
-    : `${option} needs a value; one that begins with a dash follows without a space: ${option}${option.startsWith("--") ? "=" : ""}VALUE`;
+    : `${option} needs a value; write a value that starts with a dash as ${option}${option.startsWith("--") ? "=" : ""}VALUE`;
 }
 
 function firstLine(text: string): string {

@@ -2,11 +2,11 @@ import type { Terminal, TerminalSignal } from "./terminal.ts";
 
 const lookAtParentEveryMs = 500;
 
-/** Settles when whoever uses this server has gone: its end of the pipe, a signal, or its whole process. */
+/** Resolves with a reason when the client of this server is gone: it closed the pipe, sent a signal, or exited. */
 export async function clientGone(
   terminal: Terminal,
   over: "stdio" | "http",
-  /** takes the signals that mean something else */
+  /** whether a signal has another meaning; it is then ignored here */
   isOther: (signal: TerminalSignal) => boolean = () => false,
 ): Promise<string> {
   const undo: (() => void)[] = [];
@@ -22,10 +22,10 @@ export async function clientGone(
         terminal.stdin.once(event, ended);
         undo.push(() => terminal.stdin.off(event, ended));
       }
-      // A client that was killed may leave the pipe open in a child of its own.
+      // When a client is killed, one of its children may keep the pipe open.
       const parent = process.ppid;
       const watch = setInterval(() => {
-        if (process.ppid !== parent) resolve("the client's process has ended");
+        if (process.ppid !== parent) resolve("the client's process exited");
       }, lookAtParentEveryMs);
       undo.push(() => clearInterval(watch));
     });

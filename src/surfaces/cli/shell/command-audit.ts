@@ -6,7 +6,7 @@ import { type CommandLogger, openCommandLogger } from "./command-logger.ts";
 import { type StateFlags, stateDirOf } from "./state-dir.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The audit of one command under its policy. What the flags changed in that policy is the first thing written down. */
+/** The audit of one command under its policy. It first records what the flags changed in that policy. */
 export async function commandAudit(
   { policy, changes }: Pick<EffectivePolicy, "policy" | "changes">,
   flags: StateFlags,
@@ -24,10 +24,10 @@ export async function commandAudit(
   return audit;
 }
 
-/** For commands that have no policy of their own: the one that is found here says whether to write anything down. */
+/** For commands that have no policy flags: the policy of this directory decides whether anything is recorded. */
 export async function lookingAudit(flags: StateFlags, terminal: Terminal): Promise<Audit> {
   const effective = await effectivePolicy({}, terminal).catch(() => undefined);
-  if (!effective) return silentAudit; // a policy that does not parse keeps nobody from their files
+  if (!effective) return silentAudit; // an invalid policy does not keep users from their files
   const logger = openCommandLogger({}, terminal);
   return commandAudit(effective, flags, terminal, logger).catch(() => silentAudit);
 }

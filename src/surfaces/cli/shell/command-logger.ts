@@ -10,24 +10,24 @@ import type { Terminal } from "./terminal.ts";
 
 /** The operational messages of one command. They go to stderr or to a file, never to stdout. */
 export interface CommandLogger extends Logger, Disposable {
-  /** for the log alone: what a command tells people in its own words is not told twice, unless `--verbose` asks */
+  /** for the log only: what a command reports itself is not repeated on stderr, except with `--verbose` */
   readonly background: Logger;
-  /** the log's path, where it is a file */
+  /** the path of the log, if it is a file */
   readonly file: string | undefined;
   /** whether every line on stderr is one message of the log, for programs that read it */
   readonly ownsStderr: boolean;
-  /** Values that stand in no line from now on; their names do. */
+  /** Removes these values from every later line; the names stay. */
   hide(env: Readonly<Record<string, string | undefined>>): void;
-  /** What `--verbose` tells people, and a log at its level debug. */
+  /** Prints lines with `--verbose`, and logs them at level debug. */
   explain(lines: readonly string[]): void;
-  /** What somebody who starts a server is told, and the log too. */
+  /** Prints a message for whoever starts a server, and logs it. */
   announce(message: string, facts?: Record<string, unknown>): void;
 }
 
-/** Names of variables whose values are credentials, wherever they turn up. */
+/** Names of variables whose values are credentials and never appear in the log. */
 const secretName = /TOKEN|KEY|SECRET|PASSW|CREDENTIAL|AUTH/i;
 
-/** Opens the log that flags and environment ask for; without them, messages on stderr are for people alone. */
+/** Opens the log that flags and environment request; without them, stderr only has messages for people. */
 export function openCommandLogger(flags: LogFlags, terminal: Terminal): CommandLogger {
   const { stderr, env } = terminal;
   const settings = logSettings(flags, terminal);

@@ -2,7 +2,7 @@ import type { CodecellErrorCode } from "../../../lib/errors.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunStatus } from "../sessions/session-types.ts";
 
-/** Exit code when codecell itself could not do what it was asked. */
+/** Exit code when codecell itself fails. */
 export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   usage: 2,
   policy_invalid: 2,
@@ -37,7 +37,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   internal: 70,
 };
 
-/** Exit code of a run's ending; `own`: the program's code where it chose one, else 1. */
+/** Exit code by a run's status; `own`: the program's exit code, else 1. */
 const statusExitCodes: Readonly<Record<RunStatus, number | "own">> = {
   ok: 0,
   error: "own",
@@ -51,9 +51,9 @@ const statusExitCodes: Readonly<Record<RunStatus, number | "own">> = {
 
 export function runExitCode({ status, exitCode }: Pick<RunResult, "status" | "exitCode">): number {
   const code = statusExitCodes[status];
-  // `||`: a run that failed never exits with 0, whatever the cell says
+  // `||`: a failed run never exits with 0, whatever the cell reports
   return code === "own" ? exitCode || 1 : code;
 }
 
-/** 128 + the signal's number, as a shell reports it; output that cannot be written is a failing disk. */
+/** 128 + the signal's number, as in a shell; `EIO` (output cannot be written) is a disk failure. */
 export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143, EIO: 74 } as const;

@@ -2,8 +2,8 @@ import { signalExitCodes } from "./exit-codes.ts";
 import type { Terminal, TerminalSignal } from "./terminal.ts";
 
 /**
- * What Ctrl-C and other signals mean to a command: the first Ctrl-C interrupts the run and keeps its state, the second
- * ends everything. Asking again after that leaves at once.
+ * Handles Ctrl-C and other signals for a command: the first Ctrl-C interrupts the run and keeps its state, the second
+ * stops everything, the third exits at once.
  */
 export class Interruption implements Disposable {
   readonly #terminal: Terminal;
@@ -17,12 +17,12 @@ export class Interruption implements Disposable {
     this.#listening = terminal.onSignal((signal) => this.#on(signal));
   }
 
-  /** Aborted when everything must end. */
+  /** Aborted when everything must stop. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** The exit code that a signal asked for; undefined: none did. */
+  /** The exit code of the signal; undefined: there was none. */
   get exitCode(): number | undefined {
     return this.#exitCode;
   }
@@ -32,7 +32,7 @@ export class Interruption implements Disposable {
     return this.#exitCode === signalExitCodes.EIO || this.#exitCode === signalExitCodes.SIGPIPE;
   }
 
-  /** The run that the next Ctrl-C interrupts; undefined: there is none. */
+  /** Sets the run that the next Ctrl-C interrupts; undefined: none. */
   watch(run: { interrupt(): void } | undefined): void {
     this.#run = run;
   }
@@ -48,7 +48,7 @@ export class Interruption implements Disposable {
       this.#run = undefined;
       // a terminal shows ^C where the cursor stands
       const newline = this.#terminal.stderr.isTTY ? "\n" : "";
-      this.#terminal.stderr.write(`${newline}codecell: interrupting; Ctrl-C again ends it\n`);
+      this.#terminal.stderr.write(`${newline}codecell: interrupting; press Ctrl-C again to kill it\n`);
       run.interrupt();
     } else if (this.#exitCode === undefined) {
       this.#exitCode = code;

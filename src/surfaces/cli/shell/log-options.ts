@@ -4,14 +4,22 @@ import { type LogFormat, type LogLevel, logFormats, logLevels } from "../../../l
 import type { OptionTable } from "./arguments.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Options of commands that do more than look: where operational messages go, and which. */
+/** Options for operational messages: where they go, and which level. */
 export const logOptions = {
-  "log-level": { type: "string", value: "LEVEL", help: "debug, info, warn or error. Default: info, or $CODECELL_LOG." },
-  "log-format": { type: "string", value: "text|json", help: "One message per line on stderr, with time and level." },
+  "log-level": {
+    type: "string",
+    value: "LEVEL",
+    help: "Log level: debug, info, warn or error. Default: $CODECELL_LOG, else info.",
+  },
+  "log-format": {
+    type: "string",
+    value: "text|json",
+    help: "Log one message per line to stderr, with time and level.",
+  },
   "log-file": {
     type: "string",
     value: "FILE",
-    help: "Append messages to a file, as JSON unless --log-format says text.",
+    help: "Append log messages to a file, as JSON unless --log-format is text.",
   },
 } as const satisfies OptionTable;
 
@@ -29,7 +37,7 @@ export interface LogSettings {
   readonly file?: string;
 }
 
-/** Undefined: nobody asked for a log, and stderr is for people. */
+/** Undefined: no log was requested, and stderr is for people. */
 export function logSettings(flags: LogFlags, { env, cwd }: Pick<Terminal, "env" | "cwd">): LogSettings | undefined {
   const level = choice("--log-level", flags["log-level"], "CODECELL_LOG", env, logLevels);
   const format = choice("--log-format", flags["log-format"], "CODECELL_LOG_FORMAT", env, logFormats);
@@ -52,7 +60,7 @@ function choice<Word extends string>(
   const word = words.find((one) => one === text.toLowerCase());
   if (word !== undefined) return word;
   const name = given === undefined ? variable : flag;
-  throw new CodecellError("usage", `${name}: there is no ${JSON.stringify(text.slice(0, 100))}`, {
-    hint: `one of ${words.join(", ")}`,
+  throw new CodecellError("usage", `${name}: unknown value ${JSON.stringify(text.slice(0, 100))}`, {
+    hint: `use one of: ${words.join(", ")}`,
   });
 }

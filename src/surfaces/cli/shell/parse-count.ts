@@ -1,6 +1,6 @@
 import { CodecellError } from "../../../lib/errors.ts";
 
-/** A whole number as the value of a flag, from `min` to `max`. */
+/** Parses the value of a flag as a whole number from `min` to `max`. */
 export function parseCount(
   flag: string,
   text: string,
@@ -8,6 +8,6 @@ export function parseCount(
 ): number {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} on` : `from ${min} to ${max}`;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   throw new CodecellError("usage", `${flag} ${JSON.stringify(text)} is not a whole number ${range}`);
 }

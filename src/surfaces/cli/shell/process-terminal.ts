@@ -45,15 +45,15 @@ function onSignal(handler: (signal: TerminalSignal) => void, lost: LostOutput): 
   lost.handler = handler;
   return {
     [Symbol.dispose]() {
-      // The handler of lost output stays: what is still buffered may fail after the command is done.
+      // Keep the handler of lost output: buffered output may fail after the command is done.
       for (const one of undo) one();
     },
   };
 }
 
-/** What is done about output that nobody takes: `codecell … | head`, or a full disk behind a redirection. */
+/** Handles output that cannot be written: a closed pipe (`codecell … | head`), or a full disk behind a redirection. */
 class LostOutput {
-  /** of a command that has something to end first; without one the process leaves */
+  /** set by a command that must clean up first; without one the process exits */
   handler: ((signal: TerminalSignal) => void) | undefined;
   #isTold = false;
 
@@ -65,7 +65,7 @@ class LostOutput {
 
   #on(error: NodeJS.ErrnoException, stream: NodeJS.WriteStream): void {
     const signal = error.code === "EPIPE" ? "SIGPIPE" : "EIO";
-    // the reader of a pipe knows that it left; a disk tells nobody
+    // Whoever closed the pipe knows it. A full disk has to be reported.
     if (signal === "EIO" && stream === process.stdout) this.#tell(error);
     if (this.handler) this.handler(signal);
     else process.exit(signalExitCodes[signal]);
@@ -74,10 +74,10 @@ class LostOutput {
   #tell(error: NodeJS.ErrnoException): void {
     if (this.#isTold) return;
     this.#isTold = true;
-    // The command may be done by the time the system says so, and what it answered was not received.
+    // The error may arrive after the command is done. Its output was lost, so its exit code must not be 0.
     process.once("exit", () => {
       process.exitCode ||= signalExitCodes.EIO;
     });
-    process.stderr.write(`codecell: the output is cut: ${messageOf(diskFailure(error) ?? error)}\n`);
+    process.stderr.write(`codecell: the output is incomplete: ${messageOf(diskFailure(error) ?? error)}\n`);
   }
 }

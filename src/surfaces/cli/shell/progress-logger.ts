@@ -2,7 +2,7 @@ import type { Logger } from "../../../lib/log/logger.ts";
 import { safeText } from "../format/safe-text.ts";
 import type { Output } from "./terminal.ts";
 
-/** Prints what takes a while, for a person who waits; with `verbose` also the rest, wherever stderr goes. */
+/** Prints progress for people if stderr is a terminal; with `verbose`, prints everything wherever stderr goes. */
 export function progressLogger(stderr: Output, verbose: boolean): Logger {
   const print = (message: string, facts: Record<string, unknown> = {}) => {
     const known = Object.entries(facts).map(([name, value]) => `${name}=${showFact(value)}`);

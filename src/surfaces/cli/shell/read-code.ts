@@ -11,7 +11,7 @@ import {
 } from "../../../policy/languages.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The code to run, and where it came from: a file's last expression is not printed. */
+/** The code to run and its source, because the last expression of a file is not printed. */
 export interface Code {
   readonly text: string;
   readonly from: "file" | "stdin" | "argument";
@@ -23,24 +23,24 @@ export interface CodeFlags {
   readonly language?: string | undefined;
 }
 
-/** a session takes 2 MiB; what is longer is not read to its end */
+/** The size limit of a session. Longer code is not read to the end. */
 const maxBytes = 2 * 1024 * 1024;
 
 export async function readCode(file: string | undefined, flags: CodeFlags, terminal: Terminal): Promise<Code> {
   const given = givenLanguage(flags.language);
   if (flags.code !== undefined) {
-    if (file !== undefined) throw new CodecellError("usage", `both -c and ${JSON.stringify(file)} name code to run`);
+    if (file !== undefined) throw new CodecellError("usage", `-c and ${JSON.stringify(file)} cannot be combined`);
     return { text: flags.code, from: "argument", language: given ?? defaultLanguage };
   }
   if (file === undefined && terminal.stdin.isTTY) {
-    throw new CodecellError("usage", "there is no code to run", {
+    throw new CodecellError("usage", "no code to run", {
       hint: "name a file, pass -c CODE, or start `codecell repl`",
     });
   }
   if (file === undefined || file === "-") {
     return { text: await readText(terminal.stdin, "stdin"), from: "stdin", language: given ?? defaultLanguage };
   }
-  // A file that is not there, or no file, is told before its name is.
+  // Read the file first: a missing file is reported before an unknown extension.
   const text = await readFileText(resolve(terminal.cwd, file), file);
   return { text, from: "file", language: given ?? languageOfFile(file) };
 }
@@ -56,7 +56,7 @@ function givenLanguage(text: string | undefined): Language | undefined {
 function languageOfFile(file: string): Language {
   const language = languageOfExtension(extname(file));
   if (language !== undefined) return language;
-  throw new CodecellError("usage", `the extension of ${JSON.stringify(file)} does not tell its language`, {
+  throw new CodecellError("usage", `cannot tell the language of ${JSON.stringify(file)} from its extension`, {
     hint: `pass ${languageNames.map((name) => `--language ${name}`).join(" or ")}`,
   });
 }
@@ -68,10 +68,12 @@ async function readFileText(path: string, shown: string): Promise<string> {
   } catch (cause) {
     if (cause instanceof CodecellError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
-    const reason = { ENOENT: "does not exist", EISDIR: "is a directory", EACCES: "may not be read" }[code ?? ""];
-    // Node hands a name on with this character in the place of bytes that are no UTF-8, and then nothing is there.
+    const reason = { ENOENT: "does not exist", EISDIR: "is a directory", EACCES: "cannot be read: permission denied" }[
+      code ?? ""
+    ];
+    // Node replaces bytes that are not UTF-8 with this character, and then the file is not found.
     const hint = shown.includes("\ufffd")
-      ? "its name is not UTF-8: rename it, or send it with `codecell run - <FILE`"
+      ? "the file name is not UTF-8: rename the file, or pipe it with `codecell run - <FILE`"
       : "";
     throw new CodecellError("usage", `${shown} ${reason ?? "cannot be read"}`, { cause, ...(hint && { hint }) });
   }
@@ -84,7 +86,7 @@ async function readText(stream: Readable, shown: string): Promise<string> {
     const bytes = Buffer.from(chunk as Uint8Array | string);
     size += bytes.length;
     if (size > maxBytes) {
-      throw new CodecellError("too_large", `${shown} has more than ${maxBytes} bytes of code`, {
+      throw new CodecellError("too_large", `${shown} is larger than ${maxBytes} bytes`, {
         hint: "mount large data with --mount and read it from there",
       });
     }

@@ -7,7 +7,7 @@ import { type Style, styleFor } from "../format/style.ts";
 import { errorExitCodes } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Tells what codecell could not do, for people or as JSON, and answers with the exit code. */
+/** Reports an error of codecell, for people or as JSON, and returns the exit code. */
 export function reportFailure(
   thrown: unknown,
   terminal: Terminal,
@@ -25,7 +25,8 @@ export function failureText(error: unknown, style: Style, verbose = false): stri
   const lines = [`${style.red("codecell:")} ${safeText(message)}`];
   const hint = error instanceof CodecellError ? hintOf(error) : undefined;
   if (hint !== undefined) lines.push(`${style.dim("hint:")} ${safeText(hint)}`);
-  if (!isKnown && !verbose) lines.push(`${style.dim("hint:")} this is a fault of codecell; --verbose shows where`);
+  if (!isKnown && !verbose)
+    lines.push(`${style.dim("hint:")} this is a bug in codecell; --verbose shows the stack trace`);
   if (verbose && error instanceof Error) lines.push(style.dim(safeText(error.stack ?? "")));
   if (verbose && error instanceof Error && error.cause !== undefined) {
     lines.push(style.dim(`caused by: ${safeText(messageOf(error.cause))}`));
@@ -39,7 +40,7 @@ export function failureJson(error: unknown): string {
   return jsonText(encodeError({ code, message, hint: hintOf(known), details }));
 }
 
-/** What somebody at the command line can do, where the error itself cannot know. */
+/** Hints that make sense only on the command line. */
 function hintOf({ code, hint }: CodecellError): string | undefined {
   if (hint) return hint;
   return code === "session_unknown" ? "`codecell sessions ls` lists them" : undefined;

@@ -8,7 +8,7 @@ export const stateOptions = {
   "state-dir": {
     type: "string",
     value: "DIR",
-    help: "Where sessions and the audit are kept. Default: $XDG_STATE_HOME/codecell.",
+    help: "Directory of sessions and the audit. Default: $XDG_STATE_HOME/codecell.",
   },
 } as const satisfies OptionTable;
 
@@ -16,13 +16,13 @@ export interface StateFlags {
   readonly "state-dir"?: string | undefined;
 }
 
-/** Where sessions are kept: `--state-dir`, else the user's place for state. */
+/** The directory of sessions: `--state-dir`, else the user's state directory. */
 export function stateDirOf(flags: StateFlags, { cwd, env }: Pick<Terminal, "cwd" | "env">): string {
   const named = flags["state-dir"];
   return named === undefined ? stateDirectory(env) : resolve(cwd, named);
 }
 
-/** The sessions on disk, for commands that only look at them. */
+/** Opens the sessions on disk for commands that start no cell. */
 export function openStored(flags: StateFlags, terminal: Terminal): Promise<StoredSessions> {
   return StoredSessions.open({ stateDir: stateDirOf(flags, terminal) });
 }

@@ -3,17 +3,17 @@ import type { Readable } from "node:stream";
 /** One of the two streams a command writes to. */
 export interface Output {
   readonly isTTY: boolean;
-  /** width in characters; Infinity when nobody looks at it */
+  /** width in characters; Infinity if it is not a terminal */
   readonly columns: number;
   write(text: string): void;
-  /** Writes bytes as they are, and waits until whoever reads them has room for more. */
+  /** Writes raw bytes, and waits until the reader has room for more. */
   writeBytes(bytes: Uint8Array): Promise<void>;
 }
 
-/** `SIGPIPE`: whoever read our output went away. `EIO`: nobody did, and yet it cannot be written, as on a full disk. */
+/** `SIGPIPE`: the reader of our output is gone. `EIO`: output cannot be written for another reason, such as a full disk. */
 export type TerminalSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE" | "EIO";
 
-/** Where a command meets the person or the program that called it. Tests pass their own. */
+/** The streams, environment and signals of a command. Tests pass their own. */
 export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Output;
@@ -23,6 +23,6 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   onSignal(handler: (signal: TerminalSignal) => void): Disposable;
-  /** Ends the process at once, for who asks a third time. */
+  /** Exits the process at once, without cleanup. */
   exitNow(code: number): void;
 }

@@ -1,4 +1,4 @@
 /** `1 run`, `2 runs`. */
-export function counted(count: number, one: string): string {
+export function plural(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? "" : "s"}`;
 }

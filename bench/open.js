@@ -1,6 +1,7 @@
-import { openAudit, parsePolicy } from "../dist/index.js";
+import { parsePolicy } from "../dist/index.js";
 import { processRunner } from "../dist/runners/process/runner.js";
 import { LiveSessions } from "../dist/sessions/live-sessions.js";
+import { openAudit } from "../dist/sessions/open-audit.js";
 
 /** A codecell on the process runner, for measuring. */
 export function openProcess(policy = {}, options = {}) {

@@ -8,16 +8,10 @@ export type { FileFacts, FileList, ListOptions } from "./artifacts/list-files.ts
 export type { WorkspaceFiles } from "./artifacts/workspace-files.ts";
 /** What `session.upload` takes: bytes, or pieces as they come. */
 export type { FileSource } from "./artifacts/write-file.ts";
-/** Where events are recorded, and the audit that records nothing. */
-export { type Audit, silentAudit } from "./audit/audit.ts";
-/** One recorded event, as a union over `type`. */
-export type { AuditEvent } from "./audit/event.ts";
-/** Reads recorded events, newest chains included. */
-export { readAudit } from "./audit/read.ts";
-/** Proves that no recorded event was edited. */
-export { type AuditReport, verifyAudit } from "./audit/verify.ts";
-/** A variable of a session, with type, size and summary. */
-export type { Variable } from "./kernel/messages.ts";
+/** How the egress proxy is set up by the program that embeds it. */
+export type { EgressOptions } from "./egress/process/egress-process.ts";
+/** How a run ended, why it failed, and a variable of a session. */
+export type { RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
 /** The beginning of a value as text. */
 export type { ValuePreview } from "./kernel/value-preview.ts";
 /** The one error of codecell: a code to branch on and a hint to act on. */
@@ -27,43 +21,29 @@ export type { Logger } from "./lib/log/logger.ts";
 /** Rules that a living session may change. */
 export type { LiveChange } from "./policy/change/live-rules.ts";
 /** Applies an override to a policy, within its ceiling. */
-export { mergePolicy, type PolicyChange } from "./policy/change/merge.ts";
+export { type Authority, mergePolicy, type PolicyChange } from "./policy/change/merge.ts";
 /** Reads a policy file. */
 export { loadPolicy } from "./policy/file/load-policy.ts";
 /** Checks a policy that is an object. */
 export { parsePolicy } from "./policy/file/parse-policy.ts";
-/** A checked policy, what people write, what an override may hold, and the runners by name. */
-export type { Policy, PolicyInput, PolicyOverride, RunnerName } from "./policy/schema.ts";
+/** The languages that a run can be in. */
+export type { Language } from "./policy/languages.ts";
+/** A checked policy, what people write, and what an override may hold. */
+export type { Policy, PolicyInput, PolicyOverride } from "./policy/schema.ts";
 /** What was enforced, rule by rule, and by what. */
 export type { EnforcedRule, EnforcementReceipt } from "./runners/receipt.ts";
-/** The runner that was chosen, and why not a stronger one. */
-export type { Choice } from "./runners/registry.ts";
-/** What a cell uses, and what starts cells (see `codecell/runners`). */
-export type { CellUsage, SandboxRunner } from "./runners/runner.ts";
 /** A frozen copy of the interpreter. */
 export type { Checkpoint } from "./sessions/checkpoints.ts";
 /** The front door. */
 export { Codecell, type CodecellOptions } from "./sessions/codecell.ts";
 /** Hosts that a run reached or was refused. */
 export type { RunEgress } from "./sessions/network/egress-record.ts";
-/** The audit that a policy asks for. */
-export { openAudit } from "./sessions/open-audit.ts";
 /** What of a new policy holds at once, and what only later. */
 export type { PolicyReload } from "./sessions/reloaded-policy.ts";
 /** One execution: its events, its result and how it ended. */
-export type {
-  DisplayEvent,
-  Language,
-  Run,
-  RunError,
-  RunEvent,
-  RunResult,
-  RunState,
-  RunStatus,
-  RunUsage,
-} from "./sessions/runs/run.ts";
+export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
 /** A session, what is known of it, and how a run in it goes. */
-export type { RunOptions, Session, SessionInfo } from "./sessions/session.ts";
+export type { RunOptions, Session, SessionInfo, SessionState } from "./sessions/session.ts";
 /** How large a value may be that is read out of a session. */
 export type { ReadOptions } from "./sessions/session-values.ts";
 /** One past run of a session. */
@@ -72,3 +52,5 @@ export type { HistoryEntry } from "./sessions/storage/session-history.ts";
 export type { RestoreReport } from "./sessions/storage/session-saves.ts";
 /** The last save of a session's variables. */
 export type { SnapshotInfo } from "./sessions/storage/store.ts";
+/** What the pool of ready cells did so far. */
+export type { PoolStatistics } from "./sessions/warm-pool.ts";

@@ -21,7 +21,7 @@ export async function openLive(
   const policy = await policyOf(options.policy);
   if (options.audit === undefined) await guardAudit(policy, stateDir);
   const audit = options.audit ?? openAudit(policy, { stateDir, logger });
-  const runners = options.runners ?? (await import("./built-in-runners.ts")).builtInRunners(logger);
+  const runners = options.runners ?? (await import("../runners/built-in-runners.ts")).builtInRunners(logger);
   const kind = auditKind(policy, options.audit);
   cleanup.move(); // from here on the runners are disposed by who opens them
   const live = await LiveSessions.open({

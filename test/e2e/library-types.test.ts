@@ -1,14 +1,21 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { root } from "./codecell-process.ts";
 
+const declarationHead = /^export (?:declare )?(?:async )?(?:function|class|interface|type|const) (\w+)/gm;
 const exported = await publicNames();
 
 describe("the types of the package", () => {
+  test("the main entry point has few enough names to read them all", () => {
+    const names = exported.filter(({ path }) => path === ".");
+    expect(names.length).toBeGreaterThan(40);
+    expect(names.length).toBeLessThanOrEqual(50);
+  });
+
   test("say of each name what it is", async () => {
     const silent = await namesThat(({ text, start }) => !/\*\/\s*$/.test(text.slice(0, start)));
     expect(silent).toEqual([]);
@@ -16,10 +23,13 @@ describe("the types of the package", () => {
 
   test("are made of types that a caller can name too", async () => {
     const known = new Set(exported.map(({ name }) => name));
-    const incomplete = await namesThat(({ body, reachable }) =>
-      typesIn(body).some((type) => reachable.has(type) && !known.has(type)),
-    );
-    expect(incomplete).toEqual([]);
+    const declarations = await Promise.all(exported.map(declarationOf));
+    const unnamed = exported.flatMap(({ path, name }, at) => {
+      const { body = "", reachable = new Set() } = declarations[at] ?? {};
+      const lacking = [...new Set(typesIn(body))].filter((type) => reachable.has(type) && !known.has(type));
+      return lacking.map((type) => `${path} ${name} is made of ${type}`);
+    });
+    expect(unnamed).toEqual([]);
   });
 
   test("compile in a strict project that also checks the libraries it uses", async () => {
@@ -69,21 +79,44 @@ export async function sessions(): Promise<SessionInfo[]> {
 }
 `;
 
-async function publicNames(): Promise<{ name: string; module: string }[]> {
-  const index = await readFile(join(root, "dist", "index.d.ts"), "utf8");
-  return [...index.matchAll(/export (?:type )?\{([^}]*)\} from "\.\/([^"]+)\.ts"/g)].flatMap(
-    ([, names = "", module = ""]) =>
-      [...names.matchAll(/(?:type )?(\w+)(?:,|\s*$)/g)].map(([, name = ""]) => ({ name, module })),
+/** Every name of every export path, with the file that declares it. */
+async function publicNames(): Promise<PublicName[]> {
+  const { exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const entries = Object.entries<{ types?: string }>(exports).flatMap(([path, { types }]) =>
+    types ? { path, types } : [],
   );
+  return (await Promise.all(entries.map(namesIn))).flat();
+}
+
+async function namesIn({ path, types }: { path: string; types: string }): Promise<PublicName[]> {
+  const text = await readFile(join(root, types), "utf8");
+  const passedOn = [...text.matchAll(/export (?:type )?\{([^}]*)\} from "([^"]+)\.ts"/g)].flatMap(
+    ([, names = "", module = ""]) =>
+      [...names.matchAll(/(?:type )?(\w+)\s*(?:,|$)/g)].map(([, name = ""]) => ({
+        ...{ path, name, module: posix.join(posix.dirname(types), module) },
+      })),
+  );
+  const own = [...text.matchAll(declarationHead)].map(([, name = ""]) => ({
+    ...{ path, name, module: types.replace(/\.d\.ts$/, "") },
+  }));
+  return [...passedOn, ...own];
 }
 
 async function namesThat(lack: (declaration: Declaration) => boolean): Promise<string[]> {
   const declarations = await Promise.all(exported.map(declarationOf));
-  return exported.filter((_, at) => lack(declarations[at] as Declaration)).map(({ name }) => name);
+  return exported.filter((_, at) => lack(declarations[at] as Declaration)).map(({ path, name }) => `${path} ${name}`);
 }
 
 function typesIn(declaration: string): string[] {
   return declaration.replace(/\/\*[\s\S]*?\*\//g, "").match(/\b[A-Z]\w+\b/g) ?? [];
+}
+
+interface PublicName {
+  /** the export path, such as `./mcp` */
+  readonly path: string;
+  readonly name: string;
+  /** below the package's root, without the ending */
+  readonly module: string;
 }
 
 interface Declaration {
@@ -95,9 +128,9 @@ interface Declaration {
   readonly reachable: ReadonlySet<string>;
 }
 
-async function declarationOf({ name, module }: { name: string; module: string }): Promise<Declaration> {
-  const text = await readFile(join(root, "dist", `${module}.d.ts`), "utf8");
-  const heads = [...text.matchAll(/^export (?:declare )?(?:async )?(?:function|class|interface|type|const) (\w+)/gm)];
+async function declarationOf({ name, module }: PublicName): Promise<Declaration> {
+  const text = await readFile(join(root, `${module}.d.ts`), "utf8");
+  const heads = [...text.matchAll(declarationHead)];
   const at = heads.findIndex((head) => head[1] === name);
   const start = heads[at]?.index ?? Number.NaN;
   expect(start, `${name} stands in ${module}`).not.toBeNaN();

@@ -12,8 +12,16 @@ export function hostEffects(policy: Policy): HostEffects {
   return { writesHost: writableHostPaths(policy).length > 0, reachesNetwork: policy.net.enabled };
 }
 
-/** What a client tells people about a tool before they allow a call. The names are those of MCP's annotations. */
-export function toolHints({ effect, isIdempotent }: Tool, { writesHost, reachesNetwork }: HostEffects) {
+/** What a client tells people about a tool. The names are those of MCP's annotations. */
+export interface ToolHints {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/** What a client tells people about a tool before they allow a call. */
+export function toolHints({ effect, isIdempotent }: Tool, { writesHost, reachesNetwork }: HostEffects): ToolHints {
   return {
     readOnlyHint: effect === "reads",
     destructiveHint: effect === "destroys" || (effect === "code" && writesHost),

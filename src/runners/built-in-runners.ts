@@ -1,0 +1,20 @@
+import { type Logger, silentLogger } from "../lib/log/logger.ts";
+import { SilentEngines } from "./container/engine/silent-engines.ts";
+import { containerRunner, gvisorRunner, kataRunner } from "./container/runner.ts";
+import { processRunner } from "./process/runner.ts";
+import type { SandboxRunner } from "./runner.ts";
+import { srtRunner } from "./srt/runner.ts";
+import { wasmRunner } from "./wasm/runner.ts";
+
+/** Every runner this build has. Making one starts nothing. */
+export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
+  const silent = new SilentEngines();
+  return [
+    gvisorRunner({ logger, silent }),
+    kataRunner({ logger, silent }),
+    containerRunner({ logger, silent }),
+    processRunner({ logger }),
+    srtRunner({ logger }),
+    wasmRunner({ logger }),
+  ];
+}

@@ -1,0 +1,41 @@
+/** The kernel's settings in a cell, which `Cell.setup` carries. */
+export type { KernelSetup } from "../kernel/messages.ts";
+/** A listening socket that a cell handed to the host. */
+export type { PassedListener } from "../lib/passed-listener.ts";
+/** How strong an isolation is; `isolation.minimum` is compared with it. */
+export type { IsolationLevel } from "../policy/isolation.ts";
+/** Every rule of a policy with its value: a plan answers each of them. */
+export { policyRules } from "../policy/rules.ts";
+/** The runners that `isolation.runner` can name. */
+export type { RunnerName } from "../policy/schema.ts";
+/** Every runner of this package; making them starts nothing. */
+export { builtInRunners } from "./built-in-runners.ts";
+/** Turns a plan into the receipt of a cell, or throws `policy_refused`. */
+export { enforcedReceipt } from "./enforced-receipt.ts";
+/** The files of the Python kernel, to bring into a cell. */
+export { type KernelSource, kernelSources, writeKernelSources } from "./kernel-sources.ts";
+/** What a runner would enforce, what it enforced, and what it refuses. */
+export type {
+  EnforcedBy,
+  EnforcedRule,
+  EnforcementPlan,
+  EnforcementReceipt,
+  NetworkCarrier,
+  RefusedRule,
+} from "./receipt.ts";
+/** The runner that was chosen for a policy, and the stronger ones that were skipped. */
+export type { Choice, PassedOver, PassedOverKind } from "./registry.ts";
+/** The interface of a runner, and of the cells that it starts. */
+export type {
+  Carrier,
+  Cell,
+  CellExit,
+  CellSpec,
+  CellUsage,
+  Guarantee,
+  Probe,
+  ProbeOptions,
+  SandboxRunner,
+  SessionWorkspace,
+  StartOptions,
+} from "./runner.ts";

@@ -1,0 +1,82 @@
+/** Opens the sandbox of a server when its first tool is called. */
+export { LazySandbox } from "./lazy-sandbox.ts";
+/** What a search looks for. */
+export type { LinePattern } from "./output/find-lines.ts";
+/** Keeps the full output of runs, to page and search by a handle. */
+export {
+  type KeptMatches,
+  KeptOutput,
+  type KeptOutputLimits,
+  type KeptPage,
+  type StreamSize,
+  type TextChoice,
+} from "./output/kept-output.ts";
+/** The streams of a run that are kept. */
+export type { KeptStream } from "./output/kept-stream.ts";
+/** Fits a result into a budget of characters, as data and as text for a model. */
+export {
+  renderShaped,
+  type SectionName,
+  type ShapeBudget,
+  type ShapedResult,
+  type ShapedSection,
+  type ShapedText,
+  shapeResult,
+  shapeStreams,
+} from "./output/shape-output.ts";
+/** A part of a kept text. */
+export type { PageRequest, TextPage } from "./output/text-page.ts";
+/** A search in a kept text. */
+export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-search.ts";
+/** Keeps runs that outlive their caller: wait, watch, interrupt, cancel. */
+export {
+  type FollowedRun,
+  type ReleasePlace,
+  type RunHandle,
+  RunRegistry,
+  type RunRegistryOptions,
+  type RunStarter,
+  type RunStartOptions,
+  type StillRunning,
+  type WaitOptions,
+} from "./runs/run-registry.ts";
+/** What the tools of one caller share: sessions, runs, kept output. */
+export type { DownloadUrl, Sandbox, SandboxOptions } from "./sandbox.ts";
+/** A sandbox for tools over your own `Codecell`. */
+export { type SandboxForOptions, sandboxFor } from "./sandbox-for.ts";
+/** The sessions that a sandbox works with; a `Codecell` has them. */
+export type { Sessions } from "./tenants/tenant-sessions.ts";
+/** Calls a tool; a failure becomes a reply that tells the model what to do next. */
+export { callTool, type ToolCall, type ToolOutcome } from "./tools/call-tool.ts";
+/** Instructions for a model that gets a set of tools. */
+export { instructionsFor } from "./tools/instructions.ts";
+/** A tool without a transport: name, description, schemas and handler. */
+export {
+  type ArtifactLink,
+  defineTool,
+  type Tool,
+  type ToolContent,
+  type ToolContext,
+  type ToolProgress,
+  type ToolReply,
+} from "./tools/tool.ts";
+/** What a client tells people about a tool before they allow a call. */
+export { type HostEffects, hostEffects, type ToolHints, toolHints } from "./tools/tool-hints.ts";
+/** The tools of a set. */
+export { toolsOf } from "./tools/toolset.ts";
+/** The names of the sets of tools. */
+export { type ToolsetName, toolsetNames } from "./tools/toolset-name.ts";
+/** An artifact in the wire format. */
+export { encodeArtifact, type WireArtifact } from "./wire/artifact.ts";
+/** An error in the wire format. */
+export { encodeError, type Failure, type WireError } from "./wire/error.ts";
+/** A run in the wire format, ended or still running. */
+export { type EncodeRunOptions, encodeRun, encodeRunning, type RunPlace, type WireRun } from "./wire/run.ts";
+/** One event of a run in the wire format. */
+export { encodeRunEvent, type WireRunEvent } from "./wire/run-event.ts";
+/** Every object of the wire format as a zod schema and as JSON Schema. */
+export { type WireName, wireJsonSchema, wireNames, wireSchemas } from "./wire/schemas.ts";
+/** A session in the wire format. */
+export { encodeSession, type WireSession } from "./wire/session.ts";
+/** A variable in the wire format. */
+export { encodeVariable, type WireVariable } from "./wire/variable.ts";

@@ -4,10 +4,15 @@ import { codecellVersion } from "../../service/version.ts";
 import { builtInRunners } from "../../sessions/built-in-runners.ts";
 import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
 import type { Command, CommandContext } from "./command.ts";
-import { commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./format/help.ts";
 import { processTerminal } from "./shell/process-terminal.ts";
 import { reportFailure } from "./shell/report-failure.ts";
+
+/** Loaded without the others, because somebody waits for their start: the whole list takes a tenth of a second. */
+const loadedAlone: Readonly<Record<string, () => Promise<Command>>> = {
+  run: async () => (await import("./commands/run.ts")).runCommand,
+  repl: async () => (await import("./commands/repl.ts")).replCommand,
+};
 
 /** The command line: arguments in, exit code out. */
 export async function main(
@@ -27,36 +32,41 @@ export async function main(
 async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {
   const { stdout, stderr } = context.terminal;
   const [first, ...rest] = argv;
-  switch (first) {
-    case undefined:
-      stderr.write(overviewHelp(commands));
-      return 2;
-    case "--version":
-    case "-V":
-    case "version":
-      stdout.write(`codecell ${codecellVersion()}\n`);
-      return 0;
-    case "--help":
-    case "-h":
-    case "help":
-      stdout.write(rest.length === 0 ? overviewHelp(commands) : helpFor(rest));
-      return 0;
+  if (first === "--version" || first === "-V" || first === "version") {
+    stdout.write(`codecell ${codecellVersion()}\n`);
+    return 0;
+  }
+  const alone = Object.hasOwn(loadedAlone, first ?? "") ? await loadedAlone[first ?? ""]?.() : undefined;
+  if (alone) return perform(alone, rest, context);
+  const { commands } = await import("./commands.ts");
+  if (first === undefined) {
+    stderr.write(overviewHelp(commands));
+    return 2;
+  }
+  if (first === "--help" || first === "-h" || first === "help") {
+    stdout.write(rest.length === 0 ? overviewHelp(commands) : helpFor(rest, commands));
+    return 0;
   }
   const [second, ...more] = rest;
-  if ((second === "--help" || second === "-h") && more.length === 0 && groupOf(first).length > 0) {
-    stdout.write(helpFor([first]));
+  if ((second === "--help" || second === "-h") && more.length === 0 && groupOf(first, commands).length > 0) {
+    stdout.write(helpFor([first], commands));
     return 0;
   }
-  const { command, args } = findCommand(argv);
-  if (asksForHelp(args, command)) {
-    stdout.write(commandHelp(command));
-    return 0;
-  }
-  return command.run(args, context);
+  const { command, args } = findCommand(argv, commands);
+  return perform(command, args, context);
+}
+
+async function perform(command: Command, args: readonly string[], context: CommandContext): Promise<number> {
+  if (!asksForHelp(args, command)) return command.run(args, context);
+  context.terminal.stdout.write(commandHelp(command));
+  return 0;
 }
 
 /** `policy check` has two words, `run` has one. */
-function findCommand(argv: readonly string[]): { command: Command; args: readonly string[] } {
+function findCommand(
+  argv: readonly string[],
+  commands: readonly Command[],
+): { command: Command; args: readonly string[] } {
   for (const length of [2, 1]) {
     const command = commands.find(({ name }) => name === argv.slice(0, length).join(" "));
     if (command !== undefined) return { command, args: argv.slice(length) };
@@ -67,7 +77,7 @@ function findCommand(argv: readonly string[]): { command: Command; args: readonl
       hint: "`codecell help` lists the commands",
     });
   }
-  const group = groupOf(first).map(({ name }) => name);
+  const group = groupOf(first, commands).map(({ name }) => name);
   const isGroup = group.length > 0;
   const written = isGroup ? `${first} ${second ?? ""}`.trim() : first;
   const names = isGroup ? group : commands.map(({ name }) => name.split(" ")[0] ?? "").concat("help", "version");
@@ -89,14 +99,14 @@ function findCommand(argv: readonly string[]): { command: Command; args: readonl
 }
 
 /** The commands that start with this word, such as those of `policy`. */
-function groupOf(word: string): readonly Command[] {
+function groupOf(word: string, commands: readonly Command[]): readonly Command[] {
   return commands.filter(({ name }) => name.startsWith(`${word} `));
 }
 
-function helpFor(words: readonly string[]): string {
-  const group = groupOf(words[0] ?? "");
+function helpFor(words: readonly string[], commands: readonly Command[]): string {
+  const group = groupOf(words[0] ?? "", commands);
   if (words.length === 1 && group.length > 0) return group.map(commandHelp).join("\n");
-  return commandHelp(findCommand(words).command);
+  return commandHelp(findCommand(words, commands).command);
 }
 
 /** Whether `--help` or `-h` comes before any `--` and is not the value of another option. */

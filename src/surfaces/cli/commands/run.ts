@@ -1,11 +1,9 @@
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { runJson } from "../format/format-run.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { openForCommand } from "../sessions/open-for-command.ts";
-import { runInSession } from "../sessions/run-in-session.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { openCommandLogger } from "../shell/command-logger.ts";
 import { runExitCode } from "../shell/exit-codes.ts";
@@ -65,7 +63,10 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   const { terminal } = context;
   const { values, positionals } = parseArguments("run", argv, options, 1);
   const code = await readCode(positionals[0], values, terminal);
-  if (values.session !== undefined) return runInSession(values.session, code, values, context);
+  if (values.session !== undefined) {
+    const { runInSession } = await import("../sessions/run-in-session.ts");
+    return runInSession(values.session, code, values, context);
+  }
   using interruption = new Interruption(terminal);
   try {
     using logger = openCommandLogger(values, terminal);
@@ -78,6 +79,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     interruption.watch(run);
     if (values.json) {
       const result = await run;
+      const { runJson } = await import("../format/run-json.ts");
       terminal.stdout.write(jsonText(runJson(result, null)));
       return interruption.exitCode ?? runExitCode(result);
     }

@@ -1,13 +1,6 @@
-import type { DownloadUrl } from "../../../service/wire/artifact.ts";
-import { encodeRun, type WireRun } from "../../../service/wire/run.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunStatus } from "../sessions/session-types.ts";
 import { formatBytes } from "./format-bytes.ts";
-
-/** A result as `run --json` prints it. */
-export function runJson(result: RunResult, sessionId: string | null, downloadUrl?: DownloadUrl): WireRun {
-  return encodeRun(result, { runId: null, sessionId, nextOffset: null }, { downloadUrl, withReceipt: true });
-}
 
 /** Endings that the program's own output does not explain. */
 const endings: Readonly<Record<RunStatus, string | undefined>> = {

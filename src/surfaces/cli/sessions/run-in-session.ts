@@ -1,9 +1,9 @@
 import { checkSessionId } from "../../../sessions/session-id.ts";
 import type { CommandContext } from "../command.ts";
-import { runJson } from "../format/format-run.ts";
 import { saveJson, sessionRemarks } from "../format/format-session-run.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
+import { runJson } from "../format/run-json.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
 import { runExitCode } from "../shell/exit-codes.ts";

@@ -213,7 +213,7 @@ async function memory() {
   for (const pid of await readdir("/proc")) {
     const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
     const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-    const isProxy = status.includes(`\nPPid:\t${process.pid}\n`) && command.includes("egress/proxy-process");
+    const isProxy = status.includes(`\nPPid:\t${process.pid}\n`) && command.includes("egress/process/proxy-process");
     if (isProxy || pid === String(process.pid)) bytes += Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
   }
   return bytes;

@@ -59,7 +59,7 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     await using session = await codecell.openSession();
     const result = await within(30_000, killedIn(session));
     expect(result).toMatchObject({ status: "crashed", state: "lost" });
-    expect(result.notes.join("; ")).toMatch(/the container was (killed|ended, and not by codecell)/);
+    expect(result.notes.join("; ")).toMatch(/the container was (killed|stopped, but not by codecell)/);
   });
 
   /** A run whose container is killed as soon as it has begun. */

@@ -57,7 +57,7 @@ async function get(session: SessionEgress, host: string, fields = ""): Promise<s
 const rules = () => ({ enabled: true, allowlist: [`good.example:${port}`], deny: [] });
 const ownProxies = () =>
   hostProcesses().filter(
-    ({ command, status }) => command.includes("egress/proxy-process.js") && Number(status.PPid) === process.pid,
+    ({ command, status }) => command.includes("egress/process/proxy-process.js") && Number(status.PPid) === process.pid,
   );
 
 test("carries a session's connections, tells what it decided, and leaves nothing behind", async () => {

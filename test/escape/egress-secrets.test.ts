@@ -195,7 +195,7 @@ print(json.dumps([scanned > 1 << 20, found]))`;
       const files = filesBelow(join(root, "state"));
       expect(files.some((file) => readFileSync(file, "utf8").includes("session.opened"))).toBe(true);
       for (const file of files) expect(readFileSync(file, "latin1")).not.toContain(value);
-      const proxies = hostProcesses().filter(({ command }) => command.includes("egress/proxy-process.js"));
+      const proxies = hostProcesses().filter(({ command }) => command.includes("egress/process/proxy-process.js"));
       expect(proxies.length).toBeGreaterThan(0);
       for (const { pid, command } of proxies) {
         expect(command).not.toContain(value);

@@ -222,6 +222,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
       for (let round = 0; round < templateRounds; round++) {
         await Promise.all(sessions.map((session) => runIn(session, `n = ${round}`)));
         const going = sessions.map((session) => session.run("import time\ntime.sleep(0.05)"));
+        await Promise.all(going.map((run) => run.accepted()));
         // a cell's own parent gives it to the template when it ends, and a cell of the dead template may still be going
         const parents = () => new Set(ownCells().map(({ status }) => Number(status.PPid)));
         expect(await eventually(() => parents().size === 1)).toBe(true);

@@ -27,9 +27,9 @@ async function work(id, from = Number(first)) {
     } else if (dice < 0.6) {
       const fork = await manager.fork(id);
       await fork.run("n = 'fork'");
-      await manager.close(fork.id, { forget: true });
+      await manager.closeSession(fork.id, { forget: true });
     } else if (dice < 0.7) {
-      await manager.close(id);
+      await manager.closeSession(id);
       say({ t: "saved", id, n });
       return work(id, n + 1);
     }

@@ -141,7 +141,7 @@ async function pooled() {
             session = await manager.session();
             await session.run("print(1)");
           });
-          await manager.close(session.id);
+          await manager.closeSession(session.id);
           return time;
         },
         docker: async () => {

@@ -11,8 +11,8 @@ export type { FileStream } from "../artifacts/workspace-files.ts";
 export type { WriteOptions } from "../artifacts/write-file.ts";
 /** A host that a run reached, and one that it was refused. */
 export type { ReachedHost, RefusedHost } from "../sessions/network/egress-record.ts";
-/** An event of a run, with its number. */
-export type { NumberedEvent } from "../sessions/runs/run-log.ts";
+/** The events of a run, with their numbers. */
+export type { NumberedEvent, RunLog } from "../sessions/runs/run-log.ts";
 /** What the pool of ready cells did so far. */
 export type { PoolStatistics } from "../sessions/warm-pool.ts";
 /** Opens the sandbox of a server when its first tool is called. */

@@ -158,7 +158,8 @@ try {
   const [tool] = toolsOf("interpreter", { hasModel: false });
   if (tool === undefined) throw new Error("there are no tools");
   const { signal } = new AbortController();
-  const outcome: ToolOutcome = await callTool(tool, sandbox, { args: { code: "2 + 2" }, context: { signal } });
+  const args = tool.input.parse({ code: "2 + 2" });
+  const outcome: ToolOutcome = await callTool(tool, sandbox, { args, context: { signal } });
   said.called = outcome.isError ? outcome.error : outcome.facts.value;
 
   const [near, far] = InMemoryTransport.createLinkedPair();

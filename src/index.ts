@@ -1,9 +1,9 @@
-/** A file that a run made or changed, and changed files that are no artifacts. */
-export type { Artifact, DescribedArtifacts, LeftOut } from "./artifacts/artifacts.ts";
+/** Files that runs made or changed. */
+export type { Artifact, DescribedArtifacts } from "./artifacts/artifacts.ts";
 /** How `session.load` reads a host file. */
 export type { HostFileForm } from "./artifacts/host-file-form.ts";
 /** One file of a workspace, and a page of them. */
-export type { FileFacts, FileList, ListOptions } from "./artifacts/list-files.ts";
+export type { FileFacts, FileList } from "./artifacts/list-files.ts";
 /** A workspace as the host reaches it: read, write, list, remove. */
 export type { WorkspaceFiles } from "./artifacts/workspace-files.ts";
 /** What `session.upload` takes: bytes, or pieces as they come. */
@@ -23,11 +23,13 @@ export type { LiveChange } from "./policy/change/live-rules.ts";
 /** Applies an override to a policy, within its ceiling. */
 export { type Authority, mergePolicy, type PolicyChange } from "./policy/change/merge.ts";
 /** Reads a policy file. */
-export { loadPolicy } from "./policy/file/load-policy.ts";
+export { type LoadPolicyOptions, loadPolicy } from "./policy/file/load-policy.ts";
 /** Checks a policy that is an object. */
 export { parsePolicy } from "./policy/file/parse-policy.ts";
 /** The languages that a run can be in. */
 export type { Language } from "./policy/languages.ts";
+/** Where relative paths of a policy start. */
+export type { PathContext } from "./policy/paths/host-path.ts";
 /** A checked policy, what people write, and what an override may hold. */
 export type { Policy, PolicyInput, PolicyOverride } from "./policy/schema.ts";
 /** What was enforced, rule by rule, and by what. */
@@ -52,5 +54,3 @@ export type { HistoryEntry } from "./sessions/storage/session-history.ts";
 export type { RestoreReport } from "./sessions/storage/session-saves.ts";
 /** The last save of a session's variables. */
 export type { SnapshotInfo } from "./sessions/storage/store.ts";
-/** What the pool of ready cells did so far. */
-export type { PoolStatistics } from "./sessions/warm-pool.ts";

@@ -1,19 +1,29 @@
 /** The kernel's settings in a cell, which `Cell.setup` carries. */
 export type { KernelSetup } from "../kernel/messages.ts";
+/** What a `CodecellError` of a runner says beyond its code and message. */
+export type { CodecellErrorOptions } from "../lib/errors.ts";
 /** A listening socket that a cell handed to the host. */
 export type { PassedListener } from "../lib/passed-listener.ts";
 /** How strong an isolation is; `isolation.minimum` is compared with it. */
 export type { IsolationLevel } from "../policy/isolation.ts";
 /** Every rule of a policy with its value: a plan answers each of them. */
-export { policyRules } from "../policy/rules.ts";
+export { type PolicyFieldName, policyRules, type RuleName } from "../policy/rules.ts";
 /** The runners that `isolation.runner` can name. */
 export type { RunnerName } from "../policy/schema.ts";
 /** Every runner of this package; making them starts nothing. */
 export { builtInRunners } from "./built-in-runners.ts";
+/** A container engine. */
+export type { EngineKind } from "./container/engine/engine-address.ts";
+/** Which container engine is taken. */
+export type { EngineFinderOptions } from "./container/engine/engine-finder.ts";
 /** Turns a plan into the receipt of a cell, or throws `policy_refused`. */
 export { enforcedReceipt } from "./enforced-receipt.ts";
 /** The files of the Python kernel, to bring into a cell. */
 export { type KernelSource, kernelSources, writeKernelSources } from "./kernel-sources.ts";
+/** How the process runner sets up its host. */
+export type { HostOptions } from "./process/host.ts";
+/** Whether cells are forked from a template or started one by one. */
+export type { Layout } from "./process/process-facts.ts";
 /** What a runner would enforce, what it enforced, and what it refuses. */
 export type {
   EnforcedBy,
@@ -39,3 +49,5 @@ export type {
   SessionWorkspace,
   StartOptions,
 } from "./runner.ts";
+/** How the srt runner sets up its host. */
+export type { SrtHostOptions } from "./srt/host.ts";

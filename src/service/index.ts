@@ -1,3 +1,20 @@
+/** Which files of a workspace are listed. */
+
+/** A changed file that is no artifact, and why. */
+export type { LeftOut, LeftOutReason } from "../artifacts/artifacts.ts";
+export type { ListOptions } from "../artifacts/list-files.ts";
+/** A part of a file, and a file that is open. */
+export type { ByteRange, OpenFile } from "../artifacts/regular-file.ts";
+/** A file as it is sent, piece by piece. */
+export type { FileStream } from "../artifacts/workspace-files.ts";
+/** How a file is written into a workspace. */
+export type { WriteOptions } from "../artifacts/write-file.ts";
+/** A host that a run reached, and one that it was refused. */
+export type { ReachedHost, RefusedHost } from "../sessions/network/egress-record.ts";
+/** The events of a run, with their numbers. */
+export type { NumberedEvent, RunLog } from "../sessions/runs/run-log.ts";
+/** What the pool of ready cells did so far. */
+export type { PoolStatistics } from "../sessions/warm-pool.ts";
 /** Opens the sandbox of a server when its first tool is called. */
 export { LazySandbox } from "./lazy-sandbox.ts";
 /** What a search looks for. */

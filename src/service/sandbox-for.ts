@@ -2,6 +2,7 @@ import type { Codecell } from "../sessions/codecell.ts";
 import { LazySandbox } from "./lazy-sandbox.ts";
 import { hostEffects } from "./tools/tool-hints.ts";
 
+/** What `sandboxFor` is told; everything has a default. */
 export interface SandboxForOptions {
   /** where relative paths of `rlm_load` start; default: the current directory */
   readonly projectDir?: string;

@@ -8,6 +8,7 @@ import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
 import type { HostEffects } from "./tools/tool-hints.ts";
 
+/** What a sandbox for tools is told. */
 export interface SandboxOptions {
   /** Opens the sessions. The first tool that needs them calls it, and the next one if that failed. */
   readonly open: () => Promise<Sessions>;
@@ -41,7 +42,7 @@ export class Sandbox implements AsyncDisposable {
   readonly projectDir: string;
   /** tells clients that the list of files has changed */
   readonly artifactsChanged: () => void;
-  /** digests of files that links were made for */
+  /** digests of files that links were made for @internal */
   readonly digests = new HashCache();
   readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;

@@ -341,7 +341,7 @@ export class Session implements AsyncDisposable {
     return this.describe(files);
   }
 
-  /** Types and digests of files. They are read for that and nothing of them leaves: it is not written down. */
+  /** Types and digests of files. They are read for that and nothing of them leaves: it is not written down. @internal */
   async describe(listed: readonly ChangedFile[], options: DescribeOptions = {}): Promise<DescribedArtifacts> {
     return describeArtifacts(filesOf(await this.#session()), listed, { maxCount: listed.length }, options);
   }

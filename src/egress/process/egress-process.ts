@@ -22,6 +22,7 @@ import { noKeys, type SessionKeys } from "./session-keys.ts";
 export interface EgressOptions {
   readonly logger?: Logger;
   readonly runtimeDir?: string;
+  /** @internal */
   readonly times?: Partial<EgressTimes>;
   /**
    * Addresses of names, instead of what name servers say; the address rules do not ask about them. For tests, and for

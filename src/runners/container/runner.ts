@@ -41,6 +41,7 @@ const stuckMs = 300;
 /** An engine that could not start anything is not tried by `auto` for so long. */
 const refusalMs = 60_000;
 
+/** What the container runner is told; everything has a default. */
 export interface ContainerRunnerOptions extends EngineFinderOptions {
   /** default: the image that `codecell image build` makes */
   readonly image?: string;

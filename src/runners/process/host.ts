@@ -33,6 +33,7 @@ export interface Host {
   readonly emptyDirectory: string;
 }
 
+/** How the process runner sets up this host. */
 export interface HostOptions {
   readonly runtimeDir?: string;
   readonly layout?: Layout;

@@ -34,9 +34,10 @@ import { planProcess } from "./plan.ts";
 import { type BubblewrapProbe, probeBubblewrap, trialMs } from "./probe.ts";
 import { Template } from "./template.ts";
 
+/** What the process runner is told; everything has a default. */
 export interface ProcessRunnerOptions extends HostOptions {
   readonly logger?: Logger;
-  /** how connections of cells with a network travel; streams, for tests and measurements: no policy reaches this */
+  /** how connections of cells with a network travel; streams, for tests and measurements: no policy reaches this @internal */
   readonly carrier?: Carrier["kind"];
 }
 

@@ -11,6 +11,7 @@ import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { findSrtPackage, type SrtPackage } from "./package.ts";
 import { WrapService } from "./wrap-service.ts";
 
+/** How the srt runner sets up this host. */
 export interface SrtHostOptions {
   readonly runtimeDir?: string;
   /** directory of the installed package, where it is not found as a dependency */

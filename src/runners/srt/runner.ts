@@ -27,6 +27,7 @@ import { trialMs, trySrt } from "./probe.ts";
 import { srtSettings } from "./settings.ts";
 import { spawnWrapped } from "./spawn-wrapped.ts";
 
+/** What the srt runner is told; everything has a default. */
 export interface SrtRunnerOptions extends SrtHostOptions {
   readonly logger?: Logger;
 }

@@ -17,6 +17,7 @@ import { planWasm } from "./plan.ts";
 import { defaultRuntimeRoot, prepareRuntimeDirectory } from "./runtime-directory.ts";
 import { discardWarmFiles, ensureWarmFiles } from "./warm-files.ts";
 
+/** What the WASM runner is told; everything has a default. */
 export interface WasmOptions {
   readonly logger?: Logger;
   /** where the runtime files are kept; default: the user's state directory */

@@ -27,6 +27,7 @@ const tokenRecord = z.strictObject({
   createdMs: z.int(),
   expiresMs: z.int().optional(),
 });
+/** A token as the store keeps it: its digest, never its text. */
 export type TokenRecord = Readonly<z.output<typeof tokenRecord>>;
 
 const fileSchema = z.strictObject({ version: z.literal(1), tokens: z.array(tokenRecord).max(10_000) });
@@ -35,6 +36,7 @@ const maxFileBytes = 8 * 1024 * 1024;
 /** The namespace of the one token that the environment gives. */
 const singleNamespace = "ns-000000000000";
 
+/** What a new token is given. */
 export interface NewToken {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -199,6 +201,7 @@ export function isOver({ expiresMs = Number.POSITIVE_INFINITY }: TokenRecord, no
   return expiresMs <= nowMs;
 }
 
+/** A new token that cannot be guessed. */
 export function newTokenText(): string {
   return `cc_${randomBytes(32).toString("base64url")}`;
 }

@@ -14,6 +14,7 @@ export type ToolOutcome =
     }
   | { readonly isError: true; readonly error: WireError["error"]; readonly content: readonly ToolContent[] };
 
+/** One call of a tool. */
 export interface ToolCall {
   /** validated by `tool.input` */
   readonly args: unknown;

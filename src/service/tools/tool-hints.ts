@@ -8,6 +8,7 @@ export interface HostEffects {
   readonly reachesNetwork: boolean;
 }
 
+/** What a policy lets code do outside its cell. */
 export function hostEffects(policy: Policy): HostEffects {
   return { writesHost: writableHostPaths(policy).length > 0, reachesNetwork: policy.net.enabled };
 }

@@ -27,6 +27,7 @@ export interface ToolContext {
   readonly progress?: ((update: ToolProgress) => void) | undefined;
 }
 
+/** How far a call is. */
 export interface ToolProgress {
   /** since the call started */
   readonly seconds: number;

@@ -16,6 +16,7 @@ export const artifactSchema = z.strictObject({
   sha256: z.string().describe("of the content, in hex"),
   download_url: downloadUrlField,
 });
+/** An artifact in the wire format. */
 export type WireArtifact = z.output<typeof artifactSchema>;
 
 export const leftOutSchema = z.strictObject({
@@ -24,6 +25,7 @@ export const leftOutSchema = z.strictObject({
   message: z.string(),
 });
 
+/** A file that a run made or changed. */
 export function encodeArtifact({ name, size, mimeType, sha256 }: Artifact, downloadUrl?: DownloadUrl): WireArtifact {
   const link = downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {};
   return { name, size, mime_type: mimeType, sha256, ...link };

@@ -13,6 +13,7 @@ export const errorFieldsSchema = z.strictObject({
 export const errorSchema = z.strictObject({
   error: errorFieldsSchema.describe("codecell could not do what it was asked; a failing program is a run and not this"),
 });
+/** An error in the wire format. */
 export type WireError = z.output<typeof errorSchema>;
 
 /** What the encoder needs of a failure; a `CodecellError` is one. */
@@ -23,6 +24,7 @@ export interface Failure {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
+/** What a failed call answers. */
 export function encodeError({ code, message, hint, details = {} }: Failure): WireError {
   const more = Object.keys(details).length === 0 ? {} : { details: { ...details } };
   return { error: { code, message, hint: hint ?? null, ...more } };

@@ -19,8 +19,10 @@ export const runEventSchema = z.discriminatedUnion("type", [
     .strictObject({ type: z.literal("error"), error: errorFieldsSchema })
     .describe("last, instead of `result`: codecell could not finish the run"),
 ]);
+/** An event of a run in the wire format. */
 export type WireRunEvent = z.output<typeof runEventSchema>;
 
+/** One event of a run, with its number. */
 export function encodeRunEvent(event: RunEvent, at: number): WireRunEvent {
   if (event.type !== "display") return { type: event.type, offset: at, text: event.text };
   const { type, display, mime, data } = event;

@@ -65,6 +65,7 @@ export const runSchema = z.strictObject({
     .optional()
     .describe("only `codecell run --session`: what was saved after the run"),
 });
+/** A run in the wire format. */
 export type WireRun = z.output<typeof runSchema>;
 
 /** Where a run can be asked for again. */
@@ -74,6 +75,7 @@ export interface RunPlace {
   readonly nextOffset: number | null;
 }
 
+/** What goes along with a run. */
 export interface EncodeRunOptions {
   readonly downloadUrl?: DownloadUrl | undefined;
   /** how many bytes of displayed values go along; default: none */

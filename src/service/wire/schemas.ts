@@ -37,7 +37,9 @@ export const wireSchemas = {
   error: errorSchema,
 } as const satisfies Record<string, z.ZodType>;
 
+/** The name of an object of the wire format. */
 export type WireName = keyof typeof wireSchemas;
+/** The names of all objects of the wire format. */
 export const wireNames = Object.keys(wireSchemas) as readonly WireName[];
 
 /** The JSON Schema (draft 2020-12) of one object, or of all of them under `$defs`. */

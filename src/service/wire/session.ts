@@ -30,6 +30,7 @@ export const sessionSchema = z.strictObject({
     .describe("number of sessions in the same cell, this one included; null: another process owns the session"),
   problem: z.string().nullable().describe("why it cannot be read; null unless it is damaged"),
 });
+/** A session in the wire format. */
 export type WireSession = z.output<typeof sessionSchema>;
 
 /** Everything that `codecell sessions show` tells. */

@@ -9,8 +9,10 @@ export const variableSchema = z.strictObject({
   size: z.int().nullable().describe("bytes, without what the value refers to; null: it cannot tell"),
   summary: z.string().describe("the beginning of its repr"),
 });
+/** A variable in the wire format. */
 export type WireVariable = z.output<typeof variableSchema>;
 
+/** A variable of a session. */
 export function encodeVariable({ name, type, size, summary }: Variable): WireVariable {
   return { name, type, size: size ?? null, summary };
 }

@@ -30,18 +30,21 @@ export class RunLog {
     return this.#bytes;
   }
 
+  /** @internal */
   push(event: RunEvent): void {
     this.#bytes += eventBytes + (event.type === "display" ? event.data.byteLength : event.text.length * 2);
     this.#events.push(event);
     this.#wake();
   }
 
+  /** @internal */
   end(status: RunStatus): void {
     this.#events.push({ type: "end", status });
     this.#isClosed = true;
     this.#wake();
   }
 
+  /** @internal */
   fail(error: unknown): void {
     this.#failure = { error };
     this.#isClosed = true;

@@ -80,7 +80,7 @@ export interface RunProgress {
  */
 export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDisposable {
   readonly [Symbol.toStringTag] = "Run";
-  /** @internal the run's events, numbered from 0 */
+  /** Its events by number, for readers that come back. */
   readonly log = new RunLog();
   readonly #result: Promise<RunResult>;
   #interrupt: (() => void) | undefined;

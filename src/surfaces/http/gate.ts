@@ -42,6 +42,7 @@ export interface Mount {
   open(sandbox: LazySandbox, options: { readonly maxBodyBytes: number }): MountedHandler;
 }
 
+/** Answers the requests of one token on a mounted path. */
 export interface MountedHandler extends AsyncDisposable {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }

@@ -1,3 +1,5 @@
+/** What a token allows. */
+export type { Scope } from "../../service/tenants/scope.ts";
 /** The tokens of a service: `TokenStore.single(token)`, or `TokenStore.open(file)` for several tenants. */
 export { type NewToken, newTokenText, type TokenRecord, TokenStore } from "../../service/tenants/token-store.ts";
 /** A protocol beside the routes, such as `mcpMount()` of `codecell/mcp`. */

@@ -22,6 +22,7 @@ export interface HttpLimits {
   readonly heartbeatMs: number;
 }
 
+/** The limits of a service that is told no others. */
 export const defaultLimits: HttpLimits = {
   requests: 512,
   requestsPerToken: 128,

@@ -11,6 +11,7 @@ export interface Listening {
   listensAt?(url: string): void;
 }
 
+/** An open port. */
 export interface Listener {
   readonly url: string;
   readonly port: number;

@@ -9,6 +9,7 @@ import { Gate, type Mount, type TokenHolder } from "./gate.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
 import type { Listening } from "./listen.ts";
 
+/** What a `MountServer` is told. */
 export interface MountServerOptions {
   /** what the mounted protocol works with; it stays its owner's */
   readonly sandbox: LazySandbox;

@@ -21,6 +21,7 @@ import type { Reply, Route } from "./route.ts";
 import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
 
+/** What an `HttpService` is told. */
 export interface ServiceOptions {
   /** whose sessions the service offers; it stays its owner's */
   readonly codecell: Codecell;
@@ -51,9 +52,13 @@ export interface ServiceOptions {
 /** The HTTP API of one `Codecell`. `listen` opens a port for it; `handle` takes requests of your own server. */
 export class HttpService implements Listening, AsyncDisposable {
   readonly codecell: Codecell;
+  /** @internal */
   readonly links: Links;
+  /** @internal */
   readonly stateDir: string | undefined;
+  /** @internal */
   readonly audit: AuditReader | undefined;
+  /** @internal */
   readonly digests = new HashCache();
   readonly #tokens: TokenStore;
   readonly #tenants: Tenants;

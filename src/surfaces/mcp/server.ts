@@ -8,6 +8,7 @@ import { codecellVersion } from "../../service/version.ts";
 import { registerArtifactResources } from "./artifact-resources.ts";
 import { registerTool } from "./register-tool.ts";
 
+/** What an MCP server offers. */
 export interface McpServerOptions {
   /** which tools to offer; default: all */
   readonly tools?: ToolsetName;

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+/** A container engine. */
 export type EngineKind = "docker" | "podman";
 
 /** Where a container engine listens. */

@@ -9,13 +9,14 @@ import { type AddressFacts, addressFacts, type EngineKind, namesEngine, parseEng
 import { type PodmanService, removeDeadSockets, startPodmanService } from "./podman-service.ts";
 import type { SilentEngines } from "./silent-engines.ts";
 
+/** Which container engine is taken, and where it listens. */
 export interface EngineFinderOptions {
   /** default: whichever answers, Docker first */
   readonly engine?: EngineKind;
-  /** environment variables and files that say where engines listen; default: this process's */
+  /** environment variables and files that say where engines listen; default: this process's @internal */
   readonly addresses?: AddressFacts;
   readonly runtimeDir?: string;
-  /** shared by runners that may ask the same engine */
+  /** shared by runners that may ask the same engine @internal */
   readonly silent?: SilentEngines;
 }
 

@@ -1,0 +1,188 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { root } from "./codecell-process.ts";
+
+const execute = promisify(execFile);
+const description = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+const paths = Object.keys(description.exports).filter((path) => path !== "./package.json");
+
+let directory: string;
+let tarball: string;
+let packed: string[];
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "codecell-package-"));
+  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", directory];
+  const [{ filename, files }] = JSON.parse((await execute("npm", pack, { cwd: root })).stdout);
+  tarball = join(directory, filename);
+  packed = files.map(({ path }: { path: string }) => path);
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describe("the packed tarball", () => {
+  test("holds the program, its kernel and its documents, and no tests or bytecode", () => {
+    expect(packed).toEqual(
+      expect.arrayContaining([
+        ...["README.md", "CHANGELOG.md", "bin/codecell.js", "docs/library.md", "images/python/Dockerfile"],
+        ...["dist/index.js", "python/codecell_kernel/__init__.py"],
+      ]),
+    );
+    expect(packed.filter((path) => /\.test\.|^(?:src|test)\/|^python\/tests|__pycache__/.test(path))).toEqual([]);
+  });
+
+  test("publint finds nothing to suggest", async () => {
+    const { stdout } = await tool("publint", "run", "--strict", tarball);
+    expect(stdout).toContain("All good!");
+  });
+
+  test("the types resolve as ES modules and for bundlers on every export path", async () => {
+    const flags = ["--profile", "esm-only", "--no-definitely-typed", "--format", "json"];
+    const { analysis, problems } = JSON.parse((await tool("attw", tarball, ...flags)).stdout);
+    expect(Object.keys(analysis.entrypoints).sort()).toEqual([...paths, "./package.json"].sort());
+    const found = Object.values<{ kind: string; resolutionKind: string }[]>(problems).flat();
+    expect(found.filter(({ resolutionKind }) => !notForEsm.includes(resolutionKind))).toEqual([]);
+  });
+});
+
+describe("an empty strict TypeScript project with the tarball installed", () => {
+  let project: string;
+  beforeAll(async () => {
+    project = join(directory, "project");
+    const modules = join(project, "node_modules");
+    await mkdir(join(modules, "codecell"), { recursive: true });
+    await execute("tar", ["-xzf", tarball, "-C", join(modules, "codecell"), "--strip-components=1"]);
+    // what npm would bring: the package's dependencies, and those that the program itself has
+    const dependencies = [...Object.keys(description.dependencies), "@types/node", "@modelcontextprotocol/client"];
+    for (const name of dependencies) {
+      await mkdir(dirname(join(modules, name)), { recursive: true });
+      await symlink(join(root, "node_modules", name), join(modules, name));
+    }
+    await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
+    await writeFile(join(project, "program.ts"), program);
+  });
+
+  test("the program imports every export path", () => {
+    const imported = [...program.matchAll(/from "codecell([^"]*)"/g)].map(([, path]) => `.${path}`);
+    expect(imported.sort()).toEqual([...paths].sort());
+  });
+
+  test("the program compiles for a bundler", async () => {
+    expect(await compile({ module: "ESNext", moduleResolution: "bundler", noEmit: true })).toBe("");
+  });
+
+  test("the program compiles for Node, and runs", async () => {
+    expect(await compile({ module: "NodeNext" })).toBe("");
+    const { stdout } = await execute(process.execPath, ["program.js"], { cwd: project });
+    expect(JSON.parse(stdout)).toEqual({
+      ...{ value: "42", runner: "wasm", refused: "policy_invalid", recorded: ["run.started", "run.ended"] },
+      ...{ isSound: true, builtIn: true, others: ["container", "gvisor", "kata", "process", "srt"] },
+      ...{ followed: "ok", shaped: true, called: "4", mcp: true, health: 200, listed: 401 },
+    });
+  });
+
+  async function compile(kind: object): Promise<string> {
+    const compilerOptions = {
+      ...{ target: "ES2022", lib: ["ES2023", "ESNext.Disposable"], types: ["node"], strict: true },
+      ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, verbatimModuleSyntax: true },
+      ...{ skipLibCheck: false, ...kind },
+    };
+    await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+    const { stdout } = await tool("tsc", "-p", project).catch((error: { stdout: string }) => error);
+    return stdout;
+  }
+});
+
+/** Older kinds of resolution, which a package of ES modules alone does not serve. */
+const notForEsm = ["node10", "node16-cjs"];
+
+function tool(name: string, ...args: string[]): Promise<{ stdout: string }> {
+  return execute(join(root, "node_modules", ".bin", name), args, { maxBuffer: 64 * 1024 * 1024 });
+}
+
+const program = `
+import { join } from "node:path";
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Codecell, CodecellError, parsePolicy, type CodecellOptions, type Run, type RunResult } from "codecell";
+import { auditDirectory, readAudit, verifyAudit, type AuditReport } from "codecell/audit";
+import { HttpService, listen, newTokenText, TokenStore, type Listener } from "codecell/http";
+import { createMcpServer, mcpMount } from "codecell/mcp";
+import { builtInRunners, type Probe, type SandboxRunner } from "codecell/runners";
+import { containerRunner, gvisorRunner, kataRunner } from "codecell/runners/container";
+import { processRunner } from "codecell/runners/process";
+import { srtRunner } from "codecell/runners/srt";
+import { wasmRunner } from "codecell/runners/wasm";
+import {
+  callTool, renderShaped, RunRegistry, sandboxFor, shapeResult, toolsOf, type ToolOutcome, wireSchemas, encodeRun,
+} from "codecell/service";
+
+const said: Record<string, unknown> = {};
+const stateDir = join(import.meta.dirname, "state");
+const options: CodecellOptions = {
+  policy: { audit: { enabled: true } },
+  runners: [wasmRunner()],
+  stateDir,
+};
+const codecell = await Codecell.open(options);
+try {
+  const session = await codecell.session("work");
+  const run: Run = session.run("6 * 7");
+  const result: RunResult = await run;
+  said.value = result.value;
+  said.runner = result.runner;
+  try {
+    parsePolicy({ proc: { memory: "much" } });
+  } catch (error) {
+    said.refused = error instanceof CodecellError ? error.code : error;
+  }
+
+  const others: SandboxRunner[] = [containerRunner(), gvisorRunner(), kataRunner(), processRunner(), srtRunner()];
+  said.others = others.map(({ name }) => name).sort();
+  const all = builtInRunners();
+  const wasm = all.find(({ name }) => name === "wasm");
+  const probe: Probe | undefined = await wasm?.probe({ isPatient: true });
+  said.builtIn = probe?.available;
+  for (const runner of [...others, ...all]) await runner[Symbol.asyncDispose]();
+
+  const runs = new RunRegistry();
+  const { runId } = runs.start(session, "print('so far')");
+  const followed = await runs.wait(runId);
+  said.followed = followed.status;
+  const shaped = renderShaped(shapeResult(result, { characters: 1000 }));
+  const wire = wireSchemas.run.parse(encodeRun(result, { runId, sessionId: session.id, nextOffset: null }));
+  said.shaped = shaped.includes("42") && wire.value === "42";
+
+  const sandbox = sandboxFor(codecell);
+  const [tool] = toolsOf("interpreter", { hasModel: false });
+  if (tool === undefined) throw new Error("there are no tools");
+  const { signal } = new AbortController();
+  const args = tool.input.parse({ code: "2 + 2" });
+  const outcome: ToolOutcome = await callTool(tool, sandbox, { args, context: { signal } });
+  said.called = outcome.isError ? outcome.error : outcome.facts.value;
+
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await createMcpServer(sandbox).connect(far);
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(near);
+  said.mcp = (await client.listTools()).tools.some(({ name }) => name === tool.name);
+  await client.close();
+
+  const service = new HttpService({ codecell, tokens: TokenStore.single(newTokenText()), mount: mcpMount() });
+  const listener: Listener = await listen(service, { host: "127.0.0.1", port: 0 });
+  said.health = (await fetch(listener.url + "/v1/health")).status;
+  said.listed = (await fetch(listener.url + "/v1/sessions")).status;
+  await listener.end();
+  await service[Symbol.asyncDispose]();
+  await sandbox[Symbol.asyncDispose]();
+} finally {
+  await codecell.close();
+}
+const types: string[] = [];
+for await (const { event } of readAudit(auditDirectory(stateDir), { types: ["run.started", "run.ended"] })) types.push(event.type);
+said.recorded = types.slice(0, 2);
+const report: AuditReport = await verifyAudit(auditDirectory(stateDir));
+said.isSound = report.isSound;
+console.log(JSON.stringify(said));
+`;

@@ -54,7 +54,9 @@ export class NetworkedCells implements AsyncDisposable {
 
 function ownProxies(): number[] {
   return hostProcesses()
-    .filter(({ command, status }) => command.includes("egress/process/proxy-process") && Number(status.PPid) === process.pid)
+    .filter(
+      ({ command, status }) => command.includes("egress/process/proxy-process") && Number(status.PPid) === process.pid,
+    )
     .map(({ pid }) => pid);
 }
 

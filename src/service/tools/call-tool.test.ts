@@ -48,6 +48,15 @@ describe("callTool", () => {
     });
   });
 
+  test("refuses arguments that the tool's schema does not allow, and says which", async () => {
+    const tool = newTool(async () => ({ facts: { count: 2 } }));
+    const outcome = await callTool(tool, newSandbox(), { args: { unknown: 1 }, context });
+    expect(outcome).toMatchObject({
+      isError: true,
+      error: { code: "usage", message: expect.stringContaining("unknown") },
+    });
+  });
+
   test("logs what it does not tell a guest", async () => {
     const errors: string[] = [];
     const logger: Logger = { ...silentLogger, error: (message) => void errors.push(message) };

@@ -1,4 +1,5 @@
-import { messageOf } from "../../lib/errors.ts";
+import { z } from "zod";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { loadOnce } from "../../lib/load-once.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { LazySandbox } from "../lazy-sandbox.ts";
@@ -16,7 +17,7 @@ export type ToolOutcome =
 
 /** One call of a tool. */
 export interface ToolCall {
-  /** validated by `tool.input` */
+  /** what the model wrote; `tool.input` decides whether it is valid, and fills in the defaults */
   readonly args: unknown;
   readonly context: ToolContext;
   readonly logger?: Logger;
@@ -32,7 +33,7 @@ export async function callTool(tool: Tool, sandbox: LazySandbox, call: ToolCall)
   const log = (failed: boolean) =>
     logger.debug("a tool was called", { tool: name, failed, ms: Math.round(performance.now() - began) });
   try {
-    const reply = await tool.call(args as Record<string, unknown>, await sandbox.open(), context);
+    const reply = await tool.call(checked(tool, args), await sandbox.open(), context);
     const { facts, text = JSON.stringify(facts), more = [] } = reply;
     log(false);
     return { isError: false, facts, content: [{ type: "text", text }, ...more] };
@@ -45,4 +46,10 @@ export async function callTool(tool: Tool, sandbox: LazySandbox, call: ToolCall)
     const { text, error: data } = errorReply(error, sandbox.isForGuests);
     return { isError: true, error: data, content: [{ type: "text", text }] };
   }
+}
+
+function checked(tool: Tool, args: unknown): Record<string, unknown> {
+  const parsed = tool.input.safeParse(args);
+  if (parsed.success) return parsed.data;
+  throw new CodecellError("usage", `the arguments of ${tool.name} are not valid: ${z.prettifyError(parsed.error)}`);
 }

@@ -18,7 +18,12 @@ const marker = "m4rker-of-a-surface";
 /** What the library's receipt says under the same policy. */
 async function libraryRows(input: PolicyInput, root: string): Promise<readonly EnforcedRule[]> {
   await using sandbox = await Codecell.open({
-    ...{ policy: input, runners: [wasmRunner()], stateDir: join(root, "library"), runtimeDir: join(root, "library-run") },
+    ...{
+      policy: input,
+      runners: [wasmRunner()],
+      stateDir: join(root, "library"),
+      runtimeDir: join(root, "library-run"),
+    },
   });
   await using session = await sandbox.session();
   return (await session.receipt()).rules;
@@ -64,11 +69,24 @@ describe("the receipt of", () => {
     const file = join(root, "short.json");
     await writeFile(file, JSON.stringify({ ...policy, session: { lifetime: "300ms" }, audit: { enabled: false } }));
     const own = join(root, "silent");
-    const { stdout } = await codecell(["run", "--json", "--policy", file, "--state-dir", own, "-c", "while True: pass"]);
+    const { stdout } = await codecell([
+      "run",
+      "--json",
+      "--policy",
+      file,
+      "--state-dir",
+      own,
+      "-c",
+      "while True: pass",
+    ]);
     const { receipt, state: left } = JSON.parse(stdout);
     expect(left).toBe("lost");
-    expect(receipt.rules).toContainEqual(expect.objectContaining({ rule: "session.lifetime", value: "300ms", by: "host" }));
-    expect(receipt.rules).toContainEqual(expect.objectContaining({ rule: "audit.enabled", how: "nothing is recorded" }));
+    expect(receipt.rules).toContainEqual(
+      expect.objectContaining({ rule: "session.lifetime", value: "300ms", by: "host" }),
+    );
+    expect(receipt.rules).toContainEqual(
+      expect.objectContaining({ rule: "audit.enabled", how: "nothing is recorded" }),
+    );
     expect(await filesBelow(auditDirectory(own))).toEqual([]);
   });
 
@@ -87,7 +105,9 @@ describe("the receipt of", () => {
     expect(receipt.json.rules).toEqual(await libraryRows(input, root));
     const second = await client.call("POST", "/v1/sessions", { session_id: "second" });
     expect(second.json).toMatchObject({ error: { code: "session_limit" } });
-    expect((await client.call("POST", "/v1/sessions/only/save")).json).toMatchObject({ error: { code: "not_supported" } });
+    expect((await client.call("POST", "/v1/sessions/only/save")).json).toMatchObject({
+      error: { code: "not_supported" },
+    });
     await client.call("DELETE", "/v1/sessions/only");
     expect(await filesWith(service.stateDir, marker)).toEqual([]);
     const ended = () => filesWith(auditDirectory(service.stateDir), '"type":"run.ended"');

@@ -2,6 +2,9 @@ import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
 import { byHost, byOs, bySupervisor, type Held } from "./answer-rules.ts";
 
+/** A run may print much more than is kept: only a runaway is stopped (`RUNAWAY_BYTES` of the kernel). */
+const cutOutput = "the rest is cut and counted; a run that prints 16 times as much, and over 64MiB, is interrupted";
+
 type SupervisedRule = Extract<
   RuleName,
   | "fs.deny"
@@ -17,7 +20,7 @@ type SupervisedRule = Extract<
 export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) => Held>> = {
   "fs.deny": () => byOs("matching entries of every mount are hidden when the cell starts"),
   "proc.files": () => byOs("RLIMIT_NOFILE for each process"),
-  "proc.output": () => bySupervisor("counted as output is read; a run that prints more is interrupted"),
+  "proc.output": () => bySupervisor(cutOutput),
   "proc.background": ({ proc }) =>
     bySupervisor(
       proc.background

@@ -22,7 +22,7 @@ const byNobody = (how: string): Holding => ({ by: "nobody", how });
 const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) => Holding>> = {
   "session.idle": () => byHost("a timer for each session"),
   "session.lifetime": () => byHost("a timer for each session"),
-  "session.limit": () => byHost("sessions are counted; the next one is refused"),
+  "session.limit": () => byHost("sessions of this process are counted; the next one is refused"),
   "session.persist": ({ session }, { keepsFiles }) =>
     byHost(
       session.persist
@@ -32,12 +32,7 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
   "session.pool": ({ session }) =>
     byHost(session.pool > 0 ? "cells of this policy only, each used once" : "no cell waits"),
   "audit.enabled": (policy, facts) =>
-    recorded(
-      policy,
-      facts,
-      "hash-chained files of mode 0600 in the state directory",
-      "the program's own audit gets every event",
-    ),
+    recorded(policy, facts, "hash-chained files of mode 0600", "the program's own audit gets every event"),
   "audit.code": (policy, facts) => {
     const what = policy.audit.code === "full" ? "text and sha256" : "sha256 alone";
     return recorded(policy, facts, what, what);
@@ -46,7 +41,8 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
     const how = policy.audit.durable
       ? "runs start and results are given after fdatasync"
       : "written within milliseconds";
-    return recorded(policy, facts, how, policy.audit.durable ? "the program's own audit says that it is durable" : how);
+    const given = policy.audit.durable ? "says that it is durable" : "decides when it writes";
+    return recorded(policy, facts, how, `the program's own audit ${given}`);
   },
   "audit.keep": (policy, facts) => pruned(policy, facts),
   "audit.age": (policy, facts) => pruned(policy, facts),

@@ -417,6 +417,12 @@ export class Session implements AsyncDisposable {
 
   /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
   async save(): Promise<SnapshotInfo> {
+    if (!this.policy.session.persist) {
+      // Nobody would find it again or remove it, and the id may be that of a session which somebody else saved.
+      throw new CodecellError("not_supported", "sessions are not persistent under this policy", {
+        hint: "set session.persist in the policy",
+      });
+    }
     return this.#saves.save(await this.#session());
   }
 

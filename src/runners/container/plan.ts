@@ -4,7 +4,7 @@ import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rul
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { supervisedRules } from "../supervised-rules.ts";
-import { scratchBytes } from "./cell/container-spec.ts";
+import { kernelProcesses, scratchBytes } from "./cell/container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
 
 /** What decides how a policy is held. */
@@ -74,7 +74,9 @@ const table: AnswerTable<ContainerFacts> = {
     if (!engine.limits.pids) return unlimited("processes", "pids", engine);
     return hasOwnKernel
       ? byOs("RLIMIT_NPROC in the cell's own OS kernel, a count by the supervisor, and a limit of the container")
-      : byOs(`pids limit of the container, cgroup v${engine.cgroupVersion}`);
+      : byOs(
+          `pids limit of the container, cgroup v${engine.cgroupVersion}, together with ${kernelProcesses} for codecell's own processes`,
+        );
   },
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)

@@ -115,7 +115,7 @@ class ContainerRunner implements SandboxRunner {
     try {
       const name = this.#image(policy);
       const image = await imageInEngine(engine.client, name);
-      return planContainer(policy, this.#facts(engine, name, image?.id, false));
+      return planContainer(policy, this.#facts(engine, name, image?.id, policy.fs.workspace === undefined));
     } catch (error) {
       const failure = startFailure(error, engine.client.address.name);
       if (!(error instanceof EngineRefusal)) throw failure;

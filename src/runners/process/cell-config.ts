@@ -74,7 +74,7 @@ export function privateFilesBytes(policy: Policy, hasSessionDirectory: boolean):
 }
 
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
-const kernelProcesses = 3;
+export const kernelProcesses = 3;
 
 /** What the kernel is told before it runs code. */
 export function kernelSetup(

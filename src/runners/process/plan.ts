@@ -4,7 +4,7 @@ import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { supervisedRules } from "../supervised-rules.ts";
-import { privateFilesBytes } from "./cell-config.ts";
+import { kernelProcesses, privateFilesBytes } from "./cell-config.ts";
 import { type CgroupController, cgroupHolds } from "./cgroup.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
@@ -39,7 +39,9 @@ const table: AnswerTable<PlanFacts> = {
       : bySupervisor("sum of resident memory every 20 ms, RLIMIT_DATA for each process"),
   "proc.pids": (_, facts) =>
     cgroupHolds(facts.cgroups, "pids")
-      ? byOs(group(facts, "pids", "pids.max", "pids.max"))
+      ? byOs(
+          `${group(facts, "pids", "pids.max", "pids.max")}, together with ${kernelProcesses} for codecell's own processes`,
+        )
       : byOs("RLIMIT_NPROC in the cell's own user namespace"),
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)

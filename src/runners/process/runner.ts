@@ -90,7 +90,8 @@ class ProcessRunner implements SandboxRunner {
   }
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
-    return planProcess(policy, (await this.#openHost()).facts);
+    // Sessions have a directory of their own, unless the policy names one for all of them.
+    return planProcess(policy, (await this.#openHost()).facts, policy.fs.workspace === undefined);
   }
 
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {

@@ -83,15 +83,21 @@ const answers: AnswerTable<WasmFacts> = {
   "proc.pids": () => runtime("code cannot start processes or threads"),
   "proc.files": () => runtime("counted in the virtual file system; no open file is a descriptor of the host"),
   "proc.disk": () => runtime("quota in the virtual file system; files live in memory, under the memory limits"),
-  "proc.output": () => runtime("counted outside the interpreter, by the process that holds the channel"),
+  "proc.output": () =>
+    runtime(
+      "cut and counted outside the interpreter; a run that prints 16 times as much, and over 64MiB, is interrupted",
+    ),
   "proc.background": () => runtime("code cannot start processes"),
-  env: () => runtime("the interpreter's environment is made from these alone; its process has none"),
+  env: () =>
+    runtime(
+      "the interpreter's environment has only these, HOME, LANG, TMPDIR, TZ and settings of libraries; its process has none",
+    ),
   "session.recovery": recovery,
   "session.checkpoints": () => runtime("not supported: WebAssembly has no fork, so a request for one fails"),
   "kernel.preload": ({ kernel }) => {
     const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));
     return missing.length === 0
-      ? runtime("imported before the first run")
+      ? runtime(kernel.preload.length > 0 ? "imported before the first run" : "nothing to import")
       : { reason: `the WASM runtime does not have: ${missing.join(", ")}`, hint: `remove it, or ${useProcess}` };
   },
   "kernel.python": ({ kernel }) =>

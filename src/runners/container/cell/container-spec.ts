@@ -12,7 +12,7 @@ import { shownBelow } from "./nested-binds.ts";
 export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } as const;
 const inodes = { tmp: 8192, workspace: 16_384 } as const;
 /** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
-const kernelProcesses = 3;
+export const kernelProcesses = 3;
 /** A program that runs in a virtual OS kernel needs threads of the host's, several for each of its own. */
 export const ownKernelThreads = 1024;
 

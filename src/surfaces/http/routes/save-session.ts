@@ -1,4 +1,3 @@
-import { CodecellError } from "../../../lib/errors.ts";
 import { encodeSnapshot, snapshotSchema } from "../../../service/wire/snapshot.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
@@ -16,12 +15,6 @@ export const saveSessionRoute = defineRoute({
   replies: { 200: { description: "the save", schema: snapshotSchema } },
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
-    if (!session.policy.session.persist) {
-      // Nobody would find it again, and it would count against no quota.
-      throw new CodecellError("not_supported", "sessions of this service are not persistent", {
-        hint: "set `session.persist` in its policy",
-      });
-    }
     return { json: encodeSnapshot(params.session, await session.save()) };
   },
 });

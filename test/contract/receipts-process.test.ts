@@ -1,0 +1,6 @@
+import { processRunner } from "../../src/runners/process/runner.ts";
+import { hasMemoryGroup } from "../support/process-cells.ts";
+import { walkReceipts } from "./receipts/walk.ts";
+
+// a fraction of a processor is refused where there are no control groups
+await walkReceipts("the process runner", () => processRunner(), { opens: true, cpus: hasMemoryGroup ? 0.5 : 1 });

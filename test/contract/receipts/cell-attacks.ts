@@ -1,0 +1,516 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { compareIsolation, isolationLevels } from "../../../src/policy/isolation.ts";
+import { hostProcesses, marked } from "../../support/process-cells.ts";
+import {
+  type Attack,
+  type Attacked,
+  expectCode,
+  failing,
+  filesWith,
+  printed,
+  pythonText,
+  reading,
+} from "./attacked.ts";
+import { hostSecret } from "./place.ts";
+
+/** A minimum above this runner is refused, and so is a policy that asks for one. */
+const tooLittle: Attack = async ({ another, input, codecell }) => {
+  const { isolation } = codecell.choice.runner;
+  const stronger = isolationLevels.find((level) => compareIsolation(level, isolation) > 0);
+  if (stronger === undefined) return;
+  const wanted = another({ ...input, isolation: { ...input.isolation, minimum: stronger } });
+  await expect(wanted).rejects.toThrow(/isolation\.minimum|weaker than|stronger than/);
+};
+
+/** The namespaces of the cell are none of ours. */
+export function ownNamespaces(...kinds: string[]): Attack {
+  return async (attacked) => {
+    await tooLittle(attacked);
+    const code = `print(json.dumps([os.readlink("/proc/self/ns/" + kind) for kind in ${JSON.stringify(kinds)}]))`;
+    const theirs = await printed<string[]>(await attacked.session(), code);
+    for (const [index, kind] of kinds.entries()) {
+      expect(theirs[index]).toMatch(/^\w+:\[\d+\]$/);
+      expect(theirs[index]).not.toBe(readlinkSync(`/proc/self/ns/${kind}`));
+    }
+  };
+}
+
+export const ownOsKernel: Attack = async (attacked) => {
+  await tooLittle(attacked);
+  const theirs = await printed(await attacked.session(), `print(json.dumps(open("/proc/version").read()))`);
+  expect(theirs).not.toBe(readFileSync("/proc/version", "utf8"));
+};
+
+/** An interpreter in WebAssembly: no system call of the host, nothing of Node in reach of JavaScript. */
+export const emptyContext: Attack = async (attacked) => {
+  await tooLittle(attacked);
+  const code = `
+found = []
+try:
+    import js
+    found = [name for name in ("process", "require", "fetch", "WebSocket", "XMLHttpRequest", "Deno") if hasattr(js, name)]
+except ImportError: pass
+print(json.dumps([sys.platform, found]))`;
+  expect(await printed(await attacked.session(), code)).toEqual(["emscripten", []]);
+  expect(hostProcesses().some(({ status }) => Number(status.PPid) === process.pid)).toBe(true);
+};
+
+const writeHere = `open("made-here.txt", "w").write("from the cell")`;
+
+/** The session's directory is its own, and nothing beside it is in reach. */
+export const ownDirectory: Attack = async ({ fresh, stateDir, place }) => {
+  const session = await fresh();
+  await session.run(writeHere);
+  const made = await filesWith(join(stateDir, "workspaces"), "from the cell");
+  expect(made).toHaveLength(1);
+  const other = await fresh();
+  const sights = await printed<string[]>(
+    other,
+    reading("made-here.txt", made[0] ?? "", place.path("outside/secret.txt")),
+  );
+  for (const sight of sights) expect(sight).toMatch(/^(FileNotFoundError|PermissionError|NotADirectoryError)$/);
+  await session.close();
+  await other.close();
+  expect(existsSync(made[0] ?? "")).toBe(false);
+};
+
+/** The directory that the policy names, and not the one around it. */
+export const namedDirectory: Attack = async ({ session, place }) => {
+  const cell = await session();
+  await cell.run(writeHere);
+  expect(readFileSync(place.path("work/made-here.txt"), "utf8")).toBe("from the cell");
+  const [around, outside] = await printed<string[]>(
+    cell,
+    reading("../outside/secret.txt", place.path("outside/secret.txt")),
+  );
+  expect([around, outside]).not.toContain(hostSecret);
+};
+
+/** No path of the host leads anywhere, and what is written reaches no disk. */
+export const onlyMemory: Attack = async ({ session, place, stateDir, policy, input, another }) => {
+  const cell = await session();
+  await cell.run(writeHere);
+  expect(await filesWith(stateDir, "from the cell")).toEqual([]);
+  const paths = ["outside/secret.txt", "readable/.env", "deps/module.py"].map((name) => place.path(name));
+  const sights = await printed<string[]>(cell, reading(...paths, "/deps/module.py", "/etc/passwd", "/proc/1/environ"));
+  for (const sight of sights) expect(sight).toMatch(/Error$/);
+  expect(policy.fs.mounts).toEqual([]);
+  const mounts = [{ source: place.path("readable"), target: "/data" }];
+  for (const fs of [{ workspace: place.path("work") }, { deps: place.path("deps") }, { mounts }]) {
+    await expectCode(another({ ...input, fs }), "policy_refused", Object.keys(fs)[0]);
+  }
+};
+
+export const nothingMounted: Attack = async ({ session, place }) => {
+  const paths = [
+    place.path("outside/secret.txt"),
+    place.path("readable/plain.txt"),
+    "/deps/module.py",
+    "/data/plain.txt",
+  ];
+  const sights = await printed<string[]>(await session(), reading(...paths));
+  for (const sight of sights) expect(sight).toMatch(/^(FileNotFoundError|PermissionError|NotADirectoryError)$/);
+};
+
+/** Python that tries to change a file in every way there is, and says which of them got through. */
+function changing(path: string): string {
+  return `
+path = ${pythonText(path)}
+def append():
+    with open(path, "a") as file: file.write("x")
+through = []
+for name, way in {"append": append, "remove": lambda: os.remove(path), "rename": lambda: os.rename(path, path + "2"),
+                  "mode": lambda: os.chmod(path, 0o777), "beside": lambda: open(path + ".new", "w")}.items():
+    try: way(); through.append(name)
+    except OSError: pass
+print(json.dumps(through))`;
+}
+
+export const readOnlyDeps: Attack = async ({ session, place }) => {
+  const cell = await session();
+  expect(await printed(cell, reading("/deps/module.py"))).toEqual(["answer = 42\n"]);
+  expect(await printed(cell, changing("/deps/module.py"))).toEqual([]);
+  expect(readdirSync(place.path("deps"))).toEqual(["module.py"]);
+};
+
+/** Under `/data` read-only and `/out` read-write, or at their own places where a runner maps no paths. */
+export function boundMounts({ withOptions }: { withOptions: boolean }): Attack {
+  return async ({ session, place, policy }) => {
+    const cell = await session();
+    const [readable = "", writable = ""] = policy.fs.mounts.map(({ target }) => target);
+    expect(await printed(cell, reading(`${readable}/plain.txt`))).toEqual(["plain"]);
+    expect(await printed(cell, changing(`${readable}/plain.txt`))).toEqual([]);
+    await cell.run(`open(${pythonText(`${writable}/out.txt`)}, "w").write("out")`);
+    expect(readFileSync(place.path("writable/out.txt"), "utf8")).toBe("out");
+    expect(await printed(cell, reading(`${readable}/way-out.txt`))).not.toContain(hostSecret);
+    if (!withOptions) return;
+    const code = `
+rows = [line.split() for line in open("/proc/self/mountinfo")]
+print(json.dumps([row[5].split(",") for row in rows if row[4] in ${JSON.stringify([readable, writable])}]))`;
+    const options = await printed<string[][]>(cell, code);
+    expect(options).toHaveLength(2);
+    for (const one of options) expect(one).toEqual(expect.arrayContaining(["nosuid", "nodev"]));
+  };
+}
+
+export const hiddenEntries: Attack = async ({ session, policy }) => {
+  const [readable = ""] = policy.fs.mounts.map(({ target }) => target);
+  const names = [".env", "own.classified", "plain.txt"];
+  const sights = await printed<string[]>(await session(), reading(...names.map((name) => `${readable}/${name}`)));
+  expect(sights[2]).toBe("plain");
+  for (const sight of sights.slice(0, 2)) expect(sight).not.toBe(hostSecret);
+};
+
+export const checkedLoads: Attack = async ({ session, place, policy }) => {
+  const cell = await session();
+  const isGranted = policy.fs.load.length > 0;
+  for (const name of ["outside/secret.txt", "readable/.env", "readable/way-out.txt"]) {
+    await expectCode(cell.load(place.path(name), "stolen"), "file_refused");
+  }
+  if (isGranted) {
+    await cell.load(place.path("readable/plain.txt"), "plain");
+    expect(await cell.get("plain")).toBe("plain");
+  } else await expectCode(cell.load(place.path("readable/plain.txt"), "plain"), "file_refused");
+  expect(await printed(cell, `print(json.dumps("stolen" in globals()))`)).toBe(false);
+};
+
+export const endedInTime: Attack = async ({ session }) => {
+  const cell = await session();
+  for (const code of [
+    "while True: pass",
+    "def spin():\n    while True: pass\nwhile True:\n    try: spin()\n    except BaseException: pass",
+  ]) {
+    const result = await failing(cell, code);
+    expect(result.status).toBe("timeout");
+    expect(result.durationMs).toBeLessThan(20_000);
+  }
+};
+
+/** What children of the cell get of the processors while they all want more than there is. */
+export const processorShare: Attack = async ({ session, policy }) => {
+  const code = `
+import resource, time
+start, children = time.monotonic(), []
+for _ in range(4):
+    pid = os.fork()
+    if pid == 0:
+        while time.monotonic() < start + 0.8: pass
+        os._exit(0)
+    children.append(pid)
+for pid in children: os.waitpid(pid, 0)
+spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([spent.ru_utime + spent.ru_stime, time.monotonic() - start]))`;
+  const [spent = Number.NaN, elapsed = Number.NaN] = await printed<number[]>(await session(), code);
+  expect(spent).toBeLessThan(elapsed * policy.proc.cpus + 0.25);
+};
+
+export const pinnedCores: Attack = async ({ session, policy }) => {
+  const code = `
+before = len(os.sched_getaffinity(0))
+try: os.sched_setaffinity(0, range(os.cpu_count()))
+except OSError: pass
+print(json.dumps([before, len(os.sched_getaffinity(0))]))`;
+  for (const cores of await printed<number[]>(await session(), code)) {
+    expect(cores).toBeLessThanOrEqual(policy.proc.cpus);
+  }
+};
+
+const startingMore = `
+def thread():
+    import threading
+    threading.Thread(target=print).start()
+def spawn():
+    import subprocess
+    subprocess.Popen(["true"])
+through = []
+for name, way in {"thread": thread, "fork": lambda: os.fork(), "spawn": spawn, "system": lambda: os.system("true") == 0 or 1 / 0}.items():
+    try: way(); through.append(name)
+    except (OSError, RuntimeError, AttributeError, ArithmeticError): pass
+print(json.dumps(through))`;
+
+export const nothingStarts: Attack = async ({ session }) => {
+  expect(await printed(await session(), startingMore)).toEqual([]);
+};
+
+/** A fraction of a core is refused where nothing could hold it. */
+export const oneThread: Attack = async (attacked) => {
+  await nothingStarts(attacked);
+  const { input, another } = attacked;
+  const less = { ...input, proc: { ...input.proc, cpus: 0.5 } };
+  await expectCode(another(less), "policy_refused", "proc.cpus");
+};
+
+const hogging = "hog = []\nwhile True: hog.append(bytearray(b'x') * (4 << 20))";
+
+/** The limit is for all processes together: none of these is over it by itself. */
+const hoggingTogether = `
+import time
+size = LIMIT * 2 // 5
+children = []
+for _ in range(6):
+    pid = os.fork()
+    if pid == 0:
+        hog = bytearray(b"x") * size
+        time.sleep(1)
+        os._exit(0)
+    children.append(pid)
+print(json.dumps([os.waitpid(pid, 0)[1] for pid in children].count(0)))`;
+
+/** Both attacks are ended for their memory; `peak` says that the OS's own count never went over the limit. */
+export function memoryHeld({ isCounted }: { isCounted: boolean }): Attack {
+  return async ({ fresh, policy, row }) => {
+    const limit = policy.proc.memoryBytes;
+    const files = Number(/together with (\d+)MiB/.exec(row.how)?.[1] ?? 0) * 2 ** 20;
+    const session = await fresh();
+    expect(await failing(session, hogging)).toMatchObject({ status: "out_of_memory" });
+    await session.reset();
+    const code = hoggingTogether.replace("LIMIT", String(limit));
+    const together = await session.run(`import json, os\n${code}`);
+    if (together.status === "ok")
+      expect(Number(together.stdout)).toBeLessThanOrEqual((limit + files) / ((limit * 2) / 5));
+    else expect(together.status).toBe("out_of_memory");
+    if (isCounted) {
+      const { peakMemoryBytes = Number.NaN, oomKills } = await session.usage();
+      expect(peakMemoryBytes).toBeLessThanOrEqual(limit + files);
+      expect(oomKills).toBeGreaterThan(0);
+    }
+    await session.close();
+  };
+}
+
+export const heapHeld: Attack = async ({ session }) => {
+  const cell = await session();
+  const result = await failing(cell, hogging);
+  expect(result.status === "out_of_memory" || result.error?.name === "MemoryError").toBe(true);
+  await cell.reset();
+};
+
+export const processesCounted: Attack = async ({ session, policy, row }) => {
+  const code = `
+import threading, time
+children, end = [], threading.Event()
+try:
+    while len(children) < 200:
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(30)
+            os._exit(0)
+        children.append(pid)
+except OSError: pass
+threads = 0
+try:
+    while threads < 200: threading.Thread(target=end.wait).start(); threads += 1
+except RuntimeError: pass
+end.set()
+for pid in children: os.kill(pid, 9)
+for pid in children: os.waitpid(pid, 0)
+print(json.dumps(len(children) + threads))`;
+  const started = await printed<number>(await session(), code);
+  expect(started).toBeGreaterThan(0);
+  const own = Number(/together with (\d+) for codecell's own/.exec(row.how)?.[1] ?? 0);
+  expect(started).toBeLessThan(policy.proc.pids + own);
+};
+
+export const filesCounted: Attack = async ({ session, policy }) => {
+  const code = `
+held = []
+try:
+    while len(held) < 4096: held.append(open("/dev/null"))
+except OSError: pass
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    held.extend(open("/dev/null") for _ in range(${policy.proc.files}))
+except (ImportError, OSError, ValueError): pass
+count = len(held)
+for one in held: one.close()
+print(json.dumps(count))`;
+  const opened = await printed<number>(await session(), code);
+  expect(opened).toBeGreaterThan(0);
+  expect(opened).toBeLessThan(policy.proc.files);
+};
+
+/** One file over the limit fails; many small ones end the cell, and the result says why. */
+export const diskWatched: Attack = async ({ fresh, policy }) => {
+  const limit = policy.proc.diskBytes;
+  const session = await fresh();
+  const big = await failing(session, `with open("big", "wb") as file: file.write(bytes(${limit} + 1))`);
+  expect(big.error?.name).toBe("OSError");
+  await session.run("import os\nos.remove('big')");
+  const code = `import time\nfor n in range(8):\n    with open(f"part-{n}", "wb") as file: file.write(bytes(${limit} // 4))\ntime.sleep(15)`;
+  const many = await failing(session, code);
+  expect(many.notes.join()).toContain("proc.disk");
+  await session.close();
+};
+
+export const diskQuota: Attack = async ({ fresh, policy }) => {
+  const limit = policy.proc.diskBytes;
+  const session = await fresh();
+  const code = `
+stored = 0
+try:
+    for n in range(16):
+        with open(("/tmp/" if n % 2 else "") + f"part-{n}", "wb") as file:
+            for _ in range(4): stored += file.write(bytes(${limit} // 16)); file.flush()
+except OSError: pass
+print(json.dumps(stored))`;
+  const stored = await printed<number>(session, code);
+  expect(stored).toBeGreaterThan(limit / 2);
+  expect(stored).toBeLessThanOrEqual(limit);
+  await session.close();
+};
+
+export const outputCut: Attack = async ({ session, policy }) => {
+  const limit = policy.proc.outputBytes;
+  const cell = await session();
+  const more = await cell.run(`print("x" * ${limit * 3})`);
+  expect(more).toMatchObject({ status: "ok", truncated: true, stdoutBytes: limit * 3 + 1 });
+  expect(more.stdout.length).toBeLessThanOrEqual(limit);
+  const runaway = await cell.run('text = "x" * 100_000\nwhile True: print(text)');
+  expect(runaway).toMatchObject({ status: "output_limit", truncated: true });
+  expect(runaway.stdout.length).toBeLessThanOrEqual(limit);
+};
+
+const leaving = (mark: string) => `
+import subprocess
+left = subprocess.Popen(["sh", "-c", "sleep 60; : ${mark}"], start_new_session=True)
+print(json.dumps(left.pid))`;
+const isThere = "print(json.dumps(left.poll() is None))";
+
+function newMark(): string {
+  return `left-${Math.random().toString(36).slice(2)}`;
+}
+
+export const nothingLeft: Attack = async ({ session }) => {
+  const [cell, mark] = [await session(), newMark()];
+  await printed(cell, leaving(mark));
+  expect(await printed(cell, isThere)).toBe(false);
+  expect(marked(mark)).toEqual([]);
+};
+
+export const leftUntilClose: Attack = async ({ fresh }) => {
+  const [session, mark] = [await fresh(), newMark()];
+  await printed(session, leaving(mark));
+  expect(await printed(session, isThere)).toBe(true);
+  await session.close();
+  expect(marked(mark)).toEqual([]);
+};
+
+const librarySettings = ["MPLBACKEND", "MPLCONFIGDIR", "OPENBLAS_NUM_THREADS", "XDG_CACHE_HOME"];
+
+export function onlyTheseVariables(...names: string[]): Attack {
+  return async ({ session, policy, codecell }: Attacked) => {
+    const code = `
+texts = []
+for path in ("/proc/self/environ", "/proc/1/environ"):
+    try: texts.append(open(path, errors="replace").read())
+    except OSError: pass
+print(json.dumps([dict(os.environ), texts]))`;
+    const [variables, texts] = await printed<[Record<string, string>, string[]]>(await session(), code);
+    expect(variables).toMatchObject(policy.env);
+    const allowed = [...Object.keys(policy.env), ...names, ...librarySettings];
+    expect(Object.keys(variables).filter((name) => !allowed.includes(name))).toEqual([]);
+    expect(JSON.stringify([variables, texts])).not.toContain(hostSecret);
+    expect(codecell.policy.env).toEqual(policy.env);
+  };
+}
+
+const crash = "import os\nx = 'changed'\nos._exit(9)";
+
+export const comesBack: Attack = async ({ fresh }) => {
+  const session = await fresh();
+  await session.run("x = 'kept'");
+  expect(await failing(session, crash)).toMatchObject({ status: "crashed", state: "recovered" });
+  expect(await session.run("x")).toMatchObject({ value: "'kept'" });
+  await session.close();
+};
+
+export const startsAfresh: Attack = async ({ fresh }) => {
+  const session = await fresh();
+  await session.run("x = 'gone'");
+  expect(await failing(session, crash)).toMatchObject({ status: "crashed", state: "lost" });
+  expect(await session.run("'x' in globals()")).toMatchObject({ value: "False" });
+  await session.close();
+};
+
+export const checkpointsCounted: Attack = async ({ fresh, policy }) => {
+  const session = await fresh();
+  const most = policy.session.checkpoints;
+  for (let n = 0; n < most; n++) await session.checkpoint(`point-${n}`);
+  await expectCode(session.checkpoint("one-more"), "too_large", "session.checkpoints");
+  expect(session.checkpoints).toHaveLength(most);
+  await session.close();
+};
+
+export const noCheckpoints: Attack = async ({ session }) => {
+  const cell = await session();
+  await expectCode(cell.checkpoint("one"), "not_supported");
+  expect(cell.checkpoints).toEqual([]);
+};
+
+const looking = `print(json.dumps("colorsys" in sys.modules))`;
+
+export const preloaded: Attack = async ({ fresh, policy, input, another }) => {
+  expect(policy.kernel.preload).toEqual(["colorsys"]);
+  const session = await fresh();
+  expect(await printed(session, looking)).toBe(true);
+  await session.close();
+  const missing = { ...input, kernel: { ...input.kernel, preload: ["no_such_module_here"] } };
+  await expect(openedSession(another(missing))).rejects.toThrow(/no_such_module_here/);
+};
+
+async function openedSession(opening: ReturnType<Attacked["another"]>): Promise<void> {
+  await using codecell = await opening;
+  await codecell.session();
+}
+
+export const notPreloaded: Attack = async ({ fresh }) => {
+  const session = await fresh();
+  expect(await printed(session, looking)).toBe(false);
+  await session.close();
+};
+
+/** The interpreter is the one that the policy names, and code can change neither it nor its library. */
+export const readOnlyPython: Attack = async ({ session, policy }) => {
+  const cell = await session();
+  const [version, executable, library] = await printed<string[]>(
+    cell,
+    "print(json.dumps([sys.version, os.path.realpath(sys.executable), os.__file__]))",
+  );
+  for (const path of [executable, library]) expect(await printed(cell, changing(path ?? ""))).toEqual([]);
+  if (policy.kernel.python === undefined) return;
+  const asked = execFileSync(policy.kernel.python, ["-c", "import sys; print(sys.version)"], { encoding: "utf8" });
+  expect(version).toBe(asked.trimEnd());
+};
+
+export const runtimePython: Attack = async ({ session, input, another }) => {
+  expect(await printed(await session(), "print(json.dumps(sys.platform))")).toBe("emscripten");
+  const named = { ...input, kernel: { ...input.kernel, python: "/usr/bin/python3" } };
+  await expectCode(another(named), "policy_refused", "kernel.python");
+};
+
+export const imagePython: Attack = async ({ session, input, another }) => {
+  expect(await printed(await session(), changing("/usr/lib/os-release"))).toEqual([]);
+  const named = { ...input, kernel: { ...input.kernel, python: "/usr/bin/python3" } };
+  await expectCode(another(named), "policy_refused", "kernel.python");
+};
+
+export const imagesRefused: Attack = async ({ input, another }) => {
+  const named = { ...input, kernel: { ...input.kernel, image: "python:3.12-slim" } };
+  await expectCode(another(named), "policy_refused", "kernel.image");
+};
+
+export const readOnlyImage: Attack = async ({ session, input, another }) => {
+  const code = `
+through = []
+for path in ("/usr/planted", "/planted", "/etc/planted", "/root/planted"):
+    try: open(path, "w"); through.append(path)
+    except OSError: pass
+print(json.dumps(through))`;
+  expect(await printed(await session(), code)).toEqual([]);
+  const named = { ...input, kernel: { ...input.kernel, image: "codecell-no-such-image:1" } };
+  await expectCode(another(named), "policy_refused", "kernel.image");
+};

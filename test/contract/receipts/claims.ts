@@ -1,0 +1,262 @@
+import { type ClaimTable, claim } from "./attacked.ts";
+import * as cell from "./cell-attacks.ts";
+import * as host from "./host-attacks.ts";
+import * as network from "./network-attacks.ts";
+
+const inMemory = /^files exist only in memory; /;
+const noSockets = /^the context has no sockets/;
+const srtNetwork = "own network namespace, without a proxy";
+const loopback = /^(own network namespace with|network mode none:) nothing but loopback$/;
+const cutRest = /a run that prints 16 times as much, and over 64MiB, is interrupted$/;
+const mechanisms = { affinity: "core affinity; the system call filter blocks changes to it" };
+
+const withoutNetwork = [
+  claim("os", "no network", network.noNetwork),
+  claim("os", "not used: the cell has no network", network.noNetwork),
+  claim("os", srtNetwork, network.noNetwork),
+  claim("os", noSockets, network.noNetwork),
+  claim("runtime", noSockets, network.noNetwork),
+];
+const memoryOnly = [claim("os", inMemory, cell.onlyMemory), claim("runtime", inMemory, cell.onlyMemory)];
+const unrecorded = [
+  claim("host", "nothing is recorded", host.nothingRecorded),
+  claim("nobody", "not enforced: this program turned the audit off", host.nothingRecorded),
+];
+const unpruned = [claim("nobody", "not enforced: the program's own audit decides what it keeps", host.nothingPruned)];
+const prunes = "whole files of a chain, oldest first; the audit says which";
+
+/**
+ * Every rule, everything that a receipt may say about who holds it, and the attack that would show that it is not so. A rule
+ * without a line does not compile, and a row with other words fails.
+ */
+export const claims: ClaimTable = {
+  "isolation.minimum": [
+    claim(
+      "os",
+      /^namespaces by bubblewrap [\d.]+, (template|direct) layout$/,
+      cell.ownNamespaces("mnt", "pid", "net", "ipc", "user", "uts"),
+    ),
+    claim("os", /^namespaces and filter by sandbox-runtime /, cell.ownNamespaces("mnt", "pid", "net", "user")),
+    claim("os", /^namespaces, by /, cell.ownNamespaces("mnt", "pid", "net", "ipc", "uts")),
+    claim("os", /^an OS kernel of its own, by /, cell.ownOsKernel),
+    claim("runtime", "Pyodide in an empty V8 context, in a process of its own", cell.emptyContext),
+  ],
+  "fs.workspace": [
+    claim("os", "bind mount of the session's own directory", cell.ownDirectory),
+    claim("os", "bind mount of the session's own directory, at its own path", cell.ownDirectory),
+    claim("os", "bind mount in the cell's own mount namespace", cell.namedDirectory),
+    claim("os", "bind mount", cell.namedDirectory),
+    claim("os", "bind mount at its own path", cell.namedDirectory),
+    ...memoryOnly,
+  ],
+  "fs.deps": [
+    claim("os", "nothing is mounted", cell.nothingMounted),
+    claim("os", "read-only bind mount", cell.readOnlyDeps),
+    ...memoryOnly,
+  ],
+  "fs.mounts": [
+    claim("os", "nothing is mounted", cell.nothingMounted),
+    claim("os", "bind mounts, nosuid and nodev", cell.boundMounts({ withOptions: true })),
+    claim("os", "bind mounts", cell.boundMounts({ withOptions: false })),
+    ...memoryOnly,
+  ],
+  "fs.deny": [
+    claim("os", "matching entries of every mount are hidden when the cell starts", cell.hiddenEntries),
+    ...memoryOnly,
+  ],
+  "fs.load": [
+    claim("host", "the real path is checked against fs.load and fs.deny before the file is read", cell.checkedLoads),
+  ],
+  "net.enabled": [
+    claim("os", loopback, network.noNetwork),
+    ...withoutNetwork,
+    claim("proxy", /^only through the host's proxy, at 127\.0\.0\.1:3128; apart from it, /, network.onlyTheProxy),
+  ],
+  "net.allowlist": [
+    ...withoutNetwork,
+    claim("proxy", /^checks host name, port and TLS server name; the host resolves names, /, network.onlyListedHosts),
+  ],
+  "net.deny": [...withoutNetwork, claim("proxy", "checked before the allowlist", network.deniedFirst)],
+  "net.inspect": [
+    ...withoutNetwork,
+    claim("proxy", "TLS is not decrypted", network.notDecrypted),
+    claim(
+      "proxy",
+      /^decrypts TLS with a certificate authority of this session .*; verifies the servers$/,
+      network.decrypted,
+    ),
+  ],
+  "net.rules": [
+    ...withoutNetwork,
+    claim("proxy", "every request to an allowed host", network.everyRequest),
+    claim(
+      "proxy",
+      "checks each request; refuses ambiguous paths, and TLS that is not decrypted",
+      network.checkedRequests,
+    ),
+  ],
+  "net.secrets": [
+    ...withoutNetwork,
+    claim("proxy", "none", network.noSecrets),
+    claim("proxy", /^the cell has a placeholder; the host inserts the value, and removes it/, network.placeholders),
+  ],
+  "net.connections": [...withoutNetwork, claim("proxy", "more are refused", network.connectionsCounted)],
+  "net.requests": [
+    ...withoutNetwork,
+    claim("proxy", "more are refused; a burst may have four times as many", network.requestsCounted),
+  ],
+  "net.sent": [
+    ...withoutNetwork,
+    claim("proxy", /^counted in the proxy; at the limit connections are closed/, network.sentCounted),
+  ],
+  "net.received": [
+    ...withoutNetwork,
+    claim("proxy", /^counted in the proxy; at the limit connections are closed/, network.receivedCounted),
+  ],
+  "proc.timeout": [
+    claim(
+      "supervisor watchdog",
+      /^interrupt, then SIGKILL; if the supervisor fails, the host kills the (cell|container)$/,
+      cell.endedInTime,
+    ),
+    claim(
+      "supervisor watchdog",
+      "interrupts the run, and kills the interpreter's thread 0.5 s later",
+      cell.endedInTime,
+    ),
+  ],
+  "proc.cpus": [
+    claim("os", /^cgroup v[12] (cpu )?cpu\.(max|cfs_quota_us)$/, cell.processorShare),
+    claim("os", /^cpu quota of the container(, of \d+ available)?, cgroup v[12]$/, cell.processorShare),
+    claim("os", mechanisms.affinity, cell.pinnedCores),
+    claim("runtime", "one interpreter thread; code cannot start another", cell.oneThread),
+  ],
+  "proc.memory": [
+    claim(
+      "os",
+      /^cgroup v[12] (memory )?memory\.(max|limit_in_bytes), together with \d+MiB for files in memory$/,
+      cell.memoryHeld({ isCounted: true }),
+    ),
+    claim(
+      "os",
+      /^memory limit of the container( without swap)?, cgroup v[12], together with /,
+      cell.memoryHeld({ isCounted: false }),
+    ),
+    claim(
+      "supervisor watchdog",
+      /^sum of resident memory every 20 ms, RLIMIT_DATA for each process/,
+      cell.memoryHeld({ isCounted: false }),
+    ),
+    claim(
+      "runtime",
+      /^WebAssembly memory maximum \d+MiB; the interpreter is killed when its process grows by /,
+      cell.heapHeld,
+    ),
+  ],
+  "proc.pids": [
+    claim(
+      "os",
+      /^cgroup v[12] (pids )?pids\.max, together with \d+ for codecell's own processes$/,
+      cell.processesCounted,
+    ),
+    claim("os", /^RLIMIT_NPROC in the cell's own (user namespace|OS kernel, )/, cell.processesCounted),
+    claim(
+      "os",
+      /^pids limit of the container, cgroup v[12], together with \d+ for codecell's own processes$/,
+      cell.processesCounted,
+    ),
+    claim("runtime", "code cannot start processes or threads", cell.nothingStarts),
+  ],
+  "proc.files": [
+    claim("os", "RLIMIT_NOFILE for each process", cell.filesCounted),
+    claim("runtime", "counted in the virtual file system; no open file is a descriptor of the host", cell.filesCounted),
+  ],
+  "proc.disk": [
+    claim("host watchdog", /^measures the directory while code runs; RLIMIT_FSIZE for each file/, cell.diskWatched),
+    claim("runtime", "quota in the virtual file system; files live in memory, under the memory limits", cell.diskQuota),
+  ],
+  "proc.output": [claim("supervisor watchdog", cutRest, cell.outputCut), claim("runtime", cutRest, cell.outputCut)],
+  "proc.background": [
+    claim("supervisor watchdog", "processes that a run leaves behind are killed", cell.nothingLeft),
+    claim("supervisor watchdog", "processes keep running until the session ends", cell.leftUntilClose),
+    claim("runtime", "code cannot start processes", cell.nothingStarts),
+  ],
+  env: [
+    claim(
+      "os",
+      /has only these, PATH, HOME, LANG and settings of libraries$/,
+      cell.onlyTheseVariables("PATH", "HOME", "LANG"),
+    ),
+    claim("os", /is started with only these, PATH, HOME and LANG$/, cell.onlyTheseVariables("PATH", "HOME", "LANG")),
+    claim(
+      "supervisor watchdog",
+      /has only these, PATH, HOME, LANG and settings of libraries$/,
+      cell.onlyTheseVariables("PATH", "HOME", "LANG"),
+    ),
+    claim(
+      "runtime",
+      /has only these, HOME, LANG, TMPDIR, TZ and settings of libraries; its process has none$/,
+      cell.onlyTheseVariables("HOME", "LANG", "TMPDIR", "TZ"),
+    ),
+  ],
+  "session.recovery": [
+    claim("supervisor watchdog", "a parked copy-on-write copy of the interpreter", cell.comesBack),
+    claim("supervisor watchdog", "no copy is kept", cell.startsAfresh),
+    claim("runtime", /^restores variables from a snapshot that is taken in idle time/, cell.comesBack),
+    claim("runtime", /^no snapshot is kept: after a crash the interpreter starts fresh/, cell.startsAfresh),
+  ],
+  "session.idle": [claim("host", "a timer for each session", host.endsWhenIdle)],
+  "session.lifetime": [claim("host", "a timer for each session", host.endsWithAge)],
+  "session.limit": [claim("host", "sessions of this process are counted; the next one is refused", host.oneTooMany)],
+  "session.persist": [
+    claim("host", "nothing is kept on disk after the session", host.nothingKept),
+    claim("host", "state directory of this user, files of mode 0600", host.keptOnDisk({ withFiles: true })),
+    claim(
+      "host",
+      /^state directory of this user, files of mode 0600: .*; files end with the cell$/,
+      host.keptOnDisk({ withFiles: false }),
+    ),
+  ],
+  "session.checkpoints": [
+    claim("host", "counted by the session; the memory counts against the cell", cell.checkpointsCounted),
+    claim("runtime", "not supported: WebAssembly has no fork, so a request for one fails", cell.noCheckpoints),
+  ],
+  "session.pool": [
+    claim("host", "no cell waits", host.noCellWaits),
+    claim("host", "cells of this policy only, each used once", host.cellsWait),
+  ],
+  "kernel.preload": [
+    claim("supervisor watchdog", "imported before the first run", cell.preloaded),
+    claim("runtime", "imported before the first run", cell.preloaded),
+    claim("supervisor watchdog", "nothing to import", cell.notPreloaded),
+    claim("runtime", "nothing to import", cell.notPreloaded),
+  ],
+  "kernel.python": [
+    claim("os", /^interpreter and libraries (mounted read-only|read-only, at their own place)$/, cell.readOnlyPython),
+    claim("os", "the image's python3", cell.imagePython),
+    claim("runtime", "Pyodide's Python", cell.runtimePython),
+  ],
+  "kernel.image": [
+    claim("os", "uses the host's interpreter, not an image", cell.imagesRefused),
+    claim("runtime", "uses Pyodide's Python, not an image", cell.imagesRefused),
+    claim("os", /^root file system of \S+, read-only$/, cell.readOnlyImage),
+  ],
+  "audit.enabled": [
+    claim("host", "hash-chained files of mode 0600", host.recordedOnDisk),
+    claim("host", "the program's own audit gets every event", host.programRecords),
+    ...unrecorded,
+  ],
+  "audit.code": [
+    claim("host", "text and sha256", host.codeIs("full")),
+    claim("host", "sha256 alone", host.codeIs("hash")),
+    ...unrecorded,
+  ],
+  "audit.durable": [
+    claim("host", "runs start and results are given after fdatasync", host.onDiskFirst),
+    claim("host", "written within milliseconds", host.soonOnDisk),
+    claim("host", "the program's own audit decides when it writes", host.programRecords),
+    ...unrecorded,
+  ],
+  "audit.keep": [claim("host", prunes, host.pruned("audit.keep")), ...unpruned, ...unrecorded],
+  "audit.age": [claim("host", prunes, host.pruned("audit.age")), ...unpruned, ...unrecorded],
+};

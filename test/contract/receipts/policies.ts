@@ -1,0 +1,179 @@
+import { silentAudit } from "../../../src/audit/audit.ts";
+import { builtinDeny } from "../../../src/policy/paths/builtin-deny.ts";
+import type { RuleName } from "../../../src/policy/rules.ts";
+import type { PolicyInput } from "../../../src/policy/schema.ts";
+import type { CodecellOptions } from "../../../src/sessions/codecell.ts";
+import { FakeAudit } from "../../fakes/fake-audit.ts";
+import { type Place, secretVariable } from "./place.ts";
+
+export interface RunnerKind {
+  /** host directories and a network can be given to its cells */
+  readonly opens: boolean;
+  /** `proc.cpus` that is small enough to be seen */
+  readonly cpus: number;
+}
+
+/** A policy, the values that its receipt must show, and by its rows the rules that are attacked under it. */
+export interface AttackedPolicy {
+  readonly title: string;
+  readonly input: (place: Place) => PolicyInput;
+  readonly rows: (place: Place) => Partial<Record<RuleName, string>>;
+  readonly options?: (place: Place) => Partial<CodecellOptions>;
+}
+
+const patient = { timeout: "20s" };
+
+/** Rows that are the same under every policy that does not set them. */
+const closedNetwork = {
+  ...{
+    "net.enabled": "false",
+    "net.allowlist": "none",
+    "net.deny": "none",
+    "net.inspect": "none",
+    "net.rules": "none",
+  },
+  ...{ "net.secrets": "none", "net.connections": "64", "net.requests": "50", "net.sent": "4GiB" },
+  "net.received": "64GiB",
+} as const;
+
+/** Small limits and nothing of the host. */
+function tight({ cpus, opens }: RunnerKind): AttackedPolicy {
+  return {
+    title: "small limits",
+    input: ({ root }) => ({
+      proc: { ...patient, cpus, memory: "128MiB", pids: 24, files: 64, disk: "8MiB", output: "64KiB" },
+      fs: { load: [`${root}/host/readable`] },
+      env: { GREETING: "hello" },
+      session: { limit: 4, checkpoints: 2 },
+      kernel: { preload: ["colorsys"] },
+      audit: { code: "hash", keep: "1MiB", age: "24h" },
+    }),
+    rows: ({ root }) => ({
+      ...{ "isolation.minimum": "wasm", "fs.workspace": "private", "fs.deps": "none", "fs.mounts": "none" },
+      ...{ "fs.load": `${root}/host/readable`, ...closedNetwork, "proc.cpus": String(cpus), "proc.memory": "128MiB" },
+      ...{ "proc.pids": "24", "proc.files": "64", "proc.disk": "8MiB", "proc.output": "64KiB" },
+      ...{ "proc.background": "false", env: "GREETING", "session.recovery": "auto", "session.limit": "4" },
+      ...{ "session.persist": "false", "session.checkpoints": "2", "session.pool": "0", "kernel.preload": "colorsys" },
+      ...{ "kernel.python": "best found", "kernel.image": "default", "audit.enabled": "true", "audit.code": "hash" },
+      ...{ "audit.durable": "false", "audit.keep": "1MiB", "audit.age": "24h" },
+      // where there are mounts, the policy with mounts is attacked
+      ...(opens ? {} : { "fs.deny": `built-in (${builtinDeny.length})` }),
+    }),
+  };
+}
+
+const kept: AttackedPolicy = {
+  title: "sessions that are kept",
+  input: () => ({
+    proc: { ...patient, background: true },
+    session: { persist: true, pool: 1, recovery: "off" },
+    audit: { durable: true },
+  }),
+  rows: () => ({
+    ...{ "proc.background": "true", "session.recovery": "off", "session.persist": "true", "session.pool": "1" },
+    ...{ "kernel.preload": "none", "audit.code": "full", "audit.durable": "true", "fs.load": "none" },
+  }),
+};
+
+const shortLives: AttackedPolicy = {
+  title: "short lives",
+  input: () => ({ proc: patient, session: { idle: "150ms", lifetime: "400ms" } }),
+  rows: () => ({ "session.idle": "150ms", "session.lifetime": "400ms" }),
+};
+
+const shortRuns: AttackedPolicy = {
+  title: "short runs",
+  input: () => ({ proc: { timeout: "250ms" } }),
+  rows: () => ({ "proc.timeout": "250ms" }),
+};
+
+const auditRules = (enabled: string) => ({
+  ...{ "audit.enabled": enabled, "audit.code": "full", "audit.durable": "false", "audit.keep": "1GiB" },
+  "audit.age": "2160h",
+});
+
+/** These rows do not depend on the runner. */
+export const auditPolicies: readonly AttackedPolicy[] = [
+  {
+    title: "a policy without an audit",
+    input: () => ({ proc: patient, audit: { enabled: false } }),
+    rows: () => auditRules("false"),
+  },
+  {
+    title: "an audit that the program turned off",
+    input: () => ({ proc: patient }),
+    options: () => ({ audit: silentAudit }),
+    rows: () => auditRules("true"),
+  },
+  {
+    title: "an audit of the program's own",
+    input: () => ({ proc: patient }),
+    options: () => ({ audit: new FakeAudit() }),
+    rows: () => auditRules("true"),
+  },
+];
+
+const mounts = (place: Place) => [
+  { source: place.path("readable"), target: "/data", mode: "ro" as const },
+  { source: place.path("writable"), target: "/out", mode: "rw" as const },
+];
+
+const openFiles: AttackedPolicy = {
+  title: "directories of the host and a plain network",
+  input: (place) => ({
+    proc: patient,
+    fs: { workspace: place.path("work"), deps: place.path("deps"), mounts: mounts(place), deny: ["*.classified"] },
+    net: {
+      enabled: true,
+      allowlist: hosts(place, "good.example", "denied.example"),
+      ...{ connections: 3, requests: 2, sent: "64KiB", received: "64KiB" },
+    },
+    kernel: { python: "/usr/bin/python3" },
+  }),
+  rows: (place) => ({
+    ...{ "fs.workspace": place.path("work"), "fs.deps": place.path("deps"), "kernel.python": "/usr/bin/python3" },
+    "fs.mounts": `${place.path("readable")} → /data (ro), ${place.path("writable")} → /out (rw)`,
+    ...{
+      "fs.deny": `built-in (${builtinDeny.length}), *.classified`,
+      "net.enabled": "true",
+      "net.inspect": "none",
+      "net.rules": "none",
+    },
+    "net.allowlist": hosts(place, "good.example", "denied.example").join(", "),
+    ...{ "net.deny": "none", "net.secrets": "none", "net.connections": "3", "net.requests": "2", "net.sent": "64KiB" },
+    "net.received": "64KiB",
+  }),
+  options: ({ egress }) => ({ egress }),
+};
+
+const inspected: AttackedPolicy = {
+  title: "a network that is inspected",
+  input: (place) => ({
+    proc: patient,
+    net: {
+      ...{ enabled: true, allowlist: hosts(place, "good.example", "denied.example", "ruled.example") },
+      ...{ deny: ["denied.example"], inspect: true },
+      rules: [{ host: "ruled.example", methods: ["GET"], paths: ["/public/**"] }],
+      secrets: { API_TOKEN: { from: `env:${secretVariable}`, hosts: secretHosts(place) } },
+    },
+  }),
+  rows: (place) => ({
+    ...{ "net.deny": "denied.example", "net.inspect": "all", "net.rules": "ruled.example GET /public/**" },
+    "net.secrets": `API_TOKEN from env:${secretVariable} → ${secretHosts(place).join(" ")}`,
+  }),
+  options: ({ egress }) => ({ egress }),
+};
+
+function secretHosts(place: Place): string[] {
+  return hosts(place, "good.example");
+}
+
+function hosts({ web, trusted, untrusted }: Place, ...names: string[]): string[] {
+  const ports = [web.port, ...(trusted ? [trusted.port] : []), ...(untrusted ? [untrusted.port] : [])];
+  return names.flatMap((name) => ports.map((port) => `${name}:${port}`));
+}
+
+/** The policies under which a runner's receipts are attacked. */
+export function policiesFor(kind: RunnerKind): readonly AttackedPolicy[] {
+  return [tight(kind), kept, shortLives, shortRuns, ...(kind.opens ? [openFiles, inspected] : [])];
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type RuleName, ruleNames } from "../../../src/policy/rules.ts";
+import type { EnforcedRule } from "../../../src/runners/receipt.ts";
+import type { SandboxRunner } from "../../../src/runners/runner.ts";
+import { Codecell } from "../../../src/sessions/codecell.ts";
+import type { Session } from "../../../src/sessions/session.ts";
+import { skipOrFail } from "../required.ts";
+import type { Attacked } from "./attacked.ts";
+import { claims } from "./claims.ts";
+import { Place } from "./place.ts";
+import { type AttackedPolicy, policiesFor, type RunnerKind } from "./policies.ts";
+
+/** A claim without the figures in it, which depend on the value. */
+const saying = ({ rule, by, how }: EnforcedRule) => `${rule} by ${by}: ${how.replace(/\d+MiB/g, "… MiB")}`;
+
+/** Attacks every row of every receipt that a runner gives under these policies. */
+export async function walkReceipts(
+  title: string,
+  make: () => SandboxRunner,
+  kind: RunnerKind,
+  more: readonly AttackedPolicy[] = [],
+): Promise<void> {
+  const sample = make();
+  const probe = await sample.probe({ isPatient: true });
+  await sample[Symbol.asyncDispose]();
+
+  describe.skipIf(skipOrFail(sample.name, probe))(`the receipt of ${title}`, () => {
+    /** what receipts said, and what of it was attacked */
+    const said = new Set<string>();
+    const attacked = new Set<string>();
+    let place: Place;
+    beforeAll(async () => {
+      place = await Place.make();
+    });
+    afterAll(() => place?.[Symbol.asyncDispose]());
+
+    for (const policy of [...policiesFor(kind), ...more]) {
+      describe(`under ${policy.title}`, () => {
+        const opened = new OpenedPolicy(policy, make, () => place);
+        beforeAll(() => opened.open());
+        afterAll(() => opened.close());
+        const rules = ruleNames.filter((rule) => policy.rows(sampleKeys)[rule] !== undefined);
+
+        test("has every rule once, in the order of the policy file", () => {
+          expect(opened.rows.map(({ rule }) => rule)).toEqual(ruleNames);
+          for (const row of opened.rows) said.add(saying(row));
+        });
+
+        test.each(rules)("says of %s what an attack cannot disprove", async (rule) => {
+          const row = opened.row(rule);
+          expect(row.value).toBe(policy.rows(place)[rule]);
+          const matching = claims[rule].filter(({ by, how }) => by === row.by && how.test(row.how));
+          expect(matching, `no attack is known for the claim "${saying(row)}"`).toHaveLength(1);
+          await matching[0]?.attack(opened.attacked(row));
+          attacked.add(saying(row));
+        });
+      });
+    }
+
+    test("says nothing that was not attacked", () => {
+      expect([...said].filter((claim) => !attacked.has(claim))).toEqual([]);
+    });
+  });
+}
+
+/** Stands in for the place where only the names of rows are wanted. */
+const sampleKeys = {
+  root: "",
+  path: () => "",
+  web: { port: 1 },
+  trusted: undefined,
+  untrusted: undefined,
+} as unknown as Place;
+
+/** A sandbox under one policy, and what attacks need of it. */
+class OpenedPolicy {
+  readonly #policy: AttackedPolicy;
+  readonly #make: () => SandboxRunner;
+  readonly #place: () => Place;
+  #parts: Omit<Attacked, "row"> | undefined;
+  #session: Session | undefined;
+  rows: readonly EnforcedRule[] = [];
+
+  constructor(policy: AttackedPolicy, make: () => SandboxRunner, place: () => Place) {
+    this.#policy = policy;
+    this.#make = make;
+    this.#place = place;
+  }
+
+  async open(): Promise<void> {
+    const place = this.#place();
+    const input = this.#policy.input(place);
+    const options = this.#policy.options?.(place) ?? {};
+    const stateDir = await place.stateDir();
+    const open = (policy: typeof input, dir: string) =>
+      Codecell.open({ policy, runners: [this.#make()], stateDir: dir, runtimeDir: `${dir}/run`, ...options });
+    const codecell = await open(input, stateDir);
+    this.#parts = {
+      ...{ codecell, stateDir, place, policy: codecell.policy, make: this.#make, input, options },
+      session: () => this.#shared(codecell),
+      fresh: () => codecell.session(),
+      another: async (other, dir) => open(other, dir ?? (await place.stateDir())),
+    };
+    const session = await codecell.session();
+    this.rows = (await session.receipt()).rules;
+    await session.close({ forget: true });
+  }
+
+  row(rule: RuleName): EnforcedRule {
+    const row = this.rows.find((one) => one.rule === rule);
+    if (row === undefined) throw new Error(`the receipt does not mention ${rule}`);
+    return row;
+  }
+
+  attacked(row: EnforcedRule): Attacked {
+    if (this.#parts === undefined) throw new Error("nothing is open");
+    return { ...this.#parts, row };
+  }
+
+  async close(): Promise<void> {
+    await this.#parts?.codecell.close();
+  }
+
+  /** One cell for many attacks: each begins with a fresh interpreter. */
+  async #shared(codecell: Codecell): Promise<Session> {
+    if (this.#session?.state === "live") await this.#session.reset();
+    else this.#session = await codecell.session();
+    return this.#session;
+  }
+}

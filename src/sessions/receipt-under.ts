@@ -9,7 +9,7 @@ export function receiptUnder(receipt: EnforcementReceipt, policy: Policy, policy
     const rule = row.rule as PolicyFieldName;
     if (!liveRules.has(rule)) return row;
     const isTurnedOff = rule === "net.enabled" && row.by === "proxy" && !policy.net.enabled;
-    const how = isTurnedOff ? { how: "the proxy refuses everything since it was turned off" } : {};
+    const how = isTurnedOff ? { how: "the proxy refuses every request, because the network was turned off" } : {};
     return { ...row, ...how, value: showRule(policy, rule) };
   });
   return { ...receipt, policyHash, rules };

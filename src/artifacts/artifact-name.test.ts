@@ -18,7 +18,7 @@ describe("the name of an artifact", () => {
   });
 
   test.each([undefined, null, 7, {}, ["a"]])("is text, not %j", (name) => {
-    expect(artifactNameProblem(name)).toBe("a name is text");
+    expect(artifactNameProblem(name)).toBe("a name must be a string");
   });
 
   test("is never one that leads out of the workspace, whatever it is made of", () => {

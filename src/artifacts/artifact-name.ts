@@ -14,20 +14,21 @@ const misleading =
  * it may stand for another file.
  */
 export function artifactNameProblem(name: unknown): string | undefined {
-  if (typeof name !== "string") return "a name is text";
+  if (typeof name !== "string") return "a name must be a string";
   if (name === "") return "the name is empty";
-  if (name.length > maxNameBytes) return `a name has at most ${maxNameBytes} bytes`;
+  if (name.length > maxNameBytes) return `a name can have at most ${maxNameBytes} bytes`;
   if (/\p{Cs}|\ufffd/u.test(name)) return "the name is not valid UTF-8";
-  if (/\p{Cc}/u.test(name)) return "a name has no control characters";
-  if (misleading.test(name)) return "a name has no characters that change how it reads";
+  if (/\p{Cc}/u.test(name)) return "a name must not contain control characters";
+  if (misleading.test(name)) return "a name must not contain characters that change how it is displayed";
   // On some systems a backslash separates directories, so `..\` would be a way up there.
-  if (name.includes("\\")) return "a name has no backslash";
-  if (name.startsWith("/")) return "a name is relative to the workspace";
-  if (Buffer.byteLength(name) > maxNameBytes) return `a name has at most ${maxNameBytes} bytes`;
+  if (name.includes("\\")) return "a name must not contain a backslash";
+  if (name.startsWith("/")) return "a name must be relative to the workspace";
+  if (Buffer.byteLength(name) > maxNameBytes) return `a name can have at most ${maxNameBytes} bytes`;
   for (const part of name.split("/")) {
-    if (part === "") return "a name has no empty parts";
-    if (part === "." || part === "..") return `a name has no ${part} parts`;
-    if (Buffer.byteLength(part) > maxComponentBytes) return `a part of a name has at most ${maxComponentBytes} bytes`;
+    if (part === "") return "a name must not contain empty parts";
+    if (part === "." || part === "..") return `a name must not contain ${part} parts`;
+    if (Buffer.byteLength(part) > maxComponentBytes)
+      return `a part of a name can have at most ${maxComponentBytes} bytes`;
   }
   return undefined;
 }
@@ -37,6 +38,6 @@ export function checkArtifactName(name: string): string {
   const problem = artifactNameProblem(name);
   if (problem === undefined) return name;
   throw new CodecellError("file_refused", `${problem}: ${JSON.stringify(printable(String(name)))}`, {
-    hint: "name a file by its path in the workspace, such as plots/result.png",
+    hint: "use the file's path in the workspace, such as plots/result.png",
   });
 }

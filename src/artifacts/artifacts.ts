@@ -96,22 +96,22 @@ export async function describeArtifacts(
     if (problem !== undefined || seen.has(path)) continue;
     seen.add(path);
     if (artifacts.length >= maxCount) {
-      leave(path, "count_limit", `a run has at most ${maxCount} artifacts`);
+      leave(path, "count_limit", `a run can have at most ${maxCount} artifacts`);
       continue;
     }
     try {
       await using file = await files.open(path);
       if (file.size > maxFileBytes) {
-        leave(path, "too_large", `${file.size} bytes; an artifact has at most ${maxFileBytes}`);
+        leave(path, "too_large", `it has ${file.size} bytes; an artifact can have at most ${maxFileBytes}`);
       } else if (totalBytes + file.size > maxTotalBytes) {
-        leave(path, "total_limit", `the artifacts of a run have at most ${maxTotalBytes} bytes together`);
+        leave(path, "total_limit", `the artifacts of a run can have at most ${maxTotalBytes} bytes in total`);
       } else {
         // Counted even if it changes while it is read: the work was done, and a program must not have it for nothing.
         totalBytes += file.size;
         const known = cache.get(file);
         const digest = known ?? (await digestFile(file, mimeHeadBytes, signal));
         if (digest === undefined) {
-          leave(path, "changing", "it changed while it was read");
+          leave(path, "changing", "it changed while it was being read");
           continue;
         }
         if (known === undefined) cache.set(file, digest);

@@ -23,7 +23,7 @@ export function* parseCsv(text: string): Generator<CsvRow, void, void> {
     const next = text[at];
     if (next === '"') throw csvError(line, "a quote inside a field that does not start with one");
     if (next !== undefined && next !== "," && next !== "\r" && next !== "\n")
-      throw csvError(line, `after a closing quote there is ${JSON.stringify(printable(next))}, not a comma`);
+      throw csvError(line, `expected a comma after a closing quote, found ${JSON.stringify(printable(next))}`);
     fields.push(field);
     if (next === ",") {
       at++;
@@ -43,7 +43,7 @@ export function* parseCsv(text: string): Generator<CsvRow, void, void> {
 function closingQuote(text: string, start: number, line: number): number {
   for (let at = start + 1; ; at += 2) {
     at = text.indexOf('"', at);
-    if (at < 0) throw csvError(line, "a quoted field has no end");
+    if (at < 0) throw csvError(line, "a quoted field is not closed");
     if (text[at + 1] !== '"') return at + 1;
   }
 }
@@ -56,7 +56,7 @@ function matchEnd(pattern: RegExp, text: string, at: number): number {
 
 export function csvError(line: number, problem: string): CodecellError {
   return new CodecellError("usage", `line ${line}: ${problem}`, {
-    hint: "correct the file, or load it as lines or text",
+    hint: "fix the file, or load it as lines or text",
     details: { line },
   });
 }

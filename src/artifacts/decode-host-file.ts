@@ -26,7 +26,7 @@ export function decodeHostFile(bytes: Uint8Array, form: HostFileForm): DecodedHo
   checkUtf8(content);
   if (form === "text" && content.length > largestJsonTextBytes) return { format: "text", body: content };
   if (content.length > largestParsedBytes) {
-    throw new CodecellError("too_large", `${form} is read from files of up to ${largestParsedBytes} bytes`, {
+    throw new CodecellError("too_large", `a ${form} file can have at most ${largestParsedBytes} bytes`, {
       hint: "load it as text or bytes and parse it in the cell",
       details: { maxBytes: largestParsedBytes },
     });
@@ -75,7 +75,7 @@ function* csvObjects(text: string): Generator<string> {
       continue;
     }
     if (fields.length !== keys.length)
-      throw csvError(line, `${fields.length} fields, and the first row has ${keys.length}`);
+      throw csvError(line, `the row has ${fields.length} fields, but the first row has ${keys.length}`);
     // Put together by hand: an object would sort columns named by numbers first, and lose one named __proto__.
     let object = "";
     for (let index = 0; index < keys.length; index++) object += `${keys[index]}${quote(fields[index] ?? "")},`;
@@ -111,7 +111,7 @@ function checkJson(text: string, firstLine: number): void {
     const { line, column } = lineAndColumn(text, jsonErrorOffset(text));
     const where = firstLine - 1 + line;
     throw new CodecellError("usage", `line ${where}, column ${column}: this is not JSON`, {
-      hint: "correct the file, or load it as text",
+      hint: "fix the file, or load it as text",
       cause,
       details: { line: where, column },
     });

@@ -58,7 +58,7 @@ export class Directory implements AsyncDisposable {
   entry(name: string): string {
     // A name with a slash would be resolved by the OS, links included.
     if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
-      throw new CodecellError("internal", "not the name of a directory entry");
+      throw new CodecellError("internal", "invalid name of a directory entry");
     return join(this.path, name);
   }
 
@@ -101,7 +101,7 @@ export class Directory implements AsyncDisposable {
       (await realpath(this.#base)) === this.#base &&
       isSameFile(await lstat(this.#base), await this.#handle.stat()) &&
       isSameFile(await lstat(path), await opened.stat());
-    if (!isHere) throw new CodecellError("file_refused", "the file was replaced while it was opened");
+    if (!isHere) throw new CodecellError("file_refused", "the file was replaced while it was being opened");
   }
 }
 

@@ -15,7 +15,7 @@ function fileError(error: unknown, name: string): CodecellError {
     case "ELOOP":
       return refused("is a link, and links are not followed");
     case "ENOTDIR":
-      return refused("lies below something that is not a directory; links are not followed");
+      return refused("has a parent that is not a directory; links are not followed");
     case "EISDIR":
     case "ENOTEMPTY":
       return refused("is a directory", "name a file");
@@ -29,15 +29,15 @@ function fileError(error: unknown, name: string): CodecellError {
     case "EAGAIN":
     case "EBUSY":
     case "ETXTBSY":
-      return refused("is held by another program", "try again when it is done");
+      return refused("is in use by another program", "try again when it is done");
     case "ENAMETOOLONG":
-      return refused("has too long a name");
+      return refused("has a name that is too long");
     case "ENOSPC":
     case "EDQUOT":
     case "EFBIG":
       return new CodecellError("too_large", `there is no space left for ${shown}`, {
         cause: error,
-        hint: "free some space, or send less",
+        hint: "free some space, or send less data",
         details: { reason: "disk_full" },
       });
     default:

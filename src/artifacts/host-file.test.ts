@@ -165,7 +165,7 @@ describe("a host file", () => {
       );
       return error instanceof CodecellError ? error.message.replace(`${data}/${path}`, "") : "read";
     });
-    expect(new Set(await Promise.all(answers))).toEqual(new Set([" is not in what the policy allows to load"]));
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([" is not in a directory of fs.load"]));
   });
 
   test("must be a regular file: a pipe does not hang, a directory is refused", async () => {

@@ -63,7 +63,7 @@ export async function readHostFile(
       throw refused(given, "has other hard links, which cannot be checked against fs.deny", "load a copy of it");
     }
     if (file.size > options.maxBytes) {
-      const message = `${printable(given, 200)} has ${file.size} bytes, and at most ${options.maxBytes} are loaded`;
+      const message = `${printable(given, 200)} has ${file.size} bytes; at most ${options.maxBytes} can be loaded`;
       const details = { size: file.size, maxBytes: options.maxBytes };
       throw new CodecellError("too_large", message, { hint: "mount its directory and read it in the cell", details });
     }
@@ -75,7 +75,7 @@ export async function readHostFile(
 
 function checkGiven(path: string, baseDir: string | undefined): string {
   if (typeof path !== "string" || path === "" || path.length > 4096)
-    throw new CodecellError("file_refused", "a path is text of 1 to 4096 characters");
+    throw new CodecellError("file_refused", "a path must be a string of 1 to 4096 characters");
   if (/[\p{Cc}\p{Cs}]/u.test(path)) throw refused(path, "has control characters in its name");
   if (isAbsolute(path)) return path;
   if (baseDir === undefined) throw refused(path, "is not an absolute path");
@@ -85,7 +85,7 @@ function checkGiven(path: string, baseDir: string | undefined): string {
 /** Deny before allow, on what the path really is. Outside of what may be loaded the answer never depends on what is there. */
 async function checkReal(real: string, given: string, rules: LoadRules): Promise<void> {
   const { place, why } = await allowedPlace(real, rules);
-  if (why !== undefined) throw refused(given, `may not be loaded: ${why}`, "correct fs.load in the policy", "fs.load");
+  if (why !== undefined) throw refused(given, `cannot be loaded: ${why}`, "change fs.load in the policy", "fs.load");
   if (place === undefined) throw notAllowed(given);
   // A glob such as /notes.txt is meant from the top of what is given.
   const glob = rules.denies(real) ?? rules.denies(relative(place, real));
@@ -139,7 +139,7 @@ async function openReal(real: string, given: string): Promise<RegularFile> {
 async function refuseKernelFile(file: RegularFile, given: string): Promise<void> {
   if (process.platform !== "linux") return;
   const { type } = await accessing(given, () => statfs(file.descriptorPath));
-  if (kernelFileSystems.has(type)) throw refused(given, "belongs to the kernel and is no file");
+  if (kernelFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
 }
 
 function missing(path: string): CodecellError {
@@ -147,17 +147,12 @@ function missing(path: string): CodecellError {
 }
 
 function denied(path: string, glob: string): CodecellError {
-  return refused(
-    path,
-    `is denied by ${glob}`,
-    "the deny globs of the policy come before what may be loaded",
-    "fs.deny",
-  );
+  return refused(path, `is denied by ${glob}`, "the policy's deny globs override fs.load", "fs.deny");
 }
 
 function notAllowed(path: string): CodecellError {
   const hint = "add its directory to fs.load in the policy";
-  return refused(path, "is not in what the policy allows to load", hint, "fs.load");
+  return refused(path, "is not in a directory of fs.load", hint, "fs.load");
 }
 
 function refused(path: string, why: string, hint?: string, rule?: string): CodecellError {

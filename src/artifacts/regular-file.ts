@@ -151,14 +151,14 @@ function rangeWithin(
   { start = 0, end = Math.max(start, size) }: ByteRange,
 ): { start: number; end: number } {
   if (![start, end].every((at) => Number.isSafeInteger(at) && at >= 0) || start > end)
-    throw new CodecellError("usage", "a range starts at 0 or later and does not end before it starts");
+    throw new CodecellError("usage", "a range must start at 0 or later and must not end before its start");
   return { start: Math.min(start, size), end: Math.min(end, size) };
 }
 
 /** More than may be read at once is `too_large`. */
 function assertReadable(shown: string, size: number, wanted: number, maxBytes: number): void {
   if (wanted <= maxBytes) return;
-  const message = `${printable(shown, 200)}: ${wanted} bytes were asked for, at most ${maxBytes} are read at once`;
+  const message = `${printable(shown, 200)}: ${wanted} bytes were requested; at most ${maxBytes} can be read at once`;
   throw new CodecellError("too_large", message, {
     hint: "read a part of it, or stream it",
     details: { size, maxBytes },
@@ -170,5 +170,5 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 }
 
 function becameShorter(shown: string): CodecellError {
-  return new CodecellError("file_refused", `${printable(shown, 200)} became shorter while it was read`);
+  return new CodecellError("file_refused", `${printable(shown, 200)} became shorter while it was being read`);
 }

@@ -66,7 +66,7 @@ export async function openWorkspaceFiles(root: string, options: WorkspaceFilesOp
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
     throw new CodecellError(isMissing ? "file_missing" : "file_refused", "the workspace cannot be opened", {
       cause,
-      hint: isMissing ? "create the directory first" : "name a directory by its real path, not a link",
+      hint: isMissing ? "create the directory first" : "use the directory's real path, not a link",
     });
   });
   return new OpenWorkspace(directory, options);
@@ -171,7 +171,7 @@ class OpenWorkspace implements WorkspaceFiles {
     const glob = this.#deny(checked);
     if (glob === undefined) return checked;
     throw new CodecellError("file_refused", `${printable(path, 200)} is denied by ${glob}`, {
-      hint: "fs.deny in the policy decides; !glob lifts an entry of the built-in list",
+      hint: "change fs.deny in the policy; !glob removes an entry of the built-in list",
       details: { rule: "fs.deny" },
     });
   }

@@ -41,7 +41,7 @@ export function writeFileBelow(
     if (options.signal?.aborted) throw cancelled(options.signal);
     // By path, a directory that was swapped for a link would have the link's target given away.
     if (options.ownerUid !== undefined && !root.isAnchored)
-      throw new CodecellError("internal", "files cannot be given to another user on this platform");
+      throw new CodecellError("internal", "this platform cannot change the owner of files");
     if (source instanceof Uint8Array && source.length > options.maxBytes) throw tooLarge(path, options.maxBytes);
     const depth = { now: 0 };
     const step = async (parent: Directory, part: string) => {
@@ -94,7 +94,7 @@ async function copy(source: FileSource, handle: FileHandle, path: string, option
   const chunks = source instanceof Uint8Array ? once(source) : source;
   let size = 0;
   for await (const chunk of abortable(chunks, options.signal)) {
-    if (!(chunk instanceof Uint8Array)) throw new CodecellError("usage", "a file is written from bytes");
+    if (!(chunk instanceof Uint8Array)) throw new CodecellError("usage", "the content of a file must be bytes");
     if (size + chunk.length > options.maxBytes) throw tooLarge(path, options.maxBytes);
     for (let written = 0; written < chunk.length; ) {
       written += (await handle.write(chunk, written, chunk.length - written)).bytesWritten;

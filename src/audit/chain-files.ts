@@ -30,7 +30,7 @@ export async function makeAuditDirectory(dir: string): Promise<void> {
   const isPrivate = stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
   if (!isPrivate || (around.mode & 0o022) !== 0) {
     throw new CodecellError("audit_failed", `${dir} is not a directory that only this user can read`, {
-      hint: "chmod 700 it and its parent, or name another state directory",
+      hint: "run chmod 700 on it and its parent, or use another state directory",
     });
   }
 }

@@ -99,13 +99,13 @@ export class ChainReader {
   }
 
   read(line: FileLine): void {
-    const opened = line.isTooLong ? { problem: "is longer than any line of an audit" } : openLine(line.bytes);
+    const opened = line.isTooLong ? { problem: "is too long to be an audit line" } : openLine(line.bytes);
     if (this.#torn && !("problem" in opened) && this.#torn.part.isSealedBy(opened)) this.#takeForTorn(this.#torn);
     else if (!this.#torn && !this.#follows(opened)) {
       const part = new TornPart({ seq: this.seq, hash: this.#lastHash });
       this.#torn = { part, before: this.#known, line: line.number };
     } else if (!this.#torn && isTornEvent(opened)) {
-      this.problem(line.number, "tells of a torn part that is not there");
+      this.problem(line.number, "records a torn part that does not exist");
     }
     this.#torn?.part.add(line, opened);
     if (!line.isEnded) this.#unended = line.number;
@@ -172,10 +172,12 @@ export class ChainReader {
       return prev === genesisHash(this.#chain) ? undefined : "does not begin this chain";
     }
     if (seq === last.seq + 1) {
-      return prev === last.hash ? undefined : `does not follow line ${last.seq}: that one was changed or replaced`;
+      return prev === last.hash
+        ? undefined
+        : `does not follow line ${last.seq}: line ${last.seq} was changed or replaced`;
     }
     if (seq > last.seq + 1) return `has number ${seq} after ${last.seq}: lines were removed or moved`;
-    return `has number ${seq} after ${last.seq}: lines were moved or repeated`;
+    return `has number ${seq} after ${last.seq}: lines were moved or duplicated`;
   }
 
   #note(event: AuditEvent): void {
@@ -190,15 +192,15 @@ export class ChainReader {
     const [torn, unended] = [this.#torn, this.#unended];
     this.#torn = undefined;
     this.#unended = undefined;
-    const next = isLast ? "; the next process that writes here records what a crash has torn" : "";
+    const next = isLast ? "; the next process that writes here seals what a crash has torn" : "";
     if (torn?.part.isFromCrash && isLast && this.#isBehindHead(torn.before)) {
       this.#goBack(torn.before);
       // Somebody who writes right now is in the middle of a line, or about to seal what was torn before.
       if (isLive && !torn.part.hasHole) return;
       this.#tornEndBytes = torn.part.bytes;
-      this.problem(torn.line, `is torn, with ${torn.part.bytes} bytes from there to the end${next}`);
+      this.problem(torn.line, `is torn: ${torn.part.bytes} bytes up to the end are incomplete${next}`);
     } else if (unended !== undefined && !(isLast && isLive && !torn)) {
-      this.problem(unended, `is torn: it has no end${next}`);
+      this.problem(unended, `is torn: it has no line end${next}`);
     }
   }
 
@@ -253,7 +255,7 @@ export class ChainReader {
     const missing = first.seq - 1;
     const isTold =
       pruned && (pruned.throughSeq > missing || (pruned.throughSeq === missing && pruned.hash === first.prev));
-    if (!isTold) this.problem(1, `is the first line and has number ${first.seq}: lines before it were removed`);
+    if (!isTold) this.problem(1, `is the first line but has number ${first.seq}: earlier lines were removed`);
   }
 }
 

@@ -88,7 +88,7 @@ export class ChainWriter implements AsyncDisposable {
       await syncDirectory(options.dir);
       return writer;
     }
-    throw new Error("a new chain cannot be taken");
+    throw new Error("a new chain could not be started");
   }
 
   /** Takes this chain, unless somebody writes to it or it does not end as a writer leaves it. */

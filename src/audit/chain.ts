@@ -45,10 +45,10 @@ export function openLine(bytes: Uint8Array): OpenedLine {
   const body = line.subarray(0, Math.max(0, line.length - sealBytes));
   const stated = sealPattern.exec(line.subarray(body.length).toString("latin1"))?.[1];
   const match = pattern.exec(body.toString("utf8"));
-  if (stated === undefined || match === null) return { problem: "is not a line of an audit" };
+  if (stated === undefined || match === null) return { problem: "is not an audit line" };
   const [, seq = "", time = "", prev = "", event = ""] = match;
   const facts: LineFacts = { seq: Number(seq), time, prev, hash: stated };
-  if (sha256(body) !== stated) return { problem: "was changed: its hash does not fit its content", claims: facts };
+  if (sha256(body) !== stated) return { problem: "was changed: its hash does not match its content", claims: facts };
   return { ...facts, event };
 }
 

@@ -245,7 +245,7 @@ describe("on a full disk", () => {
     expect(await types()).toEqual(["audit.opened", ...Array.from({ length: 4 }, () => "session.checkpoint")]);
     expect(logger.messages).toEqual([
       expect.stringMatching(/^the audit cannot be written: .*no space left/),
-      "the audit is written again",
+      "the audit can be written again",
     ]);
   });
 
@@ -274,7 +274,7 @@ describe("on a full disk", () => {
     await lax[Symbol.asyncDispose]();
     expect(logger.messages).toEqual([
       expect.stringMatching(/^the audit cannot be written: /),
-      expect.stringMatching(/^the audit ends without its last \d+ events: /),
+      expect.stringMatching(/^the last \d+ events of the audit could not be written: /),
     ]);
   });
 });
@@ -289,7 +289,7 @@ test("a place that cannot be written is told once, and fails nobody who does not
   await log[Symbol.asyncDispose]();
   expect(logger.messages).toEqual([
     expect.stringMatching(/^the audit cannot be written: /),
-    expect.stringMatching(/^the audit ends without its last \d+ events: /),
+    expect.stringMatching(/^the last \d+ events of the audit could not be written: /),
   ]);
 });
 

@@ -160,7 +160,7 @@ export class AuditLog implements Audit {
     const unwritten = this.#recorded - this.#written + this.#lost;
     await this.#writer?.[Symbol.asyncDispose]().catch(() => {});
     if (problem !== undefined)
-      this.#logger.error(`the audit ends without its last ${unwritten} events: ${messageOf(problem)}`);
+      this.#logger.error(`the last ${unwritten} events of the audit could not be written: ${messageOf(problem)}`);
   }
 
   #untilSynced(): Promise<void> {
@@ -251,7 +251,7 @@ export class AuditLog implements Audit {
   #worksAgain(): void {
     if (!this.#failure) return;
     this.#failure = undefined;
-    this.#logger.warn("the audit is written again");
+    this.#logger.warn("the audit can be written again");
   }
 
   /** After what was recorded is written, so that nobody waits for it. */
@@ -260,7 +260,7 @@ export class AuditLog implements Audit {
     if (!writer || !this.#isTidyDue || this.#tidying) return;
     this.#isTidyDue = false;
     this.#tidying = pruneIdleChains(this.#writerOptions(this.#now()), writer.chain)
-      .catch((error: unknown) => this.#logger.warn("old audit files stay", { error }))
+      .catch((error: unknown) => this.#logger.warn("old audit files could not be removed", { error }))
       .finally(() => {
         this.#tidying = undefined;
       });
@@ -285,7 +285,9 @@ export class AuditLog implements Audit {
   async #open(): Promise<ChainWriter> {
     // Nothing is opened before the first event, which the opening is to stand before.
     const writer = await ChainWriter.open(this.#writerOptions(this.#queue[0]?.atMs ?? this.#now()));
-    await writer.prune().catch((error: unknown) => this.#logger.warn("old audit files stay", { error }));
+    await writer
+      .prune()
+      .catch((error: unknown) => this.#logger.warn("old audit files could not be removed", { error }));
     return writer;
   }
 

@@ -99,7 +99,9 @@ describe("what a crash can leave", () => {
     const { isSound, chains, problems } = await verifyAudit(dir);
     expect(isSound).toBe(false);
     expect(chains).toMatchObject([{ tornEndBytes: whole.length - durableBytes - 1 }]);
-    expect(problems).toMatchObject([{ line: durableLines + 1, message: expect.stringContaining("is torn, with") }]);
+    expect(problems).toMatchObject([
+      { line: durableLines + 1, message: expect.stringContaining("bytes up to the end are incomplete") },
+    ]);
   });
 
   test("a writer that is killed while it seals is sealed by the next in turn", async () => {

@@ -44,7 +44,7 @@ export async function verifyFiles(
     for await (const line of lines()) reader.read(line);
     reader.endFile({ isLast: index === files.length - 1, isLive });
   }
-  if (head === "damaged") reader.problem(undefined, "the file head is not what is written there", "head");
+  if (head === "damaged") reader.problem(undefined, "the file head is damaged", "head");
   // It is there before the first line is, so whoever takes it away removes what tells of the last ones.
   if (reader.seq > 0 && (head === "missing" || head === "empty")) {
     reader.problem(undefined, `the file head is ${head}`, "head");

@@ -127,7 +127,7 @@ describe("a log of one file", () => {
 
   test("one change is one problem, with its file and line", async () => {
     await writeFile(file, bytes.toString().replace('"name":"zwei', '"name":"drei'));
-    expect(await messages()).toBe("00000001.jsonl:3 was changed: its hash does not fit its content");
+    expect(await messages()).toBe("00000001.jsonl:3 was changed: its hash does not match its content");
   });
 
   test("a removed line is told by the one behind it", async () => {
@@ -156,7 +156,7 @@ describe("a log of one file", () => {
     const { seq, time, hash: prev } = JSON.parse(lines.at(-1) ?? "");
     const seal = sealLine({ seq: seq + 1, time, prev }, '{"type":"audit.torn" ?}');
     await appendFile(file, `half a line\n${seal.text}\n`);
-    expect(await messages()).toContain("is not a line of an audit");
+    expect(await messages()).toContain("is not an audit line");
     await writeEvents(dir, ["later"]);
     expect(await listChains(dir)).toHaveLength(2); // this one stays as it is
     const read: unknown[] = [];

@@ -320,7 +320,7 @@ export class KernelClient implements Branch {
     pending.received += body.byteLength;
     // The cell promised to stay below the limit; it is not believed.
     if (pending.received > pending.maxBytes) {
-      throw new CodecellError("cell_lost", "the cell sent more than was asked for");
+      throw new CodecellError("cell_lost", "the cell sent more than was requested");
     }
     pending.chunks.push(body);
   }

@@ -19,7 +19,7 @@ describe("a connection to a cell", () => {
     const open = KernelConnection.open(channel, config, { signal: AbortSignal.abort(new Error("changed my mind")) });
     await expect(open).rejects.toMatchObject({
       code: "aborted",
-      message: "the start was given up: changed my mind",
+      message: "the start was aborted: changed my mind",
     });
   });
 });

@@ -50,7 +50,7 @@ export class KernelConnection {
     this.#streams = onStream && new NetStreams(channel, (...sent) => this.send(0, ...sent), onStream);
     channel.on("data", (bytes: Buffer) => this.#receive(bytes));
     channel.on("error", (error) => {
-      this.fail(new CodecellError("cell_lost", "the cell's channel broke", { cause: error }));
+      this.fail(new CodecellError("cell_lost", "the connection to the cell broke", { cause: error }));
     });
     channel.on("close", () => this.fail(cellEnded()));
     channel.on("end", () => this.fail(cellEnded()));
@@ -65,7 +65,7 @@ export class KernelConnection {
       const giveUp = () => {
         const { reason } = limit.signal;
         const code = reason instanceof DeadlinePassed ? "cell_start_failed" : "aborted";
-        reject(new CodecellError(code, `the start was given up: ${messageOf(reason)}`));
+        reject(new CodecellError(code, `the start was aborted: ${messageOf(reason)}`));
       };
       limit.signal.addEventListener("abort", giveUp);
       // What happened while the runner was still at work is told to nobody who listens only now.
@@ -171,7 +171,7 @@ export class KernelConnection {
 }
 
 function cellEnded(): CodecellError {
-  return new CodecellError("cell_lost", "the cell ended");
+  return new CodecellError("cell_lost", "the cell exited");
 }
 
 function isNetMessage(message: CellMessage): message is NetMessage {

@@ -39,7 +39,7 @@ function allocated(header: object, bodyBytes: number, roomBytes: number): { fram
   const json = JSON.stringify(header);
   const headerBytes = Buffer.byteLength(json);
   if (headerBytes > maxHeaderBytes || 4 + headerBytes + bodyBytes > maxFrameBytes) {
-    throw new CodecellError("too_large", `a frame of ${headerBytes + bodyBytes} bytes is over the protocol's limit`);
+    throw new CodecellError("too_large", `a frame of ${headerBytes + bodyBytes} bytes exceeds the protocol's limit`);
   }
   const bodyAt = 8 + headerBytes;
   const frame = Buffer.allocUnsafe(bodyAt + roomBytes);

@@ -131,7 +131,7 @@ class NetStream extends Duplex {
     this.#owed += body.byteLength;
     // The cell promised to stay within its credit; it is not believed.
     if (this.#owed > this.#window || this.#hasReceivedEnd) {
-      throw new CodecellError("cell_lost", "the cell sent more on a connection than it may");
+      throw new CodecellError("cell_lost", "the cell exceeded the flow-control window of a connection");
     }
     this.#mayReturn = this.push(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
     this.#returnCredit();

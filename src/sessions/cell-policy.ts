@@ -1,6 +1,12 @@
 import { CodecellError } from "../lib/errors.ts";
 import { SerialQueue } from "../lib/serial-queue.ts";
-import { type AskedRules, addAsked, type LiveChange, liveRules, policyInForce } from "../policy/change/live-rules.ts";
+import {
+  addRequest,
+  type LiveChange,
+  liveRules,
+  policyInForce,
+  type RequestedRules,
+} from "../policy/change/live-rules.ts";
 import { type Authority, type PolicyChange, policyChanges } from "../policy/change/merge.ts";
 import { policyHash } from "../policy/hash.ts";
 import { type PolicyFieldName, showRule } from "../policy/rules.ts";
@@ -14,17 +20,17 @@ export interface ComingPolicy {
   readonly changes: readonly PolicyChange[];
 }
 
-/** Hears of it before it holds; what throws here stops it. */
+/** Called before a policy applies; if it throws, the change is cancelled. */
 export type Announce = (coming: ComingPolicy) => Promise<void>;
-export type OnAsked = (asked: AskedRules) => Promise<void>;
+export type OnRequested = (requestedRules: RequestedRules) => Promise<void>;
 
-/** The policy that a cell is under. The rules of its network may change while it lives, for all sessions that share it. */
+/** The policy of a cell. Its network rules can change while it is running, for all sessions that share it. */
 export class CellPolicy {
   readonly #network: CellNetwork | undefined;
   readonly #started: EnforcementReceipt;
-  readonly #listeners = new Set<OnAsked>();
+  readonly #listeners = new Set<OnRequested>();
   #operator: Policy;
-  #asked: AskedRules = {};
+  #requestedRules: RequestedRules = {};
   #policy: Policy;
   #receipt: EnforcementReceipt;
   readonly #changes = new SerialQueue();
@@ -46,40 +52,40 @@ export class CellPolicy {
     return this.#receipt;
   }
 
-  get asked(): AskedRules {
-    return this.#asked;
+  get requestedRules(): RequestedRules {
+    return this.#requestedRules;
   }
 
-  /** Returns when the change holds: what it does not allow has ended then. */
+  /** Resolves when the change is in force and connections that it does not allow are closed. */
   change(change: LiveChange, authority: Authority, announce: Announce): Promise<readonly PolicyChange[]> {
     return this.#changes.run(async () => {
-      const asked = addAsked(this.#operator, this.#asked, change, authority);
+      const requestedRules = addRequest(this.#operator, this.#requestedRules, change, authority);
       if (this.#network === undefined) throw noNetwork();
-      const changes = await this.#put(this.#operator, asked, announce);
-      // All of them, whoever asked: each session that shares the cell comes back with these rules.
-      await Promise.all([...this.#listeners].map((listener) => listener(asked)));
+      const changes = await this.#put(this.#operator, requestedRules, announce);
+      // Tell every session that shares the cell: each is restored with these rules.
+      await Promise.all([...this.#listeners].map((listener) => listener(requestedRules)));
       return changes;
     });
   }
 
-  /** The operator's policy is another one; what was asked of this cell stays asked. */
+  /** Applies a new operator policy; the requested rules stay. */
   follow(operator: Policy, announce: Announce): Promise<readonly PolicyChange[]> {
-    return this.#changes.run(() => this.#put(operator, this.#asked, announce));
+    return this.#changes.run(() => this.#put(operator, this.#requestedRules, announce));
   }
 
   /** For a fresh cell of a session that was changed before. */
-  resume(asked: AskedRules): Promise<readonly PolicyChange[]> {
-    return this.#changes.run(() => this.#put(this.#operator, asked, async () => {}));
+  resume(requestedRules: RequestedRules): Promise<readonly PolicyChange[]> {
+    return this.#changes.run(() => this.#put(this.#operator, requestedRules, async () => {}));
   }
 
-  /** Tells what was asked each time that it is something else. */
-  onAsked(listener: OnAsked): () => void {
+  /** Calls the listener with the requested rules whenever they change. */
+  onRequested(listener: OnRequested): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  async #put(operator: Policy, asked: AskedRules, announce: Announce): Promise<readonly PolicyChange[]> {
-    const policy = policyInForce(operator, asked);
+  async #put(operator: Policy, requestedRules: RequestedRules, announce: Announce): Promise<readonly PolicyChange[]> {
+    const policy = policyInForce(operator, requestedRules);
     const changes = policyChanges(this.#policy, policy);
     if (changes.length > 0) {
       const hash = policyHash(policy);
@@ -88,7 +94,7 @@ export class CellPolicy {
       this.#receipt = receiptUnder(this.#started, policy, hash);
     }
     this.#operator = operator;
-    this.#asked = asked;
+    this.#requestedRules = requestedRules;
     this.#policy = policy;
     return changes;
   }
@@ -107,7 +113,7 @@ function receiptUnder(receipt: EnforcementReceipt, policy: Policy, policyHash: s
     const rule = row.rule as PolicyFieldName;
     if (!liveRules.has(rule)) return row;
     const isTurnedOff = rule === "net.enabled" && row.by === "proxy" && !policy.net.enabled;
-    const how = isTurnedOff ? { how: "the proxy refuses everything since it was turned off" } : {};
+    const how = isTurnedOff ? { how: "the proxy refuses every request, because the network was turned off" } : {};
     return { ...row, ...how, value: showRule(policy, rule) };
   });
   return { ...receipt, policyHash, rules };

@@ -39,7 +39,10 @@ export class Checkpoints {
     this.#gone.delete(name);
     await this.#kernel.checkpoint(name);
     if (this.#gone.delete(name)) {
-      throw new CodecellError("cell_lost", `nothing was kept as ${name}: the copy ended as soon as it was made`);
+      throw new CodecellError(
+        "cell_lost",
+        `checkpoint ${name} was not saved: its copy of the interpreter exited at once`,
+      );
     }
     if (!this.#losses.isEmpty) {
       // It died while the request was on its way: what was kept is not what the caller has seen.
@@ -76,29 +79,29 @@ export class Checkpoints {
   /** A sentence for each that ended by itself; told once. */
   takeGone(): string[] {
     if (this.#gone.size === 0) return [];
-    const notes = [...this.#gone].map((name) => `checkpoint ${name} is gone: its copy of the interpreter has ended`);
+    const notes = [...this.#gone].map((name) => `checkpoint ${name} is lost: its copy of the interpreter exited`);
     this.#gone.clear();
     return notes;
   }
 
   #assertRoomFor(name: string): void {
     if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
-      throw new CodecellError("usage", `not a checkpoint's name: ${JSON.stringify(name.slice(0, 80))}`, {
+      throw new CodecellError("usage", `invalid checkpoint name: ${JSON.stringify(name.slice(0, 80))}`, {
         hint: "use 1 to 64 letters, digits, dots, dashes and underscores",
       });
     }
     const most = this.#most;
     if (this.#kept.has(name) || this.#kept.size < most) return;
-    const message = `there are ${most} checkpoints already, as many as session.checkpoints allows`;
-    throw new CodecellError("too_large", message, { hint: "forget one first, or raise session.checkpoints" });
+    const message = `the session has ${most} checkpoints, the limit of session.checkpoints`;
+    throw new CodecellError("too_large", message, { hint: "delete one first, or raise session.checkpoints" });
   }
 
   /** A checkpoint of a state that its caller does not know of would be a trap: the caller hears of the loss instead. */
   #tellLossBefore(name: string): void {
     if (this.#losses.isEmpty) return;
     const notes = this.#losses.take().join(" ");
-    throw new CodecellError("cell_lost", `nothing was kept as ${name}: ${notes}`, {
-      hint: "look at the variables, and ask again",
+    throw new CodecellError("cell_lost", `checkpoint ${name} was not saved: ${notes}`, {
+      hint: "check the variables, then try again",
     });
   }
 

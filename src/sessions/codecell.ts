@@ -14,11 +14,11 @@ import type { SandboxRunner } from "../runners/runner.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import { openLive } from "./open-live.ts";
-import { Places } from "./places.ts";
 import type { PolicyReload } from "./reloaded-policy.ts";
 import { Session, type SessionInfo } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { checkSessionId, newSessionId } from "./session-id.ts";
+import { SessionSlots } from "./session-slots.ts";
 import { ownerLock, ownState, removeOrphans, removeUnfinished } from "./storage/remove-orphans.ts";
 import { lockSession } from "./storage/session-lock.ts";
 import { type SessionRecord, SessionStore } from "./storage/store.ts";
@@ -73,7 +73,7 @@ export class Codecell implements AsyncDisposable {
   readonly #leaving = new Map<string, Promise<void>>();
   /** how many sessions of this manager work with a workspace */
   readonly #users = new Map<string, number>();
-  readonly #places: Places;
+  readonly #slots: SessionSlots;
   readonly #pool: WarmPool<PooledSession>;
   #workspaces = 0;
   #closing: Promise<void> | undefined;
@@ -94,7 +94,7 @@ export class Codecell implements AsyncDisposable {
     this.#now = parts.now;
     this.#logger = parts.logger;
     this.#cleanup = parts.cleanup;
-    this.#places = new Places(this.policy.session.limit, () => this.#entries.size + this.#leaving.size);
+    this.#slots = new SessionSlots(this.policy.session.limit, () => this.#entries.size + this.#leaving.size);
     this.#pool = new WarmPool({
       size: this.policy.session.pool,
       make: () => this.#openPooled(),
@@ -117,13 +117,13 @@ export class Codecell implements AsyncDisposable {
     const tag = `m${randomBytes(6).toString("hex")}`;
     const store = await SessionStore.open(stateDir).catch(async (error: unknown) => {
       if (live.policy.session.persist) throw error;
-      logger.warn("the state directory cannot be used; files of sessions are kept elsewhere", { stateDir, error });
+      logger.warn("the state directory is unavailable; session files are kept elsewhere", { stateDir, error });
       const own = ownState(runtimeDir, tag);
       cleanup.defer(() => removeTree(own));
       return SessionStore.open(own);
     });
     const lock = await takeLock(ownerLock(runtimeDir, tag));
-    if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
+    if (!lock) throw new CodecellError("internal", "the lock of a new owner is already held");
     cleanup.defer(() => lock[Symbol.asyncDispose]());
     await removeUnfinished(store, runtimeDir);
     await removeOrphans(store, runtimeDir, logger);
@@ -238,14 +238,14 @@ export class Codecell implements AsyncDisposable {
 
   async #fork(parent: Session, id: string, forkId: string): Promise<Session> {
     if (await this.#store.read(forkId)) throw takenId(forkId);
-    const release = await this.#places.reserve(0, () => this.#assertOpen());
+    const release = await this.#slots.reserve(0, () => this.#assertOpen());
     try {
       await using cleanup = new Cleanup();
       const lock = await this.#lock(forkId);
       cleanup.defer(() => lock?.[Symbol.asyncDispose]());
       const session = await (await parent.wake()).fork(forkId);
       cleanup.defer(() => session.close());
-      const record = { ...this.#newRecord(forkId, parent.record.workspace), asked: session.rules.asked };
+      const record = { ...this.#newRecord(forkId, parent.record.workspace), asked: session.rules.requestedRules };
       const fork = this.#managed(record, session);
       await this.#admit(fork, lock, cleanup, { from: "fork", of: id });
       await fork.begunFromAnother();
@@ -278,7 +278,7 @@ export class Codecell implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#places[Symbol.dispose]();
+    this.#slots[Symbol.dispose]();
     await Promise.allSettled(this.#opening.values());
     await using cleanup = this.#cleanup;
     cleanup.defer(() => this.#pool[Symbol.asyncDispose]());
@@ -289,7 +289,7 @@ export class Codecell implements AsyncDisposable {
 
   /** A new session from the pool, without a pause: nothing of it is on disk, and nobody else can know its id. */
   #takeReady(): Session | undefined {
-    if (this.policy.session.persist || this.#places.areTaken) return undefined;
+    if (this.policy.session.persist || this.#slots.isFull) return undefined;
     const pooled = this.#pool.takeReady();
     if (!pooled) return undefined;
     pooled.managed.begin(pooled.session.id);
@@ -303,7 +303,7 @@ export class Codecell implements AsyncDisposable {
     const lock = await this.#lock(id);
     cleanup.defer(() => lock?.[Symbol.asyncDispose]());
     const record = lock && (await this.#store.read(id));
-    const release = await this.#places.reserve(waitMs, () => this.#assertOpen());
+    const release = await this.#slots.reserve(waitMs, () => this.#assertOpen());
     try {
       if (record) return await this.#admit(this.#managed(record), lock, cleanup, { from: "saved" });
       const pooled = await this.#pool.take();
@@ -350,7 +350,7 @@ export class Codecell implements AsyncDisposable {
     const entry = this.#entries.get(id);
     if (!entry) return;
     const { persist } = this.policy.session;
-    this.#logger.info("a session was culled", { id, why });
+    this.#logger.info("a session expired", { id, why });
     if (!persist) this.#tombstones.add(id, why);
     await this.#dismiss(entry, { save: persist, why });
   }
@@ -360,10 +360,10 @@ export class Codecell implements AsyncDisposable {
     const { key: id } = entry.session;
     this.#entries.delete(id);
     const leaving = this.#end(entry, how)
-      .catch((error: unknown) => this.#logger.warn("a session could not be ended cleanly", { id, error }))
+      .catch((error: unknown) => this.#logger.warn("a session could not be closed cleanly", { id, error }))
       .finally(() => {
         this.#leaving.delete(id);
-        this.#places.lookAgain();
+        this.#slots.recheck();
       });
     this.#leaving.set(id, leaving);
     return leaving;
@@ -419,7 +419,7 @@ export class Codecell implements AsyncDisposable {
   async #revive(managed: Session): Promise<LiveSession> {
     const { key: id, record } = managed;
     const workspace = { root: this.#store.workspacesDir, name: record.workspace };
-    const session = await this.#live.openSession({ id, workspace, isManaged: true, asked: record.asked });
+    const session = await this.#live.openSession({ id, workspace, isManaged: true, requestedRules: record.asked });
     await managed.restoreInto(session);
     return session;
   }
@@ -476,7 +476,7 @@ function unknownSession(id: string): CodecellError {
 }
 
 function takenId(id: string): CodecellError {
-  return new CodecellError("usage", `there is a session ${id} already`, { hint: "choose another id" });
+  return new CodecellError("usage", `session ${id} already exists`, { hint: "use another id" });
 }
 
 interface PooledSession extends AsyncDisposable {

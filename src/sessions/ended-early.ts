@@ -12,8 +12,8 @@ export async function endedEarly(error: unknown, cell: Cell): Promise<unknown> {
   if (exit?.reason && exit.reason.code !== "cell_lost") return exit.reason;
   const diagnostics = exit?.diagnostics.trim() ?? "";
   const said = diagnostics.split("\n").at(-1)?.slice(0, lineLength) || exit?.reason?.message || error.message;
-  const hint = "run `codecell doctor`; what the isolation printed is in the error's details";
-  return new CodecellError("cell_start_failed", `the cell ended before it was ready${exitText(exit)}: ${said}`, {
+  const hint = "run `codecell doctor`; the error's details contain the sandbox's output";
+  return new CodecellError("cell_start_failed", `the cell exited before it was ready${exitText(exit)}: ${said}`, {
     ...(diagnostics ? { hint } : {}),
     cause: exit?.reason ?? error,
     details: { diagnostics },

@@ -424,16 +424,20 @@ export class LiveSession implements AsyncDisposable {
   #assertIdle(feature: string): void {
     this.#assertOpen();
     if (!this.features.includes(feature)) {
-      throw new CodecellError("not_supported", `the ${this.receipt.runner} runner has no ${feature}`, {
-        hint: "use the process runner",
-      });
+      throw new CodecellError(
+        "not_supported",
+        `the ${this.receipt.runner} runner does not support ${feature.endsWith("s") ? feature : `${feature}s`}`,
+        {
+          hint: "use the process runner",
+        },
+      );
     }
     this.#assertFree("await its result or interrupt it first");
   }
 
   #assertFree(hint: string): void {
     if (!this.#active) return;
-    throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} still goes on`, { hint });
+    throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} is still running`, { hint });
   }
 
   #assertReady(code: string, language: string): void {
@@ -450,9 +454,9 @@ export class LiveSession implements AsyncDisposable {
 
 function assertCode(code: string): void {
   // from JavaScript, where nobody checks types
-  if (typeof code !== "string") throw new CodecellError("usage", `the code is ${typeof code} and not text`);
+  if (typeof code !== "string") throw new CodecellError("usage", `the code must be a string, not ${typeof code}`);
   const bytes = Buffer.byteLength(code);
   if (bytes <= maxCodeBytes) return;
-  const message = `the code has ${bytes} bytes, over the limit of ${maxCodeBytes}`;
+  const message = `the code has ${bytes} bytes; the limit is ${maxCodeBytes}`;
   throw new CodecellError("too_large", message, { hint: "put large data into a variable with set()" });
 }

@@ -110,7 +110,7 @@ describe("a cell that ends before it is ready", () => {
     await using codecell = await open({}, runner);
     await expect(codecell.openSession()).rejects.toMatchObject({
       code: "cell_start_failed",
-      message: "the cell ended before it was ready (exit code 5): a mounted directory was replaced by another one",
+      message: "the cell exited before it was ready (exit code 5): a mounted directory was replaced by another one",
       details: { diagnostics: diagnostics.trim() },
     });
     expect(runner.openCells).toBe(0);
@@ -121,7 +121,7 @@ describe("a cell that ends before it is ready", () => {
     await using codecell = await open({}, new FakeRunner({ endsEarly: { code: 137, reason } }));
     await expect(codecell.openSession()).rejects.toMatchObject({
       code: "cell_start_failed",
-      message: "the cell ended before it was ready (exit code 137): the container was killed",
+      message: "the cell exited before it was ready (exit code 137): the container was killed",
     });
   });
 });
@@ -134,7 +134,7 @@ test("answers what JavaScript may hand over by mistake with an error of its own,
   for (const value of [circle, 1n, () => 1, undefined]) {
     await expect(session.set("x", value)).rejects.toMatchObject({
       code: "variable_unserializable",
-      message: "the value for x is not JSON",
+      message: "the value for x cannot be converted to JSON",
     });
   }
   for (const code of [undefined, 1, { code: "1" }]) {

@@ -7,7 +7,7 @@ import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
-import type { AskedRules } from "../policy/change/live-rules.ts";
+import type { RequestedRules } from "../policy/change/live-rules.ts";
 import { policyHash } from "../policy/hash.ts";
 import { denyMatcher } from "../policy/paths/deny.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -49,8 +49,8 @@ export interface OpenLiveSessionOptions {
   readonly signal?: AbortSignal;
   /** @internal the caller writes down itself that the session opened and closed */
   readonly isManaged?: boolean;
-  /** @internal what was asked of this session's policy while it lived in another cell */
-  readonly asked?: AskedRules | undefined;
+  /** @internal the rules that were requested for this session in another cell */
+  readonly requestedRules?: RequestedRules | undefined;
 }
 
 /** What a cell tells and hands over while it lives. */
@@ -134,7 +134,7 @@ export class LiveSessions implements AsyncDisposable {
 
   /** A session that was changed by itself has a policy of its own, which the record is to name. */
   async #follow({ id, rules }: LiveSession): Promise<void> {
-    const isOwn = Object.keys(rules.asked).length > 0;
+    const isOwn = Object.keys(rules.requestedRules).length > 0;
     await rules.follow(this.#policy, async (coming) => {
       if (isOwn) await this.audit?.policyChanging("policy file", coming, id);
     });
@@ -185,16 +185,16 @@ export class LiveSessions implements AsyncDisposable {
     const parts = { id, kernel, losses, onClose, onClosed, onFork, cell: cellShare };
     session = new LiveSession({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
     this.#sessions.add(session);
-    await this.#putInForce(session, options.asked);
+    await this.#putInForce(session, options.requestedRules);
     audit?.sessionOpened(id, cell.receipt.runner, "new");
     return session;
   }
 
   /** No code runs before the rules hold that its policy has by now. */
-  async #putInForce(session: LiveSession, asked: AskedRules | undefined): Promise<void> {
-    if (asked === undefined && this.#policy === this.#started) return;
+  async #putInForce(session: LiveSession, requestedRules: RequestedRules | undefined): Promise<void> {
+    if (requestedRules === undefined && this.#policy === this.#started) return;
     try {
-      await session.rules.resume(asked ?? {});
+      await session.rules.resume(requestedRules ?? {});
       await this.#follow(session);
     } catch (error) {
       await session.close();
@@ -266,7 +266,7 @@ async function unlessGivenUp<Started>(
     return await start();
   } catch (error) {
     if (!signal?.aborted) throw error;
-    throw new CodecellError("aborted", `the start was given up: ${messageOf(signal.reason)}`, { cause: error });
+    throw new CodecellError("aborted", `the start was aborted: ${messageOf(signal.reason)}`, { cause: error });
   }
 }
 
@@ -286,8 +286,8 @@ function receiptOf(
 /** A policy that wants everything written down for good is not to be run by a host that writes nothing. */
 function assertWrittenDown({ policy: { audit: rules }, audit }: LiveSessionsOptions): void {
   if (!rules.enabled || !rules.durable || audit?.isDurable === true) return;
-  throw new CodecellError("policy_refused", "audit.durable is true, and nobody here writes an audit", {
-    hint: "pass openAudit(policy, { stateDir }) as the audit, or take audit.durable out of the policy",
+  throw new CodecellError("policy_refused", "audit.durable is true, but this program writes no audit", {
+    hint: "pass openAudit(policy, { stateDir }) as the audit, or remove audit.durable from the policy",
     details: { rule: "audit.durable" },
   });
 }

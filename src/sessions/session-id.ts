@@ -11,8 +11,8 @@ export function newSessionId(): string {
 /** An id that a caller gave. It becomes a directory's name, so it is checked and not escaped. */
 export function checkSessionId(id: string): string {
   if (pattern.test(id) && !id.includes("..") && !id.endsWith(".")) return id;
-  throw new CodecellError("usage", `not a session id: ${JSON.stringify(id.slice(0, 80))}`, {
-    hint: "use 1 to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit",
+  throw new CodecellError("usage", `invalid session id: ${JSON.stringify(id.slice(0, 80))}`, {
+    hint: "use 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit",
   });
 }
 
@@ -32,7 +32,7 @@ export function isNamespace(text: string): boolean {
 
 /** The id under which a tenant's session is known to the manager and on disk. */
 export function sessionKey(namespace: string, id: string): string {
-  if (!isNamespace(namespace)) throw new CodecellError("internal", "not a namespace");
+  if (!isNamespace(namespace)) throw new CodecellError("internal", "invalid namespace");
   checkSessionId(id);
   if (id.length <= maxNamespacedId) return `${namespace}.${id}`;
   throw new CodecellError("usage", `a session id has at most ${maxNamespacedId} characters here`);

@@ -37,7 +37,7 @@ export async function readValue(
     return await kernel.get(expression, format, limits);
   } catch (error) {
     if (!(error instanceof CodecellError) || error.code !== "too_large") throw error;
-    const hint = "ask for a part of it, such as x[:1000], or for a summary; preview() gives the beginning";
+    const hint = "request a part of it, such as x[:1000], or a summary; preview() returns the beginning";
     throw new CodecellError("too_large", error.message, { hint, cause: error });
   }
 }
@@ -47,7 +47,7 @@ export function decodeJson(data: Buffer): unknown {
   try {
     return JSON.parse(data.toString());
   } catch (error) {
-    const message = "the cell answered with text that is not JSON";
+    const message = "the cell's answer is not JSON";
     throw new CodecellError("variable_unserializable", message, { cause: error });
   }
 }
@@ -61,6 +61,10 @@ function jsonOf(name: string, value: unknown): string {
   } catch (error) {
     cause = error;
   }
-  const hint = "give text, bytes, or what JSON has: numbers, texts, booleans, null, lists and objects without circles";
-  throw new CodecellError("variable_unserializable", `the value for ${name} is not JSON`, { hint, cause });
+  const hint =
+    "pass a string, bytes or a JSON value: numbers, strings, booleans, null, arrays and objects without cycles";
+  throw new CodecellError("variable_unserializable", `the value for ${name} cannot be converted to JSON`, {
+    hint,
+    cause,
+  });
 }

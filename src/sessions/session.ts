@@ -110,7 +110,7 @@ export class Session implements AsyncDisposable {
   /** by its own caller */
   #closing: Promise<void> | undefined;
   /** its cell may outlive it in a fork, and must not hold on to it then */
-  #forgetAsked = () => {};
+  #forgetRequested = () => {};
 
   /** @internal */
   constructor(parts: SessionParts, live?: LiveSession) {
@@ -216,7 +216,7 @@ export class Session implements AsyncDisposable {
     const live = { ...rest, ...(timeout === undefined ? {} : { timeoutMs: milliseconds(timeout) }) };
     if (whenBusy === "queue") return this.#queue.run(() => this.#start(progress, code, live));
     if (this.#queue.waiting > 0) {
-      throw new CodecellError("session_busy", `${this.#queue.waiting} runs wait for session ${this.id}`, {
+      throw new CodecellError("session_busy", `${this.#queue.waiting} runs are waiting for session ${this.id}`, {
         hint: 'queue this one too (whenBusy: "queue"), or wait',
       });
     }
@@ -449,7 +449,7 @@ export class Session implements AsyncDisposable {
     else if (this.policy.session.persist) await this.#store.write(this.#record);
     if (!this.#saves.isDirty && live.isAlive) await this.#saves.mark(false);
     this.#live = undefined;
-    this.#forgetAsked();
+    this.#forgetRequested();
     await live.close();
   }
 
@@ -458,7 +458,7 @@ export class Session implements AsyncDisposable {
     this.#closedBy ??= why === undefined ? closed(this.id) : culled(this.id, why, this.policy.session.persist);
     this.#saves.stop();
     await this.#reviving?.catch(() => {});
-    this.#forgetAsked();
+    this.#forgetRequested();
     await this.#live?.close();
     await Promise.all([this.#writes.settled(), this.#saves.marked]);
   }
@@ -503,11 +503,11 @@ export class Session implements AsyncDisposable {
 
   /** A session that shares its cell is changed with it, whoever asked. */
   #keepAsked(session: LiveSession): void {
-    this.#forgetAsked();
-    this.#forgetAsked = session.rules.onAsked(async (asked) => {
+    this.#forgetRequested();
+    this.#forgetRequested = session.rules.onRequested(async (requestedRules) => {
       // The cell may live on in a fork: what is over, or saved, does not change any more.
       if (this.#live !== session || this.#closedBy) return;
-      this.#record = { ...this.#record, asked };
+      this.#record = { ...this.#record, asked: requestedRules };
       if (!this.#operator().session.persist) return;
       await this.#saves.settled(); // a save writes the record as it was when it began
       await this.#store.write(this.#record);
@@ -535,7 +535,7 @@ export class Session implements AsyncDisposable {
 function milliseconds(timeout: string | number): number {
   const ms = typeof timeout === "string" ? duration.safeParse(timeout).data : timeout;
   if (ms !== undefined && Number.isFinite(ms) && ms > 0) return ms;
-  throw new CodecellError("usage", `${JSON.stringify(timeout)} is not a timeout`, {
+  throw new CodecellError("usage", `${JSON.stringify(timeout)} is not a valid timeout`, {
     hint: 'use a duration such as "30s" or "5m", or milliseconds as a number',
   });
 }
@@ -545,14 +545,18 @@ function closed(id: string): CodecellError {
 }
 
 function culled(id: string, why: string, isKept: boolean): CodecellError {
-  const rest = isKept ? "it was put aside" : "its variables and files are gone";
-  const hint = isKept ? "ask for it by its id to bring it back" : "ask for it by its id to start it afresh";
-  return new CodecellError("session_culled", `session ${id} has ended: ${why}; ${rest}`, { hint });
+  const rest = isKept ? "its saved state is kept" : "its variables and files are lost";
+  const hint = isKept ? "open it by its id to restore it" : "open it by its id to start it again";
+  return new CodecellError("session_culled", `session ${id} expired: ${why}; ${rest}`, { hint });
 }
 
 function filesOf(session: LiveSession): WorkspaceFiles {
   if (session.files) return session.files;
-  throw new CodecellError("not_supported", `the ${session.receipt.runner} runner keeps its files to itself`, {
-    hint: "read and write them from code, or use the process runner",
-  });
+  throw new CodecellError(
+    "not_supported",
+    `the ${session.receipt.runner} runner does not share its files with the host`,
+    {
+      hint: "read and write them from code, or use the process runner",
+    },
+  );
 }

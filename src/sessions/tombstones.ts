@@ -21,8 +21,8 @@ export class Tombstones {
     const why = this.#reasons.get(id);
     if (why === undefined) return;
     this.#reasons.delete(id);
-    throw new CodecellError("session_culled", `session ${id} has ended: ${why}; its variables and files are gone`, {
-      hint: "call again to start it afresh",
+    throw new CodecellError("session_culled", `session ${id} expired: ${why}; its variables and files are lost`, {
+      hint: "call again to start it again",
     });
   }
 }

@@ -138,7 +138,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
       else this.#ready.push(item);
       return true;
     } catch (error) {
-      (this.#options.logger ?? silentLogger).warn("a warm cell could not be made", { error });
+      (this.#options.logger ?? silentLogger).warn("a warm cell could not be started", { error });
       // Whoever asks meets the same failure and is told; trying again at once would only burn the machine.
       this.#retry ??= setTimeout(() => {
         this.#retry = undefined;

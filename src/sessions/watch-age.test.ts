@@ -17,7 +17,7 @@ test("an idle session is told of when its time is over, and not before", () => {
   vi.advanceTimersByTime(59_999);
   expect(told).toEqual([]);
   vi.advanceTimersByTime(1);
-  expect(told).toEqual(["nothing was asked of it for 1m, its session.idle"]);
+  expect(told).toEqual(["it was idle for session.idle (1m)"]);
 });
 
 test("a session that was used meanwhile, or is busy, gets the time that it has left", () => {
@@ -36,7 +36,7 @@ test("a session that is used all the time ends with its lifetime", () => {
   watch();
   session.isBusy = true;
   vi.advanceTimersByTime(600_000);
-  expect(told).toEqual(["it was 10m old, its session.lifetime"]);
+  expect(told).toEqual(["it reached session.lifetime (10m)"]);
 });
 
 test("nothing is told after the watch was stopped, also when it had looked again", () => {

@@ -19,14 +19,14 @@ export function watchAge(
   onOver: (why: string) => void,
 ): { stop(): void } {
   const lifetime = setTimeout(() => {
-    onOver(`it was ${formatDuration(lifetimeMs)} old, its session.lifetime`);
+    onOver(`it reached session.lifetime (${formatDuration(lifetimeMs)})`);
   }, lifetimeMs).unref();
   let idle: NodeJS.Timeout;
   // One timer that looks again later when the session was used meanwhile: no work per call.
   const look = () => {
     const leftMs = session.usedMs + idleMs - now();
     if (leftMs > 0 || session.isBusy) arm(Math.max(leftMs, busyMs));
-    else onOver(`nothing was asked of it for ${formatDuration(idleMs)}, its session.idle`);
+    else onOver(`it was idle for session.idle (${formatDuration(idleMs)})`);
   };
   const arm = (ms: number) => {
     idle = setTimeout(look, ms).unref();

@@ -87,7 +87,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
       await docker.request("DELETE", `/containers/${(await only()).Id}?force=1`);
       const result = await within(10_000, ongoing);
       expect(result).toMatchObject({ status: "crashed", state: "lost", stdout: "on\n" });
-      expect(result.notes.join("; ")).toMatch(/the container was killed.*the session is over/);
+      expect(result.notes.join("; ")).toMatch(/the container was killed.*the session ended/);
       expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_closed" }));
       await within(10_000, session.close());
       expect(await isEmpty()).toBe(true);
@@ -145,7 +145,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     try {
       const result = await within(10_000, ongoing);
       expect(result).toMatchObject({ status: "crashed", state: "lost" });
-      expect(result.notes.join("; ")).toMatch(/Docker cannot be reached.*the session is over/);
+      expect(result.notes.join("; ")).toMatch(/Docker cannot be reached.*the session ended/);
       await within(10_000, session.close());
       await expect(within(10_000, codecell.openSession())).rejects.toMatchObject({
         code: "runner_unavailable",

@@ -138,7 +138,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       const next = await open({ persist: true });
       const result = await runIn(await next.get("kept"), "x, open('file.txt').read()");
       expect(result).toMatchObject({ status: "ok", value: "([1, 2], 'file')" });
-      expect(result.notes.join("; ")).toMatch(/did not come back: lock/);
+      expect(result.notes.join("; ")).toMatch(/not restored: lock/);
     });
 
     test("say what became of their variables when their container is removed between two runs", async () => {

@@ -379,7 +379,7 @@ export async function runnerContract(
             (error: unknown) =>
               expect(error).toMatchObject({
                 code: "aborted",
-                message: expect.stringMatching(/^the start was given up: /),
+                message: expect.stringMatching(/^the start was aborted: /),
               }),
           );
           await opening;

@@ -49,7 +49,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     const session = await next.get("kept");
     const result = await runIn(session, "f(), open('file.txt').read()");
     expect(result).toMatchObject({ status: "ok", value: "([1, 2], 'file')" });
-    expect(result.notes.join("; ")).toMatch(/restored from the save after run 1; did not come back: lock/);
+    expect(result.notes.join("; ")).toMatch(/restored from the save after run 1; not restored: lock/);
     expect(await runIn(session, "1")).toMatchObject({ notes: [] });
     expect((await session.history()).map(({ run, status }) => ({ run, status }))).toEqual([
       { run: 1, status: "ok" },
@@ -200,7 +200,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
       const next = await open({}, dir);
       const result = await runIn(await next.get("kept"), "x, open('file.txt').read(), 'big' in globals()");
       expect(result.value).toBe("('small', 'file', False)");
-      expect(result.notes.join()).toMatch(/restored from the save after run 1; what changed later is lost/);
+      expect(result.notes.join()).toMatch(/restored from the save after run 1; later changes are lost/);
     } finally {
       for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
       execFileSync("umount", [dir]);

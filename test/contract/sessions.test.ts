@@ -80,7 +80,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await eventually(() => !existsSync(`/proc/${worker}`))).toBe(true); // and its supervisor knows
     await expect(session.checkpoint("late")).rejects.toMatchObject({
       code: "cell_lost",
-      message: expect.stringMatching(/nothing was kept as late: .*variables are as they were after run 1/),
+      message: expect.stringMatching(/checkpoint late was not saved: .*variables are as they were after run 1/),
     });
     expect(session.checkpoints).toEqual([]);
     await session.checkpoint("late");

@@ -296,7 +296,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(result).toMatchObject({ status: "crashed", state: "recovered", recoveredTo: before.id });
       const notes = result.notes.join(" ");
       expect(notes).toContain("files did not");
-      expect(notes).toContain("Did not come back: bad (");
+      expect(notes).toContain("Not restored: bad (");
       expect(await run("import os\nx, 'bad' in globals(), os.listdir('.')")).toMatchObject({
         state: "kept",
         value: "('kept', False, [])",
@@ -329,7 +329,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       await expect(session.get("os._exit(3)")).rejects.toMatchObject({ code: "cell_lost" });
       const result = await run("x");
       expect(result).toMatchObject({ status: "ok", value: "1" });
-      expect(result.notes.join(" ")).toContain("came back as they were after run");
+      expect(result.notes.join(" ")).toContain("are as they were after run");
     });
 
     test("but not what a reset forgot", async () => {
@@ -386,7 +386,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       const back = await (await manager.get("alpha")).run("text");
       expect(back).toMatchObject({ status: "ok", value: "'hello'" });
       expect(back.notes.join(" ")).toContain("variables were restored");
-      expect(back.notes.join(" ")).toContain("files did not come back");
+      expect(back.notes.join(" ")).toContain("files were not restored");
     } finally {
       await rm(stateDir, { recursive: true, force: true });
     }

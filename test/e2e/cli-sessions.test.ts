@@ -46,7 +46,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(first).toMatchObject({ code: 0, stderr: expect.stringMatching(/^codecell: not saved: conn \(.*socket/) });
     const second = await run("partly", "-c", "y, 'conn' in globals()");
     expect(second).toMatchObject({ stdout: "(5, False)\n" });
-    expect(second.stderr).toMatch(/^codecell: did not come back: conn \(.*\)\n$/);
+    expect(second.stderr).toMatch(/^codecell: not restored: conn \(.*\)\n$/);
   });
 
   test("loses nothing when the interpreter crashes in between", async () => {
@@ -238,7 +238,8 @@ describe.skipIf(!runners.includes("wasm"))("codecell run --session in the wasm r
     const first = json(await run("x = 20"));
     expect(first).toMatchObject({ status: "ok", exit_code: 0 });
     const second = json(await run("globals().get('x')"));
-    if (first.save.snapshot === null) expect(first.save.problem).toContain("the wasm runner has no snapshot");
+    if (first.save.snapshot === null)
+      expect(first.save.problem).toContain("the wasm runner does not support snapshots");
     else expect(second.value).toBe("20");
     const { code, stderr } = await call("artifacts", "ls", "--session", "w");
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("wasm runner") });

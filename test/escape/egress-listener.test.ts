@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { encodeFrameHead } from "../../src/kernel/frames.ts";
-import { ListenerDesk, takeListener } from "../../src/runners/process/listener-desk.ts";
+import { ListenerRegistry, takeListener } from "../../src/runners/process/listener-registry.ts";
 import { descriptors } from "../support/descriptors.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { fetching, NetworkedCells } from "../support/networked-cells.ts";
@@ -127,13 +127,13 @@ process.on("message", async ({ ticket, port, address }) => {
 describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () => {
   let directory = "";
   let jail: ChildProcess;
-  let desk: ListenerDesk;
+  let desk: ListenerRegistry;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "liar-"));
     await writeFile(join(directory, "liar.mjs"), liar);
     jail = fork(join(directory, "liar.mjs"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
     await once(jail, "spawn");
-    desk = new ListenerDesk(jail, right);
+    desk = new ListenerRegistry(jail, right);
   });
   afterEach(async () => {
     const gone = once(jail, "exit");

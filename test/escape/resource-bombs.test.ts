@@ -95,7 +95,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
   test.each(fitting)("of %s is over in time, and the next answer is right", async (_, code) => {
     const result = await within(20_000, run(session, code, { timeoutMs: 1_500 }));
     expect(result.durationMs).toBeLessThan(10_000);
-    if (layout.hasOwnKernel && result.notes.includes("the session is over")) session = await codecell.openSession();
+    if (layout.hasOwnKernel && result.notes.includes("the session ended")) session = await codecell.openSession();
     const next = await answerOf("print('fine')\n40 + 2");
     expect(next).toMatchObject({ status: "ok", value: "42", stdout: "fine\n" });
     // variables may still hold threads and descriptors; a reset gives all of it back
@@ -114,7 +114,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     const answer = await within(15_000, run(session, code)).catch((error: unknown) => {
       if (!layout.hasOwnKernel || !(error instanceof CodecellError) || error.code !== "session_closed") throw error;
     });
-    if (answer && !(layout.hasOwnKernel && answer.notes.includes("the session is over"))) return answer;
+    if (answer && !(layout.hasOwnKernel && answer.notes.includes("the session ended"))) return answer;
     session = await codecell.openSession();
     return within(15_000, run(session, code));
   }

@@ -395,13 +395,13 @@ function judge(result: RunResult, facts: Facts, said: string): string {
   if (n === "None") {
     expect(facts.saved, said).toBe(0);
     if (facts.ran === 0 && Number(file) === facts.file && !said.includes("lost")) return "saved"; // as it was found last
-    expect(said).toMatch(/without them|what changed later is lost/);
+    expect(said).toMatch(/without them|later changes are lost/);
     return "lost";
   }
   expect(Number(n), said).toBeGreaterThanOrEqual(facts.saved);
   expect(Number(n), said).toBeLessThanOrEqual(Math.max(facts.began, facts.saved));
   const isUntouched = facts.ran === 0 && Number(file) === facts.file;
   if ((Number(n) === Number(file) || isUntouched) && !said.includes("lost")) return "saved";
-  expect(said).toContain("what changed later is lost");
+  expect(said).toContain("later changes are lost");
   return "older save";
 }

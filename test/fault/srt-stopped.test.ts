@@ -49,7 +49,7 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
     await expect(within(20_000, opening)).rejects.toMatchObject({
       name: "CodecellError",
       code: "aborted",
-      message: expect.stringContaining("the start was given up"),
+      message: expect.stringContaining("the start was aborted"),
     });
     expect({ files: await files(), cells: cells() }).toEqual(before);
     expect(await run(session, "6 * 7")).toMatchObject({ value: "42" });

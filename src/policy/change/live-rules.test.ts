@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parsePolicy } from "../file/parse-policy.ts";
-import { type AskedRules, addAsked, askedRulesSchema, type LiveChange, policyInForce } from "./live-rules.ts";
+import { addRequest, type LiveChange, policyInForce, type RequestedRules, requestedRulesSchema } from "./live-rules.ts";
 import type { Authority } from "./merge.ts";
 
 const operator = parsePolicy({
@@ -10,8 +10,8 @@ const operator = parsePolicy({
 
 /** What holds after changes that come one after the other. */
 function netAfter(...changes: [Authority, LiveChange["net"]][]) {
-  const asked = changes.reduce<AskedRules>((so, [who, net]) => addAsked(operator, so, { net }, who), {});
-  return policyInForce(operator, asked).net;
+  const requestedRules = changes.reduce<RequestedRules>((so, [who, net]) => addRequest(operator, so, { net }, who), {});
+  return policyInForce(operator, requestedRules).net;
 }
 
 describe("a caller", () => {
@@ -64,8 +64,13 @@ describe("a caller", () => {
 });
 
 describe("an operator's policy that gives less than before", () => {
-  const asked = addAsked(operator, {}, { net: { allowlist: ["a.example.com", "packages.example"] } }, "caller");
-  const under = (net: object) => policyInForce(parsePolicy({ net: { enabled: true, ...net } }), asked).net;
+  const requestedRules = addRequest(
+    operator,
+    {},
+    { net: { allowlist: ["a.example.com", "packages.example"] } },
+    "caller",
+  );
+  const under = (net: object) => policyInForce(parsePolicy({ net: { enabled: true, ...net } }), requestedRules).net;
 
   test("leaves what both permit", () => {
     expect(under({ allowlist: ["packages.example", "new.example"] }).allowlist).toEqual(["packages.example"]);
@@ -75,19 +80,19 @@ describe("an operator's policy that gives less than before", () => {
   });
 
   test("leaves what is below a wildcard that was asked for", () => {
-    const wide = addAsked(operator, {}, { net: { allowlist: ["*.example.com"] } }, "caller");
+    const wide = addRequest(operator, {}, { net: { allowlist: ["*.example.com"] } }, "caller");
     const now = parsePolicy({ net: { enabled: true, allowlist: ["x.example.com"] } });
     expect(policyInForce(now, wide).net.allowlist).toEqual(["x.example.com"]);
   });
 
   test("leaves the smaller of two limits", () => {
-    const small = addAsked(operator, {}, { net: { sent: "2MiB", received: "2MiB" } }, "caller");
+    const small = addRequest(operator, {}, { net: { sent: "2MiB", received: "2MiB" } }, "caller");
     const now = parsePolicy({ net: { enabled: true, sent: "1MiB", received: "1GiB" } });
     expect(policyInForce(now, small).net).toMatchObject({ sentBytes: 2 ** 20, receivedBytes: 2 ** 21 });
   });
 
   test("adds to what is denied", () => {
-    const denied = addAsked(operator, {}, { net: { deny: ["bad.example.com", "worse.example.com"] } }, "caller");
+    const denied = addRequest(operator, {}, { net: { deny: ["bad.example.com", "worse.example.com"] } }, "caller");
     const now = parsePolicy({ net: { enabled: true, deny: ["new.example.com"] } });
     expect(policyInForce(now, denied).net.deny.sort()).toEqual([
       "bad.example.com",
@@ -97,7 +102,7 @@ describe("an operator's policy that gives less than before", () => {
   });
 
   test("takes back what a ceiling has allowed", () => {
-    const widened = addAsked(operator, {}, { net: { allowlist: ["more.example", "packages.example"] } }, "host");
+    const widened = addRequest(operator, {}, { net: { allowlist: ["more.example", "packages.example"] } }, "host");
     expect(policyInForce(operator, widened).net.allowlist).toEqual(["more.example", "packages.example"]);
     const now = { ...operator, overrides: { ceiling: {} } };
     expect(policyInForce(now, widened).net.allowlist).toEqual(["packages.example"]);
@@ -107,14 +112,14 @@ describe("an operator's policy that gives less than before", () => {
 test.each([{ proc: { memory: "4GiB" } }, { net: { inspection: true } }, { env: { A: "b" } }])(
   "%j cannot change while a session is open",
   (change) => {
-    expect(() => addAsked(operator, {}, change as unknown as LiveChange, "host")).toThrow(
+    expect(() => addRequest(operator, {}, change as unknown as LiveChange, "host")).toThrow(
       expect.objectContaining({ code: "not_supported", hint: expect.stringContaining("net.allowlist") }),
     );
   },
 );
 
 test("what was asked comes back from disk as it was, or not at all", () => {
-  const asked = addAsked(operator, {}, { net: { allowlist: ["packages.example"], sent: "1MiB" } }, "caller");
-  expect(askedRulesSchema.parse(JSON.parse(JSON.stringify(asked)))).toEqual(asked);
-  expect(askedRulesSchema.safeParse({ caller: { allowlist: "packages.example" } }).success).toBe(false);
+  const requestedRules = addRequest(operator, {}, { net: { allowlist: ["packages.example"], sent: "1MiB" } }, "caller");
+  expect(requestedRulesSchema.parse(JSON.parse(JSON.stringify(requestedRules)))).toEqual(requestedRules);
+  expect(requestedRulesSchema.safeParse({ caller: { allowlist: "packages.example" } }).success).toBe(false);
 });

@@ -45,15 +45,15 @@ export const liveChangeSchema = z.strictObject({
 });
 
 /** What was asked of a session so far. What callers ask comes on top of what the host's program asked. */
-export interface AskedRules {
+export interface RequestedRules {
   readonly host?: LiveNet | undefined;
   readonly caller?: LiveNet | undefined;
 }
 
-export const askedRulesSchema = z.object({ host: checked().optional(), caller: checked().optional() });
+export const requestedRulesSchema = z.object({ host: checked().optional(), caller: checked().optional() });
 
 /** The policy of a session: its operator's, with what was asked. Where the operator gives less now, less holds. */
-export function policyInForce(operator: Policy, { host, caller }: AskedRules): Policy {
+export function policyInForce(operator: Policy, { host, caller }: RequestedRules): Policy {
   const given = host === undefined ? operator : settlePolicy(operator, { net: host }, "host");
   return caller === undefined ? given : settlePolicy(given, { net: caller }, "caller");
 }
@@ -62,13 +62,18 @@ export function policyInForce(operator: Policy, { host, caller }: AskedRules): P
  * Adds a change to what was asked before, or throws `override_refused`. What limits it is the operator's policy and not what
  * holds now: who narrowed a session may widen it again, that far and no further.
  */
-export function addAsked(operator: Policy, asked: AskedRules, change: LiveChange, authority: Authority): AskedRules {
+export function addRequest(
+  operator: Policy,
+  requestedRules: RequestedRules,
+  change: LiveChange,
+  authority: Authority,
+): RequestedRules {
   refuseOtherRules(change);
   const layer = authority === "host" ? "host" : "caller";
-  const base = layer === "host" ? operator : policyInForce(operator, { host: asked.host });
+  const base = layer === "host" ? operator : policyInForce(operator, { host: requestedRules.host });
   assertAllowed(base, withoutNull(change.net), authority);
-  const net = withoutNull({ ...asked[layer], ...change.net });
-  return { ...asked, [layer]: Object.keys(net).length === 0 ? undefined : net };
+  const net = withoutNull({ ...requestedRules[layer], ...change.net });
+  return { ...requestedRules, [layer]: Object.keys(net).length === 0 ? undefined : net };
 }
 
 function assertAllowed(base: Policy, net: LiveNet, authority: Authority): void {

@@ -14,7 +14,7 @@ import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { Host } from "./host.ts";
-import { type Expected, ListenerDesk, newTicket } from "./listener-desk.ts";
+import { type Expected, ListenerRegistry, newTicket } from "./listener-registry.ts";
 
 const bootstrap = kernelBootstrap("direct");
 /** The shell enters the cell's cgroups before bubblewrap exists; paths are arguments, never part of the script. */
@@ -69,7 +69,7 @@ export function startDirect(parts: DirectParts): DirectJail {
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
   );
-  const expected = ticket === undefined ? undefined : new ListenerDesk(child).expect(ticket);
+  const expected = ticket === undefined ? undefined : new ListenerRegistry(child).expect(ticket);
   void expected?.arrived.then(() => child.connected && child.disconnect()); // one socket, and nobody is heard any more
   return { channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
 }

@@ -29,7 +29,7 @@ import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
-import { takeListener } from "./listener-desk.ts";
+import { takeListener } from "./listener-registry.ts";
 import { planProcess } from "./plan.ts";
 import { type BubblewrapProbe, probeBubblewrap, trialMs } from "./probe.ts";
 import { Template } from "./template.ts";
@@ -157,7 +157,7 @@ class ProcessRunner implements SandboxRunner {
     const template = await this.#template(spec, host, python, mounts, options.signal);
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
     await prepareWorkspace(ownDirectory(spec), template.uid);
-    const expected = template.desk?.expect();
+    const expected = template.listeners?.expect();
     cleanup.defer(() => expected?.cancel());
     const name = ownDirectory(spec) && spec.workspace?.name;
     const channel = await template.connect(cgroup, name, mounts, expected?.ticket);

@@ -20,7 +20,7 @@ import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
-import { ListenerDesk } from "./listener-desk.ts";
+import { ListenerRegistry } from "./listener-registry.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
 const startMs = 60_000;
@@ -46,7 +46,7 @@ export interface TemplateParts {
 export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
   /** where cells hand their sockets over, if they do */
-  readonly desk: ListenerDesk | undefined;
+  readonly listeners: ListenerRegistry | undefined;
   readonly #socketPath: string;
   readonly #cleanup: Cleanup;
   /** who waits for the end of a cell, and leaves when it has come */
@@ -58,7 +58,7 @@ export class Template implements AsyncDisposable {
 
   private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
     this.uid = parts.uid;
-    this.desk = parts.handsOver ? new ListenerDesk(child) : undefined;
+    this.listeners = parts.handsOver ? new ListenerRegistry(child) : undefined;
     this.#socketPath = socketPath;
     this.#cleanup = cleanup;
     child.once("exit", () => {

@@ -42,7 +42,7 @@ describe("the process that asks a fake of sandbox-runtime", () => {
     caller.abort(new Error("changed my mind"));
     await expect(left).rejects.toMatchObject({
       code: "aborted",
-      message: "the start was given up: changed my mind",
+      message: "the start was aborted: changed my mind",
     });
     expect(service.isAlive).toBe(true);
     vi.advanceTimersByTime(30_000);

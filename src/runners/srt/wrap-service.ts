@@ -26,7 +26,7 @@ export interface WrapServiceParts {
 
 /** It answers within a tenth of a second, except on a machine that is busy. */
 const defaultTimeoutMs = 30_000;
-const givenUp = "the start was given up";
+const givenUp = "the start was aborted";
 
 const helloSchema = z.object({ errors: z.array(z.string()) });
 const answerSchema = z.union([

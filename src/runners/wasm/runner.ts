@@ -88,7 +88,7 @@ class WasmRunner implements SandboxRunner {
     const files = findPackageFiles();
     if ("missing" in files) throw new CodecellError("runner_unavailable", files.missing, { hint: files.hint });
     const { directory, usesSnapshot } = await this.#prepare(files);
-    if (signal?.aborted) throw new CodecellError("aborted", "the start was given up", { cause: signal.reason });
+    if (signal?.aborted) throw new CodecellError("aborted", "the start was aborted", { cause: signal.reason });
 
     const limits = cellLimits(spec.policy.proc);
     const identity = childIdentity([this.#node, directory]);

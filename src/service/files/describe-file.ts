@@ -16,5 +16,5 @@ export async function describeFile(
   const { artifacts, leftOut } = await session.describe([facts], options);
   const [artifact] = artifacts;
   if (artifact) return artifact;
-  throw new CodecellError("file_refused", leftOut[0]?.message ?? "the file is not given out");
+  throw new CodecellError("file_refused", leftOut[0]?.message ?? "the file cannot be served");
 }

@@ -31,7 +31,8 @@ async function digestOf(file: OpenFile, digests: HashCache): Promise<Digest> {
   const known = digests.get(file);
   if (known) return known;
   const digest = await digestFile(file, mimeHeadBytes);
-  if (!digest) throw new CodecellError("file_refused", "the file changes while it is read", { hint: "try again" });
+  if (!digest)
+    throw new CodecellError("file_refused", "the file changed while it was being read", { hint: "try again" });
   digests.set(file, digest);
   return digest;
 }

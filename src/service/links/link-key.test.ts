@@ -25,5 +25,5 @@ test("a link key that others can read, or that is damaged, is refused", async ()
   await expect(openLinkKey(directory)).rejects.toThrow(/can be read by others/);
   await chmod(join(directory, "link-key"), 0o600);
   await writeFile(join(directory, "link-key"), "short");
-  await expect(openLinkKey(directory)).rejects.toThrow(/is no key/);
+  await expect(openLinkKey(directory)).rejects.toThrow(/is not a valid key/);
 });

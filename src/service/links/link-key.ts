@@ -23,7 +23,7 @@ export async function openLinkKey(stateDir: string): Promise<Uint8Array> {
   }
   const made = await read(path);
   if (made) return made;
-  throw new CodecellError("internal", "the key of signed links could not be kept");
+  throw new CodecellError("internal", "the key for signed links could not be stored");
 }
 
 async function read(path: string): Promise<Uint8Array | undefined> {
@@ -40,7 +40,9 @@ async function read(path: string): Promise<Uint8Array | undefined> {
     }
     const key = Buffer.from((await file.readFile("utf8")).trim(), "base64url");
     if (key.byteLength === keyBytes) return key;
-    throw new CodecellError("usage", `${path} is no key`, { hint: "remove it; links that were given out end with it" });
+    throw new CodecellError("usage", `${path} is not a valid key`, {
+      hint: "remove it; existing links then stop working",
+    });
   } finally {
     await file.close();
   }

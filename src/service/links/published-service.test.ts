@@ -53,5 +53,5 @@ test("the link key of a local session never equals a tenant's, and contains no p
   const session = { id: "work", workspace: "m0123-1" };
   expect(localSessionOf(localKey(session))).toEqual(session);
   expect(localSessionOf("ns-0123456789ab.work")).toBeUndefined();
-  expect(() => localSessionOf("../x@m0123-1")).toThrow(/not a session id/);
+  expect(() => localSessionOf("../x@m0123-1")).toThrow(/invalid session id/);
 });

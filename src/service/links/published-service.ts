@@ -32,7 +32,7 @@ export async function publishService(options: {
   const tag = randomBytes(6).toString("hex");
   await using cleanup = new Cleanup();
   const lock = await takeLock(join(await openRuntimeDirectory(options.runtimeDir), `service-${tag}`));
-  if (!lock) throw new CodecellError("internal", "a new service's lock is held already");
+  if (!lock) throw new CodecellError("internal", "the lock of a new service is already held");
   cleanup.defer(() => lock[Symbol.asyncDispose]());
   const directory = notesDirectory(options.stateDir);
   await makeDirectories(directory, 0o700);

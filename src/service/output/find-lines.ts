@@ -21,9 +21,13 @@ const maxPatternCharacters = 200;
 export function lineMatcher(search: LinePattern): LineMatcher {
   const { pattern } = search;
   if (pattern === "" || pattern.includes("\n") || pattern.length > maxPatternCharacters) {
-    throw new CodecellError("usage", `a search pattern has 1 to ${maxPatternCharacters} characters and no line end`, {
-      hint: "search for one line's text, and ask for context lines around it",
-    });
+    throw new CodecellError(
+      "usage",
+      `a search pattern must have 1 to ${maxPatternCharacters} characters and no line break`,
+      {
+        hint: "search for the text of one line, and request context lines around it",
+      },
+    );
   }
   const fold = (text: string) => (search.ignoreCase ? text.toLowerCase() : text);
   const parts = (search.wildcards ? wildcardParts(pattern) : [pattern]).map(fold);

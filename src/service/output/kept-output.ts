@@ -107,8 +107,8 @@ export class KeptOutput {
     const stream = choice.stream ?? "stdout";
     const run = this.#runs.get(handle);
     if (!run) {
-      throw new CodecellError("output_gone", `no output is kept under handle ${JSON.stringify(handle.slice(0, 64))}`, {
-        hint: "the oldest outputs are dropped first: run the code again, or let it write to a file in the workspace",
+      throw new CodecellError("output_gone", `there is no output with handle ${JSON.stringify(handle.slice(0, 64))}`, {
+        hint: "old output is dropped first; run the code again, or write its output to a file in the workspace",
         details: { totalBytes: this.#totalBytes },
       });
     }

@@ -61,7 +61,7 @@ describe("a shaped result", () => {
 
   test("says that the value was cut when no stream was", () => {
     const shaped = shapeResult(fakeResult({ value: "[0, 1", truncated: true }), roomy);
-    expect(renderShaped(shaped)).toBe("status: ok · 12 ms · cut by the run's own limits\n[value]\n[0, 1");
+    expect(renderShaped(shaped)).toBe("status: ok · 12 ms · truncated by the run's output limit\n[value]\n[0, 1");
   });
 
   test("cuts the middle and says the true size and where the rest is", () => {

@@ -202,7 +202,7 @@ function endingLine(result: RunResult): string {
     `${Math.round(result.durationMs)} ms`,
     ...(result.state === "recovered" ? [`variables are those after run ${result.recoveredTo ?? "?"}`] : []),
     ...(result.state === "lost" ? ["variables are lost"] : []),
-    ...(result.truncated && !isExplained ? ["cut by the run's own limits"] : []),
+    ...(result.truncated && !isExplained ? ["truncated by the run's output limit"] : []),
   ];
   return parts.join(" · ");
 }

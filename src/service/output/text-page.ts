@@ -80,5 +80,5 @@ function lineEndFrom(text: string, at: number): number {
 
 function wholeNumber(name: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new CodecellError("usage", `${name} is a whole number from ${least} on, not ${value}`);
+  throw new CodecellError("usage", `${name} must be a whole number of at least ${least}, not ${value}`);
 }

@@ -40,7 +40,7 @@ test("names as many files as a model needs, and says that there are more", () =>
   });
   const { facts, more } = endedReply(fakeResult({ artifacts }), identity, newSandbox());
   expect([facts.artifacts.length, more?.length]).toEqual([25, 25]);
-  expect(facts.notes).toEqual(["5 more files were made; list_artifacts lists them"]);
+  expect(facts.notes).toEqual(["5 more files were written; list_artifacts lists them"]);
 });
 
 test("links every artifact and shows every picture", () => {

@@ -29,10 +29,10 @@ export function endedReply(
 ): ToolReply<ToolRun> {
   const { runId, sessionId } = identity;
   const images = imageContent(result.displays);
-  const leftOut = result.leftOut.map(({ name, message }) => `${name} is no artifact: ${message}`);
+  const leftOut = result.leftOut.map(({ name, message }) => `${name} is not an artifact: ${message}`);
   const artifacts = result.artifacts.slice(0, maxArtifacts);
   const unnamed = result.artifacts.length - artifacts.length;
-  const more = unnamed > 0 ? [`${unnamed} more files were made; list_artifacts lists them`] : [];
+  const more = unnamed > 0 ? [`${unnamed} more files were written; list_artifacts lists them`] : [];
   const notes = [...identity.notes, ...result.notes, ...images.notes, ...more, ...leftOut].slice(0, maxNotes);
   const shortened = { ...result, notes, artifacts };
   const whole = shapeResult(shortened, budget);

@@ -164,7 +164,7 @@ export class RunRegistry {
   /** Events from an offset on, past and to come, then `end`. Any number of readers; aborting ends the reading. */
   watch(runId: string, fromOffset = 0, options: { signal?: AbortSignal } = {}): AsyncIterable<NumberedEvent> {
     if (!Number.isSafeInteger(fromOffset) || fromOffset < 0) {
-      throw new CodecellError("usage", `an offset is a whole number from 0 on, not ${fromOffset}`);
+      throw new CodecellError("usage", `an offset must be a whole number of at least 0, not ${fromOffset}`);
     }
     return this.#entry(runId).run.log.from(fromOffset, options.signal);
   }
@@ -228,8 +228,8 @@ export class RunRegistry {
     const entry = this.#running.get(runId) ?? this.#ended.get(runId);
     if (entry) return entry;
     const minutes = Math.round(this.#keepMs / 60_000);
-    throw new CodecellError("run_gone", `no run is remembered as ${JSON.stringify(runId.slice(0, 64))}`, {
-      hint: `a result is kept for ${minutes} min after the run's end, of the last ${this.#keepRuns} runs: run it again`,
+    throw new CodecellError("run_gone", `there is no run with id ${JSON.stringify(runId.slice(0, 64))}`, {
+      hint: `results are kept for ${minutes} min, and only of the last ${this.#keepRuns} runs; run the code again`,
     });
   }
 
@@ -280,5 +280,5 @@ function newRunId(): string {
 }
 
 function aborted(signal: AbortSignal | undefined): CodecellError {
-  return new CodecellError("aborted", "the wait was called off; the run goes on", { cause: signal?.reason });
+  return new CodecellError("aborted", "the wait was cancelled; the run is still running", { cause: signal?.reason });
 }

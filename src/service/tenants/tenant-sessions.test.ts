@@ -67,7 +67,7 @@ describe("the sessions of a tenant", () => {
     await alice.session("one");
     messages.push(await failure(alice.fork("one", "one")));
     expect(JSON.stringify(messages)).not.toContain("ns-aaaaaaaaaaaa");
-    expect(JSON.stringify(messages)).toContain("there is a session one already");
+    expect(JSON.stringify(messages)).toContain("session one already exists");
   });
 
   test("never exceed the quota, even when they are created concurrently", async () => {
@@ -84,7 +84,7 @@ describe("the sessions of a tenant", () => {
   test("have ids that fit into a directory name together with their prefix", async () => {
     expect((await alice.session("x".repeat(48))).id.length).toBe(48);
     await expect(alice.session("x".repeat(49))).rejects.toThrow(/48 characters/);
-    await expect(alice.session("../x")).rejects.toThrow(/not a session id/);
+    await expect(alice.session("../x")).rejects.toThrow(/invalid session id/);
   });
 });
 

@@ -45,7 +45,7 @@ export class Tenants implements AsyncDisposable {
     for (const [namespace, tenant] of this.#tenants) {
       if (namespaces.has(namespace)) continue;
       this.#tenants.delete(namespace);
-      void this.#end(tenant).catch((error: unknown) => logger.warn("a tenant could not be ended", { error }));
+      void this.#end(tenant).catch((error: unknown) => logger.warn("a tenant could not be closed", { error }));
     }
   }
 

@@ -5,7 +5,7 @@ const shortestToken = 16;
 
 /** Reads a token from a file that only its owner can read. */
 export async function readTokenFile(path: string): Promise<string> {
-  const hint = "write a long random text into it and chmod 600 it";
+  const hint = "write a long random string to it and run chmod 600 on it";
   const file = await open(path, "r").catch((error: unknown) => {
     throw new CodecellError("usage", `--token-file: ${messageOf(error)}`, { hint });
   });

@@ -86,7 +86,7 @@ describe("the token store", () => {
     const store = await TokenStore.open(path);
     await store.create(alice, 1);
     await expect(store.create(alice, 1)).rejects.toThrow(/already/);
-    await expect(store.create({ ...alice, name: "a b" }, 1)).rejects.toThrow(/^"a b" is not a name: a name has/);
+    await expect(store.create({ ...alice, name: "a b" }, 1)).rejects.toThrow(/^"a b" is not a valid name: use/);
     await expect(TokenStore.open(dirname(path))).rejects.toThrow(/is not a file$/); // chmod 600 would be bad advice
     await chmod(path, 0o640);
     await expect(TokenStore.open(path)).rejects.toThrow(/can be read by others/);

@@ -15,9 +15,7 @@ import { type Scope, scopes } from "./scope.ts";
 const mostSessions = 10_000;
 
 const tokenRecord = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, "a name has letters, digits, dots, dashes and underscores"),
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, "use letters, digits, dots, dashes and underscores"),
   /** of the token; the token itself is nowhere */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   scopes: z.array(z.enum(scopes)).min(1),
@@ -72,8 +70,8 @@ export class TokenStore {
   /** One token with every scope, for a service that has one user. */
   static single(token: string, sessions = mostSessions): TokenStore {
     if (token.length < 16 || /\s/.test(token)) {
-      throw new CodecellError("usage", "the token has to have at least 16 characters and no spaces", {
-        hint: "make one with `openssl rand -hex 32`",
+      throw new CodecellError("usage", "the token must have at least 16 characters and no spaces", {
+        hint: "create one with `openssl rand -hex 32`",
       });
     }
     const record = { name: "single", sha256: digest(token).toString("hex"), scopes: ["admin" as const], sessions };
@@ -118,7 +116,7 @@ export class TokenStore {
       }
       const seen = markOf(stats);
       if (seen === this.#seen) return this.#records;
-      if (stats.size > maxFileBytes) throw new CodecellError("usage", `${path} is larger than any token file`);
+      if (stats.size > maxFileBytes) throw new CodecellError("usage", `${path} is too large to be a token file`);
       this.#records = parse(await file.readFile("utf8"), path);
       this.#seen = seen;
       return this.#records;
@@ -158,8 +156,8 @@ export class TokenStore {
     if (!record.success) throw new CodecellError("usage", wrongToken(name, record.error));
     await this.#change((records) => {
       if (records.some((one) => one.name === name)) {
-        throw new CodecellError("usage", `there is a token named ${name} already`, {
-          hint: `choose another name, or \`codecell token rotate ${name}\` for a new secret`,
+        throw new CodecellError("usage", `token ${name} already exists`, {
+          hint: `use another name, or run \`codecell token rotate ${name}\` to get a new secret`,
         });
       }
       return [...records, record.data];
@@ -186,7 +184,7 @@ export class TokenStore {
   }
 
   async #change(edit: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<readonly TokenRecord[]> {
-    if (this.#path === undefined) throw new CodecellError("internal", "the token of the environment cannot be changed");
+    if (this.#path === undefined) throw new CodecellError("internal", "a token from the environment cannot be changed");
     await makeDirectories(dirname(this.#path), 0o700);
     // Two commands at the same time would each write a file without the other's token.
     await using lock = await takeLock(`${this.#path}.lock`);
@@ -210,7 +208,7 @@ function known(records: readonly TokenRecord[], name: string): TokenRecord {
   const record = records.find((one) => one.name === name);
   if (record) return record;
   throw new CodecellError("usage", `there is no token named ${JSON.stringify(name.slice(0, 80))}`, {
-    hint: "`codecell token ls` lists them",
+    hint: "`codecell token ls` lists the tokens",
   });
 }
 
@@ -220,7 +218,7 @@ function parse(text: string, path: string): readonly TokenRecord[] {
   } catch (cause) {
     throw new CodecellError("usage", `${path} is not a token file`, {
       cause,
-      hint: "`codecell token create` makes one",
+      hint: "create one with `codecell token create`",
     });
   }
 }
@@ -243,6 +241,6 @@ function markOf({ ino, size, mtimeMs, ctimeMs, mode }: Stats): string {
 }
 
 function wrongToken(name: string, { issues: [issue] }: z.ZodError): string {
-  const message = issue?.message ?? "it is wrong";
-  return issue?.path[0] === "name" ? `${JSON.stringify(name.slice(0, 80))} is not a name: ${message}` : message;
+  const message = issue?.message ?? "it is invalid";
+  return issue?.path[0] === "name" ? `${JSON.stringify(name.slice(0, 80))} is not a valid name: ${message}` : message;
 }

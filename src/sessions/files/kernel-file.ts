@@ -63,5 +63,5 @@ export class KernelFile implements OpenFile {
 }
 
 function changed(path: string): CodecellError {
-  return new CodecellError("file_refused", `${path} changed while it was read`, { hint: "read it again" });
+  return new CodecellError("file_refused", `${path} changed while it was being read`, { hint: "read it again" });
 }

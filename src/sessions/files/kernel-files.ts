@@ -95,7 +95,7 @@ class KernelFiles implements WorkspaceFiles {
     await this.#files.write(upload, new Uint8Array());
     let size = 0;
     for await (const chunk of abortable(source instanceof Uint8Array ? once(source) : source, options.signal)) {
-      if (!(chunk instanceof Uint8Array)) throw new CodecellError("usage", "a file is written from bytes");
+      if (!(chunk instanceof Uint8Array)) throw new CodecellError("usage", "the content of a file must be bytes");
       if (size + chunk.length > options.maxBytes) throw tooLarge(path, options.maxBytes);
       for (let at = 0; at < chunk.length; at += pieceBytes) {
         if (options.signal?.aborted) throw cancelled(options.signal);

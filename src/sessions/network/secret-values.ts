@@ -33,7 +33,11 @@ async function findValue(name: string, { from }: NetSecret, environment: NodeJS.
   if (kind === "file") return readValue(name, where);
   const value = environment[where];
   if (value !== undefined && value !== "") return value;
-  throw unavailable(name, `the variable ${where} of the host is not set`, `set ${where} where codecell is started`);
+  throw unavailable(
+    name,
+    `the host's environment variable ${where} is not set`,
+    `set ${where} before you start codecell`,
+  );
 }
 
 async function readValue(name: string, path: string): Promise<string> {
@@ -45,14 +49,18 @@ async function readValue(name: string, path: string): Promise<string> {
     return (await file.readFile("latin1")).replace(/\r?\n$/, "");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw unavailable(name, `${path} cannot be read (${code ?? "not a small file"})`, "write the value into that file");
+    throw unavailable(name, `${path} cannot be read (${code ?? "not a small file"})`, "write the value to that file");
   }
 }
 
 /** The attack: a value with a line break in it would end the header field that it is put into, and begin another. */
 function checked(name: string, value: string): string {
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
-    throw unavailable(name, "its value has characters that no header field can carry", "use printable ASCII, one line");
+    throw unavailable(
+      name,
+      "its value contains characters that are not allowed in a header",
+      "use one line of printable ASCII",
+    );
   }
   if (value.length < shortest || value.length > longest) {
     throw unavailable(

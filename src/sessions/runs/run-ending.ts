@@ -75,10 +75,10 @@ const endingStatus: Record<CellEnding, RunStatus> = { overdue: "timeout", closed
 /** The end of a run whose cell has ended: an ending, not an exception. `reason` is what the runner knows about it. */
 export function endedWithCell(id: number, ending: CellEnding, error: CodecellError, reason?: string): DoneMessage {
   const why: Record<CellEnding, string> = {
-    overdue: "the cell did not answer and was ended",
+    overdue: "the cell did not respond and was killed",
     closed: "the session was closed",
     died: reason === undefined ? error.message : `${error.message}: ${reason}`,
   };
-  const notes = [why[ending], "the session is over"];
+  const notes = [why[ending], "the session ended"];
   return { t: "done", id, status: endingStatus[ending], state: "lost", stdoutBytes: 0, stderrBytes: 0, notes };
 }

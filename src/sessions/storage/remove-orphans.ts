@@ -90,10 +90,10 @@ async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger:
     if (record) named.add(record.workspace);
   }
   for (const name of ownerless.filter((one) => !named.has(one))) {
-    logger.info("removing the workspace of a dead owner", { name });
+    logger.info("removing the workspace of a process that is gone", { name });
     // What a dead cell left there must not keep this manager, and every later one, from opening.
     await store.removeWorkspace(name).catch((error: unknown) => {
-      logger.warn("the workspace of a dead owner could not be removed", { name, error });
+      logger.warn("the workspace of a process that is gone could not be removed", { name, error });
     });
   }
 }

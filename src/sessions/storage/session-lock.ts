@@ -20,6 +20,6 @@ export async function lockSession(place: SessionPlace, id: string): Promise<Live
   const lock = await takeLock(sessionLockPath(place, id));
   if (lock) return lock;
   throw new CodecellError("session_busy", `session ${id} is open in another process`, {
-    hint: "wait until it is done there, or use another id",
+    hint: "close it there, or use another id",
   });
 }

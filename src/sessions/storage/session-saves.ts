@@ -160,15 +160,16 @@ export class SessionSaves {
     this.#isLost = false;
     this.#savedChanges = this.#changes;
     if (!snapshot) {
-      if (isLost) session.addNote("its cell ended before variables were saved: the session starts without them");
+      if (isLost) session.addNote("its cell exited before the variables were saved: the session starts without them");
       return undefined;
     }
     const note = `variables were restored from the save after run ${snapshot.run}`;
-    if (session.features.includes("files")) session.addNote("files did not come back: they ended with the last cell");
+    if (session.features.includes("files"))
+      session.addNote("files were not restored: they were deleted with the last cell");
     try {
       const data = await this.#store.readSnapshot(this.#of.key, snapshot);
       const failed = await session.restore(data);
-      session.addNote(isLost ? `${note}; what changed later is lost` : note);
+      session.addNote(isLost ? `${note}; later changes are lost` : note);
       tellDifferences(session, snapshot, failed);
       return { snapshot, failed, problem: undefined, note };
     } catch (error) {
@@ -189,19 +190,19 @@ export class SessionSaves {
 
 function tellDifferences(session: LiveSession, snapshot: SnapshotInfo, failed: RestoreReport["failed"]): void {
   if (snapshot.python !== session.pythonVersion) {
-    session.addNote(`they were saved by Python ${snapshot.python}, and this is ${session.pythonVersion}`);
+    session.addNote(`they were saved by Python ${snapshot.python}; this is Python ${session.pythonVersion}`);
   }
   const missing = [...snapshot.skipped, ...failed];
   if (missing.length === 0) return;
   const named = missing.slice(0, maxNamed).map(({ name, reason }) => `${name} (${reason})`);
-  session.addNote(`did not come back: ${named.join("; ")}`);
+  session.addNote(`not restored: ${named.join("; ")}`);
 }
 
 function saveFailed(id: string, cause: unknown): CodecellError {
   const disk = diskFailure(cause);
   const why = messageOf(disk ?? cause);
   return new CodecellError(disk?.code ?? "internal", `session ${id} could not be saved: ${why}`, {
-    hint: "the save before it, the cell and the workspace are untouched",
+    hint: "the previous save, the cell and the workspace are unchanged",
     cause,
   });
 }

@@ -111,7 +111,7 @@ export class SnapshotRecovery {
   }
 
   get #reason(): string {
-    return this.#problem ?? "runs came back to back";
+    return this.#problem ?? "the runs followed each other too closely to take a snapshot";
   }
 
   #giveUp(note: string): Recovered {
@@ -147,7 +147,7 @@ export class SnapshotRecovery {
       this.#keptAt = performance.now();
       this.#costMs = this.#keptAt - started;
       this.#problem = undefined;
-      if (this.#costMs >= slowMs) this.#rest("the last snapshot took too long to take the next one soon");
+      if (this.#costMs >= slowMs) this.#rest("the last snapshot was slow, so the next one was delayed");
     } catch (error) {
       // Too large, or code of the values failed: what was kept before stays, under its own run.
       this.#isStale = true;
@@ -163,12 +163,12 @@ export class SnapshotRecovery {
 
 function cameBack({ run, data }: Kept): string {
   return data === undefined
-    ? "There were no variables before this to bring back; files did not come back."
-    : `Its variables came back as they were after run ${run}, from a snapshot; files did not.`;
+    ? "There were no earlier variables to restore; files were not restored."
+    : `Its variables are as they were after run ${run}, restored from a snapshot; files were not restored.`;
 }
 
 function didNot(missing: readonly { name: string; reason: string }[]): string {
   const named = missing.slice(0, maxNamesTold).map(({ name, reason }) => `${name} (${reason})`);
   const more = missing.length > named.length ? ` and ${missing.length - named.length} more` : "";
-  return `Did not come back: ${named.join("; ")}${more}.`;
+  return `Not restored: ${named.join("; ")}${more}.`;
 }

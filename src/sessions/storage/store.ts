@@ -6,7 +6,7 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { writeFileAtomically } from "../../lib/files/atomic-file.ts";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
-import { askedRulesSchema } from "../../policy/change/live-rules.ts";
+import { requestedRulesSchema } from "../../policy/change/live-rules.ts";
 import { checkSessionId } from "../session-id.ts";
 import { appendHistory, type HistoryEntry, readHistory } from "./session-history.ts";
 
@@ -33,7 +33,7 @@ const recordSchema = z.object({
   usedMs: count,
   runs: count,
   /** what was asked of its policy while it lived */
-  asked: askedRulesSchema.optional(),
+  asked: requestedRulesSchema.optional(),
   snapshot: snapshotSchema.optional(),
 });
 
@@ -80,7 +80,7 @@ export class SessionStore {
       return recordSchema.parse(JSON.parse(text.toString()));
     } catch (error) {
       throw new CodecellError("snapshot_damaged", `the record of session ${id} cannot be read: ${messageOf(error)}`, {
-        hint: `its workspace is untouched; remove the session with \`codecell sessions rm ${id}\``,
+        hint: `its files are unchanged; delete the session with \`codecell sessions rm ${id}\``,
         cause: error,
       });
     }
@@ -177,10 +177,12 @@ export class SessionStore {
   /** The bytes of a snapshot, if they are the ones that were saved. */
   async readSnapshot(id: string, info: SnapshotInfo): Promise<Buffer> {
     const data = await readFile(this.#path(id, snapshotName(info.sha256))).catch((cause: unknown) => {
-      throw damaged(id, "its file cannot be read", cause);
+      throw damaged(id, "the file cannot be read", cause);
     });
-    if (data.byteLength !== info.bytes) throw damaged(id, `it has ${data.byteLength} bytes instead of ${info.bytes}`);
-    if (createHash("sha256").update(data).digest("hex") !== info.sha256) throw damaged(id, "its checksum is wrong");
+    if (data.byteLength !== info.bytes)
+      throw damaged(id, `the file has ${data.byteLength} bytes instead of ${info.bytes}`);
+    if (createHash("sha256").update(data).digest("hex") !== info.sha256)
+      throw damaged(id, "the checksum does not match");
     return data;
   }
 
@@ -203,7 +205,7 @@ function isSessionId(name: string): boolean {
 
 function damaged(id: string, why: string, cause?: unknown): CodecellError {
   return new CodecellError("snapshot_damaged", `the saved variables of session ${id} are damaged: ${why}`, {
-    hint: "the workspace is untouched; the session starts without them",
+    hint: "its files are unchanged; the session starts without its variables",
     cause,
   });
 }
@@ -216,7 +218,8 @@ async function readBounded(path: string, maxBytes: number): Promise<Buffer | und
   if (!file) return undefined;
   try {
     const { size } = await file.stat();
-    if (size > maxBytes) throw new CodecellError("snapshot_damaged", `${basename(path)} is larger than any record`);
+    if (size > maxBytes)
+      throw new CodecellError("snapshot_damaged", `${basename(path)} is too large to be a session record`);
     return await file.readFile();
   } finally {
     await file.close();

@@ -58,7 +58,7 @@ export class StoredSessions {
     const record = await store.read(id);
     if (record) return record;
     throw new CodecellError("snapshot_damaged", `session ${id} has no record`, {
-      hint: `remove it with \`codecell sessions rm ${id}\``,
+      hint: `delete it with \`codecell sessions rm ${id}\``,
     });
   }
 
@@ -76,8 +76,8 @@ export class StoredSessions {
       });
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
-      throw new CodecellError("not_supported", `session ${record.id} has no workspace of its own on this host`, {
-        hint: "its files end with its cell (wasm runner), or lie in the directory that fs.workspace or --workspace names",
+      throw new CodecellError("not_supported", `session ${record.id} has no workspace on this host`, {
+        hint: "its files are deleted with its cell (wasm runner), or they are in the directory of fs.workspace or --workspace",
         cause,
       });
     }
@@ -113,7 +113,7 @@ export class StoredSessions {
     checkSessionId(id);
     if (this.#store && (await this.#store.list()).includes(id)) return this.#store;
     throw new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`, {
-      hint: "`codecell sessions ls` lists them; --state-dir names another place",
+      hint: "`codecell sessions ls` lists the sessions; use --state-dir to read another state directory",
     });
   }
 

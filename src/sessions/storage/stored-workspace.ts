@@ -7,13 +7,13 @@ import { CodecellError } from "../../lib/errors.ts";
 export function workspacePath(stateDir: string, workspace: string): string {
   // It comes from a record or a link: the name of a directory and never a path.
   if (/^[A-Za-z0-9_-]{1,64}$/.test(workspace)) return join(stateDir, "workspaces", workspace);
-  throw new CodecellError("usage", "not the name of a workspace");
+  throw new CodecellError("usage", "invalid workspace name");
 }
 
 /** The files of a workspace, also while a program writes there; `file_missing` when it is gone. The caller closes them. */
 export async function openStoredWorkspace(stateDir: string, workspace: string): Promise<WorkspaceFiles> {
   const path = await realpath(workspacePath(stateDir, workspace)).catch((cause: unknown) => {
-    throw new CodecellError("file_missing", "the workspace is not there any more", { cause });
+    throw new CodecellError("file_missing", "the workspace no longer exists", { cause });
   });
   return openWorkspaceFiles(path, { deny: denyNothing });
 }

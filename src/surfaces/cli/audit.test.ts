@@ -62,7 +62,7 @@ test("verify is content with what was written, and names file and line of what w
   await writeFile(file, (await readFile(file, "utf8")).replace('"code":"x"', '"code":"y"'));
   const changed = await cli("audit", "verify");
   expect(changed.code).toBe(1);
-  expect(changed.stdout).toMatch(/problem: c-\w+\/00000001\.jsonl:3 was changed: its hash does not fit its content/);
+  expect(changed.stdout).toMatch(/problem: c-\w+\/00000001\.jsonl:3 was changed: its hash does not match its content/);
   const { code, stdout } = await cli("audit", "verify", "--json");
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({
     code: 1,

@@ -146,7 +146,7 @@ describe("sessions", () => {
     [["artifacts", "get", "--session", "x"], "needs NAME"],
     [["artifacts", "get", "--session", "x", "n", "--start", "9", "--end", "3"], "of at least 9"],
     [["artifacts", "get", "--session", "x", "n", "--json"], "--output FILE"],
-    [["run", "-c", "1", "--session", "../x"], "not a session id"],
+    [["run", "-c", "1", "--session", "../x"], "invalid session id"],
   ])("refuses %j as a usage error", async (argv, message) => {
     const { code, stdout, stderr } = await cli(argv);
     expect({ code, said: stdout + stderr }).toEqual({ code: 2, said: expect.stringContaining(message) });
@@ -211,7 +211,7 @@ describe("artifacts", () => {
     const { directory } = await keep("work");
     await rm(directory, { recursive: true });
     const { code, stderr } = await cli(["artifacts", "ls", "--session", "work"]);
-    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("no workspace of its own") });
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("has no workspace on this host") });
   });
 });
 
@@ -221,7 +221,9 @@ describe("run --session in a runner that keeps nothing", () => {
   test("runs, says that nothing was saved, and keeps the history", async () => {
     const first = await cli(["run", "--session", "work", "-c", "one"], {}, { program });
     expect(first).toMatchObject({ code: 0, stdout: "<one>\n" });
-    expect(first.stderr).toContain("codecell: the variables were not saved: the wasm runner has no snapshot");
+    expect(first.stderr).toContain(
+      "codecell: the variables were not saved: the wasm runner does not support snapshots",
+    );
     const second = await cli(["run", "--session", "work", "-c", "two", "--json"], {}, { program });
     const { exit_code, artifacts, session_id, save } = JSON.parse(second.stdout);
     expect({ exit_code, artifacts }).toEqual({ exit_code: 0, artifacts: [] });
@@ -251,7 +253,7 @@ describe("run --session in a runner that keeps nothing", () => {
     await keep("work");
     expect(await cli(["sessions", "save", "work"], {}, {})).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining("no snapshot"),
+      stderr: expect.stringContaining("does not support snapshots"),
     });
     expect(await cli(["sessions", "restore", "work"], {}, {})).toMatchObject({
       code: 0,

@@ -257,17 +257,17 @@ describe("what is wrong with a call", () => {
     const client = await (await open()).client("a");
     await client.session("s");
     const wrong: [string, string, unknown, number, RegExp][] = [
-      ["POST", "/v1/sessions", { session_id: "../x" }, 400, /not a session id/],
+      ["POST", "/v1/sessions", { session_id: "../x" }, 400, /invalid session id/],
       ["POST", "/v1/sessions", { nonsense: 1 }, 400, /nonsense/],
       ["POST", "/v1/sessions/s/runs", {}, 400, /code/],
       ["POST", "/v1/sessions/s/runs", { code: 1 }, 400, /code/],
       ["GET", "/v1/sessions/s/runs/x?wait=1000", undefined, 400, /wait/],
-      ["GET", "/v1/sessions/s/runs/x", undefined, 404, /no run is remembered/],
+      ["GET", "/v1/sessions/s/runs/x", undefined, 404, /there is no run with id/],
       ["GET", "/v1/sessions?x=1", undefined, 400, /x/],
       ["GET", "/v1/nothing", undefined, 404, /nothing at this path/],
       ["PUT", "/v1/sessions", {}, 405, /accepts GET, POST/],
       ["GET", "/v1/sessions/s/variables/a.b()", undefined, 400, /name of a Python variable/],
-      ["GET", "/v1/sessions/s/files", undefined, 501, /keeps its files/],
+      ["GET", "/v1/sessions/s/files", undefined, 501, /does not share its files/],
     ];
     for (const [method, path, body, status, message] of wrong) {
       const { json, ...answer } = await client.call(method, path, body);

@@ -2,40 +2,40 @@ import { deadline } from "../lib/deadline.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { Semaphore } from "../lib/semaphore.ts";
 
-/** The places for live sessions: as many as the policy allows, and a queue for callers who can wait. */
-export class Places implements Disposable {
+/** Limits the number of live sessions to what the policy allows, with a queue for callers who can wait. */
+export class SessionSlots implements Disposable {
   readonly #limit: number;
   readonly #permits: Semaphore;
   readonly #closing = new AbortController();
 
-  /** `inUse` counts the sessions that are alive or on their way out. */
+  /** `inUse` counts the sessions that are live or closing. */
   constructor(limit: number, inUse: () => number) {
     this.#limit = limit;
     this.#permits = new Semaphore(limit, inUse);
   }
 
-  get areTaken(): boolean {
+  get isFull(): boolean {
     return this.#permits.isFull;
   }
 
-  /** Holds a place until the session is alive, and waits for one as long as the caller can. Returns how to release it. */
+  /** Reserves a slot until the session is live; waits at most `waitMs`. Returns a function that releases it. */
   async reserve(waitMs: number, assertOpen: () => void): Promise<() => void> {
     const free = this.#permits.tryAcquire();
     if (free) return free;
     assertOpen();
     const late = waitMs > 0 ? await this.#wait(waitMs, assertOpen) : undefined;
     if (late) return late;
-    throw new CodecellError("session_limit", `${this.#limit} sessions are alive, as many as session.limit allows`, {
-      hint: "close one, wait, or raise session.limit",
+    throw new CodecellError("session_limit", `${this.#limit} sessions are open, the limit of session.limit`, {
+      hint: "close one, wait, or raise session.limit in the policy",
     });
   }
 
-  /** To be called when a session is gone: callers who wait get its place, in the order they came. */
-  lookAgain(): void {
+  /** Call this when a session is gone: the caller that has waited longest gets its slot. */
+  recheck(): void {
     this.#permits.recheck();
   }
 
-  /** Sends those who wait away. */
+  /** Rejects the callers that are waiting. */
   [Symbol.dispose](): void {
     this.#closing.abort();
   }

@@ -13,7 +13,7 @@ const proxyAddress = { address: "127.0.0.1", port: 3128 };
 const defaultArrivalMs = 2_000;
 const startMs = 60_000;
 
-/** One cell's place at the desk. */
+/** The registration of one cell. */
 export interface Expected {
   /** what the cell names its socket by: nobody can guess another cell's */
   readonly ticket: string;
@@ -27,7 +27,7 @@ export interface Expected {
  * one on which it takes descriptors. Cells close their end before user code exists; what a forged message could say is
  * checked all the same. A socket without a ticket, with one that was used, or of another address is closed.
  */
-export class ListenerDesk {
+export class ListenerRegistry {
   readonly #expected: typeof proxyAddress;
   readonly #waiting = new Map<string, (listener: PassedListener | undefined) => void>();
 

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -19,9 +18,9 @@ export const hostVariable = "CODECELL_RECEIPTS_HOST";
 export class Place implements AsyncDisposable {
   readonly root: string;
   readonly web: CountingWeb;
-  /** a server with TLS that the proxy trusts, and one that it does not; absent without openssl */
-  readonly trusted: SecretOrigin | undefined;
-  readonly untrusted: SecretOrigin | undefined;
+  /** a server with TLS that the proxy trusts, and one that it does not */
+  readonly trusted: SecretOrigin;
+  readonly untrusted: SecretOrigin;
   readonly egress: EgressOptions;
   readonly #cleanup: Cleanup;
   #states = 0;
@@ -47,8 +46,6 @@ export class Place implements AsyncDisposable {
     cleanup.defer(() => web.close());
     const names = ["good.example", "bad.example", "denied.example", "ruled.example", "evil.example"];
     const egress = { fixedAddresses: Object.fromEntries(names.map((name) => [name, "127.0.0.1"])) };
-    if (!hasOpenssl())
-      return new Place({ root, web, trusted: undefined, untrusted: undefined, egress }, cleanup.move());
     const open = async (name: string) => {
       await mkdir(join(root, name));
       const authority = await makeAuthority(join(root, name), names);
@@ -135,13 +132,4 @@ async function openCountingWeb(): Promise<CountingWeb> {
       await new Promise((closed) => server.close(closed));
     },
   };
-}
-
-function hasOpenssl(): boolean {
-  try {
-    execFileSync("openssl", ["version"]);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -169,7 +169,7 @@ function secretHosts(place: Place): string[] {
 }
 
 function hosts({ web, trusted, untrusted }: Place, ...names: string[]): string[] {
-  const ports = [web.port, ...(trusted ? [trusted.port] : []), ...(untrusted ? [untrusted.port] : [])];
+  const ports = [web.port, trusted.port, untrusted.port];
   return names.flatMap((name) => ports.map((port) => `${name}:${port}`));
 }
 

@@ -68,8 +68,8 @@ const sampleKeys = {
   root: "",
   path: () => "",
   web: { port: 1 },
-  trusted: undefined,
-  untrusted: undefined,
+  trusted: { port: 2 },
+  untrusted: { port: 3 },
 } as unknown as Place;
 
 /** A sandbox under one policy, and what attacks need of it. */

@@ -42,7 +42,7 @@ test("shows each runner with its guarantees or the fix, and why auto skips each 
   );
 });
 
-test("says so when auto has nothing to take", () => {
+test("doctor says when no runner is available for auto", () => {
   expect(diagnosisText({ ...diagnosis, choice: undefined }, plainStyle, 80)).toContain("auto: no runner is available");
   expect(diagnosisJson({ ...diagnosis, choice: undefined })).toMatchObject({ auto: null, passed_over: [] });
 });
@@ -93,7 +93,7 @@ test("keeps each variable on one line that it cannot forge", () => {
   expect(variablesText([], plainStyle, 80)).toBe("no variables\n");
 });
 
-test("tells a failure with its hint, and as JSON with its code", () => {
+test("a failure is printed with its hint, and as JSON with its code", () => {
   const error = new CodecellError("runner_unavailable", "bubblewrap is not installed", { hint: "apt install it" });
   expect(failureText(error, plainStyle)).toBe("codecell: bubblewrap is not installed\nhint: apt install it\n");
   expect(JSON.parse(failureJson(error))).toEqual({

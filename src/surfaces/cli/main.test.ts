@@ -40,7 +40,7 @@ test("shows the lines of the repl's help as they were written", async () => {
   expect(stdout).toContain("\n  %vars     list the variables\n  %reset    delete every variable; keep files\n");
 });
 
-test("takes --help for code when it is the value of -c", async () => {
+test("run treats --help as code when it is the value of -c", async () => {
   expect((await cli(["run", "-c", "--help"])).stdout).not.toContain("Usage");
 });
 
@@ -81,7 +81,7 @@ test("runs lines from a pipe in one session, with the commands of the repl", asy
   expect(runner).toMatchObject({ openCells: 0, isDisposed: true, started: { length: 1 } });
 });
 
-test("goes on in a fresh session of the repl after the cell is gone", async () => {
+test("the repl continues in a new session after its cell is gone", async () => {
   const channels: { destroy(): void }[] = [];
   const runner = new FakeRunner({
     program: ({ code }) => {

@@ -89,7 +89,7 @@ test("gives the server a state of its own, which holds neither the settings nor 
   expect((await stat(writable.path)).isDirectory()).toBe(true);
 });
 
-test("changes nothing the second time", async () => {
+test("setup --wrap changes nothing the second time", async () => {
   await installSrt();
   await setup("--wrap", "srt");
   const before = await stat(await settingsFile());
@@ -127,7 +127,7 @@ test("--uninstall takes the settings away too", async () => {
   expect((await setup("--uninstall")).stdout.text).not.toContain("removed");
 });
 
-test("opens no project where the server is for every project", async () => {
+test("setup --wrap with --scope user opens no project", async () => {
   await installSrt();
   const { stderr } = await setup("--wrap", "srt", "--scope", "user");
   const text = await readFile(await settingsFile(), "utf8");
@@ -135,7 +135,7 @@ test("opens no project where the server is for every project", async () => {
   expect(stderr.text).toContain("rlm_load cannot read files");
 });
 
-test("opens no directory that holds its own state: srt would make that read-only", async () => {
+test("setup --wrap does not open a directory that contains the server's state, which srt would make read-only", async () => {
   await installSrt();
   const { stderr } = await setupIn(top, "--wrap", "srt");
   expect(stderr.text).toContain("rlm_load cannot read files");
@@ -153,7 +153,7 @@ test("hides denied files of the project that lie deeper", async () => {
   expect(filesystem.denyRead).toContainEqual({ path: join(project, "app/.env"), literal: true });
 });
 
-test("says how to install srt where it is not", async () => {
+test("setup --wrap says how to install srt when it is missing", async () => {
   await expect(setup("--wrap", "srt")).rejects.toMatchObject({
     message: expect.stringContaining("not installed"),
     hint: `npm install -g @anthropic-ai/sandbox-runtime@${srtVersion}`,

@@ -40,14 +40,14 @@ test("--json has the settings and the notes, with what the runner inside would r
   expect(stderr.text).toBe("");
 });
 
-test("opens to the server what codecell itself consists of, and not its repository", async () => {
+test("exported srt settings open codecell's own files to the server, but not its repository", async () => {
   const { allowRead } = JSON.parse((await exported()).stdout.text).filesystem;
   const open = allowRead.map(({ path }: { path: string }) => path);
   expect(open.some((path: string) => path.endsWith("/python"))).toBe(true);
   expect(open.some((path: string) => /\/(?:src|test|\.git)$/.test(path))).toBe(false);
 });
 
-test("asks for a format that there is", async () => {
+test("policy export rejects a missing or unknown format", async () => {
   const terminal = new FakeTerminal({ cwd });
   for (const argv of [[], ["--format", "docker"]]) {
     await expect(policyExportCommand.run(argv, { terminal, runners: () => [] })).rejects.toMatchObject({

@@ -162,7 +162,7 @@ test.each([
   expect(await run(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
-test("asks for code when a person typed nothing but the command", async () => {
+test("run without code on a terminal is a usage error", async () => {
   const terminal = new FakeTerminal({ cwd });
   terminal.stdin.isTTY = true;
   expect(await main(["run"], { terminal, runners: () => [] })).toBe(2);

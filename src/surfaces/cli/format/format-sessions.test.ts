@@ -47,7 +47,7 @@ test("shows a session with its save, its last runs and its files, none of which 
   );
 });
 
-test("tells what a page of files does not show", () => {
+test("remarks on a page of files name what it does not show", () => {
   expect(filesRemarks({ files: [], leftOut: 0, truncated: false })).toEqual([]);
   expect(filesRemarks({ files: [], leftOut: 2, truncated: true, next: "a b" })).toEqual([
     'there are more files; continue with --after "a b"',
@@ -57,7 +57,7 @@ test("tells what a page of files does not show", () => {
   expect(filesTable([{ path: "x", size: 1, modifiedMs: 1e300 }], plainStyle, 80)).toContain("1 B   -");
 });
 
-test("tells what a save has and what came back of it", () => {
+test("a save lists its variables, and a restore lists what was restored", () => {
   expect(snapshotText(snapshot, plainStyle)).toContain("saved after run 3: 2 variables, 2 KiB");
   const failed = [{ name: "f", reason: "no module" }];
   const report = { snapshot, failed, problem: undefined, note: "" };
@@ -67,7 +67,7 @@ test("tells what a save has and what came back of it", () => {
   );
 });
 
-test("tells the files of a run, a few of many, and what could not be saved", () => {
+test("remarks on a run name its first files and what could not be saved", () => {
   const artifact = { size: 2048, mimeType: "text/csv", sha256: "", modifiedMs: 0 };
   const artifacts = Array.from({ length: 22 }, (_, index) => ({ ...artifact, name: `f${index}.csv` }));
   const kept = { saved: snapshot, problem: undefined, exitCode: 0 };

@@ -17,12 +17,12 @@ const write = (text: string, name = "sandbox.policy.yaml") => writeFile(join(cwd
 const effective = (flags: PolicyFlags = {}, env: Record<string, string> = {}) =>
   effectivePolicy(flags, new FakeTerminal({ cwd, env }));
 
-test("is the tightest policy where there is no file", async () => {
+test("without a policy file the effective policy is the strictest one", async () => {
   const { policy, file, changes } = await effective();
   expect({ file, changes, mounts: policy.fs.mounts }).toEqual({ file: undefined, changes: [], mounts: [] });
 });
 
-test("takes the file of the current directory, then CODECELL_POLICY, then --policy", async () => {
+test("--policy overrides CODECELL_POLICY, which overrides the file of the current directory", async () => {
   await write("proc: { timeout: 1s }");
   await write("proc: { timeout: 2s }", "two.yaml");
   await write("proc: { timeout: 3s }", "three.yaml");

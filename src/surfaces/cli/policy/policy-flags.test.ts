@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { flagsToOverride, parseMount } from "./policy-flags.ts";
 
-test("reads mounts, read-only unless said otherwise", () => {
+test("a --mount is read-only unless it ends with :rw", () => {
   expect(parseMount("data:/data", "/home/ann/p")).toEqual({ source: "/home/ann/p/data", target: "/data", mode: "ro" });
   expect(parseMount("/a:b:/data:rw", "/")).toEqual({ source: "/a:b", target: "/data", mode: "rw" });
 });

@@ -19,7 +19,7 @@ async function said(outcome: PolicyReload | Error): Promise<string[]> {
   return lines;
 }
 
-test("says what holds now and what does not yet", async () => {
+test("a policy reload names the rules that changed and those that need a restart", async () => {
   expect(await said({ changes: [change], later: ["proc.memory", "env"] })).toEqual([
     "net.allowlist changed from none to a.example",
     "restart to apply changes of: proc.memory, env",

@@ -41,7 +41,7 @@ test("keeps an empty line inside brackets and long strings", () => {
   expect(needsMoreLines(typed("'''\n"))).toBe(true);
 });
 
-test("takes a colon in brackets for no block", () => {
+test("a colon inside brackets does not open a block", () => {
   expect(needsMoreLines(typed("x = {'a':\n1}"))).toBe(false);
 });
 

@@ -3,7 +3,7 @@ import { policyFileName } from "../../../policy/file/load-policy.ts";
 import { defaultPolicyFile } from "./mcp-effects.ts";
 import { assertHttpFlags, parsePort, parseToolset } from "./mcp-options.ts";
 
-test("takes a port that is one", () => {
+test("parsePort accepts only valid ports", () => {
   expect(parsePort(undefined)).toBe(0);
   expect(parsePort("7411")).toBe(7411);
   for (const text of ["", "x", "-1", "65536", "1.5", "0x10"]) expect(() => parsePort(text), text).toThrow(/--port/);
@@ -17,7 +17,7 @@ test("refuses a port where nothing listens on one", () => {
   expect(() => assertHttpFlags({})).not.toThrow();
 });
 
-test("takes a set of tools that there is", () => {
+test("parseToolset accepts only known toolsets", () => {
   expect(parseToolset(undefined)).toBe("all");
   expect(parseToolset("rlm")).toBe("rlm");
   expect(() => parseToolset("rml")).toThrow(/unknown toolset/);

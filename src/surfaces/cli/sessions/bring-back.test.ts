@@ -8,7 +8,7 @@ function session(code?: CodecellErrorCode): Session {
   return { id: "work", wake: async () => {}, restored: { problem } } as unknown as Session;
 }
 
-test("goes on without variables only where no better save can be lost", async () => {
+test("a session continues without its variables only if no better save can be lost", async () => {
   for (const code of [undefined, "snapshot_damaged", "not_supported"] as const) await bringBack(session(code));
   await expect(bringBack(session("cell_lost"))).rejects.toMatchObject({
     code: "cell_lost",

@@ -26,7 +26,7 @@ async function installSrt(version: string, name = "@anthropic-ai/sandbox-runtime
 
 const found = () => findSrt(`relative:${join(top, "bin")}`, "linux");
 
-test("says how to install srt where there is none", async () => {
+test("findSrt says how to install srt when it is missing", async () => {
   await expect(found()).rejects.toMatchObject({
     code: "not_supported",
     hint: `npm install -g @anthropic-ai/sandbox-runtime@${srtVersion}`,

@@ -15,7 +15,7 @@ test("leaves everything else in the file, with its indentation", () => {
   expect(editMcpJson(after, "codecell", undefined)).toBe(before);
 });
 
-test("changes nothing the second time", () => {
+test("adding an entry to .mcp.json twice changes nothing the second time", () => {
   const once = editMcpJson("{}", "codecell", entry);
   expect(editMcpJson(once, "codecell", entry)).toBe(once);
   expect(editMcpJson("{ }", "codecell", undefined)).toBe("{ }");

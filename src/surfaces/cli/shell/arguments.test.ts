@@ -8,12 +8,12 @@ const options = {
 } as const;
 const parse = (...argv: string[]) => parseArguments("run", argv, options, 1);
 
-test("takes options before and after the operand", () => {
+test("options may come before and after the operand", () => {
   const { values, positionals } = parse("--json", "a.py", "--timeout", "3s");
   expect({ ...values, positionals }).toEqual({ json: true, timeout: "3s", positionals: ["a.py"] });
 });
 
-test("takes a dash as an operand, and what follows -- as it is", () => {
+test("a dash is an operand, and everything after -- is taken literally", () => {
   expect(parse("-").positionals).toEqual(["-"]);
   expect(parse("--", "--json").positionals).toEqual(["--json"]);
 });

@@ -26,7 +26,7 @@ describe("the packed tarball", () => {
   test("holds the program, its kernel and its documents, and no tests or bytecode", () => {
     expect(packed).toEqual(
       expect.arrayContaining([
-        ...["README.md", "CHANGELOG.md", "bin/codecell.js", "docs/library.md", "images/python/Dockerfile"],
+        ...["README.md", "CHANGELOG.md", "LICENSE", "bin/codecell.js", "docs/library.md", "images/python/Dockerfile"],
         ...["dist/index.js", "python/codecell_kernel/__init__.py"],
       ]),
     );

@@ -19,13 +19,14 @@ import { type LiveChange, policyInForce } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
-import { duration } from "../policy/units.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
 import type { Checkpoint } from "./checkpoints.ts";
-import { auditedFiles, hashedSource } from "./files/audited-files.ts";
+import { auditedFiles } from "./files/audited-files.ts";
+import { filesOf, uploadFile } from "./files/upload-file.ts";
 import type { LiveRunOptions, LiveSession } from "./live-session.ts";
-import { type Language, Run, type RunProgress, type RunResult } from "./runs/run.ts";
+import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
+import { milliseconds, type RunOptions } from "./runs/run-options.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { shownId } from "./session-id.ts";
 import type { ReadOptions } from "./session-values.ts";
@@ -36,6 +37,8 @@ import type { SessionRecord, SessionStore, SnapshotInfo } from "./storage/store.
 const maxLoadBytes = 256 * 1024 * 1024;
 /** Forms that are taken apart on the host, where a large one would hold up everybody else. */
 const maxParsedBytes = 32 * 1024 * 1024;
+
+export type { RunOptions };
 
 /** Where a session is: in a cell, on disk, or over. */
 export type SessionState = "live" | "saved" | "closed";
@@ -54,18 +57,6 @@ export interface SessionInfo {
   readonly snapshot: SnapshotInfo | undefined;
   /** sessions in the same cell, this one included: forks share limits and workspace */
   readonly sharers: number;
-}
-
-/** How one run goes. */
-export interface RunOptions {
-  /** default: python */
-  readonly language?: Language;
-  /** `"30s"`, `"5m"`, or milliseconds; at most the policy's `proc.timeout`, which is the default */
-  readonly timeout?: string | number;
-  /** aborting interrupts the run; the result still comes, with status `cancelled` */
-  readonly signal?: AbortSignal;
-  /** what to do while another run is running; default: refuse with `session_busy` */
-  readonly whenBusy?: "refuse" | "queue";
 }
 
 /** @internal */
@@ -295,29 +286,13 @@ export class Session implements AsyncDisposable {
 
   /** Puts a file into the workspace; at most `proc.disk` bytes, and nothing is left of one that is over. */
   async upload(path: string, source: FileSource, signal?: AbortSignal): Promise<{ size: number }> {
-    const session = await this.#session();
-    // Files in a cell's own memory have no owner.
-    const ownerUid = session.features.includes("files") ? {} : await this.#workspaceOwner();
-    const options = { maxBytes: this.policy.proc.diskBytes, ...(signal ? { signal } : {}), ...ownerUid };
-    const files = filesOf(session);
-    const used = source instanceof Uint8Array ? source : this.#usedByEach(source);
-    const hashed = this.#audit ? hashedSource(used) : undefined;
-    const written = await files.write(path, hashed?.source ?? used, options);
-    session.given(await files.stat(path));
-    if (this.#audit && hashed) {
-      const facts = { bytes: written.size, sha256: hashed.digest() };
-      this.#audit.audit.record({ type: "file.uploaded", session: this.key, path, ...facts });
-      await this.#audit.settled();
-    }
-    return written;
-  }
-
-  /** A long upload is use, as long as something of it comes. */
-  async *#usedByEach(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const piece of pieces) {
-      this.#touch();
-      yield piece;
-    }
+    return uploadFile(await this.#session(), path, source, {
+      maxBytes: this.policy.proc.diskBytes,
+      owner: () => this.#workspaceOwner(),
+      onPiece: () => this.#touch(),
+      audit: this.#audit && { log: this.#audit, session: this.key },
+      ...(signal ? { signal } : {}),
+    });
   }
 
   #touch(): void {
@@ -532,14 +507,6 @@ export class Session implements AsyncDisposable {
   }
 }
 
-function milliseconds(timeout: string | number): number {
-  const ms = typeof timeout === "string" ? duration.safeParse(timeout).data : timeout;
-  if (ms !== undefined && Number.isFinite(ms) && ms > 0) return ms;
-  throw new CodecellError("usage", `${JSON.stringify(timeout)} is not a valid timeout`, {
-    hint: 'use a duration such as "30s" or "5m", or milliseconds as a number',
-  });
-}
-
 function closed(id: string): CodecellError {
   return new CodecellError("session_closed", `session ${id} is closed`);
 }
@@ -548,15 +515,4 @@ function culled(id: string, why: string, isKept: boolean): CodecellError {
   const rest = isKept ? "its saved state is kept" : "its variables and files are lost";
   const hint = isKept ? "open it by its id to restore it" : "open it by its id to start it again";
   return new CodecellError("session_culled", `session ${id} expired: ${why}; ${rest}`, { hint });
-}
-
-function filesOf(session: LiveSession): WorkspaceFiles {
-  if (session.files) return session.files;
-  throw new CodecellError(
-    "not_supported",
-    `the ${session.receipt.runner} runner does not share its files with the host`,
-    {
-      hint: "read and write them from code, or use the process runner",
-    },
-  );
 }

@@ -76,13 +76,13 @@ test("prints a receipt as a table", () => {
 });
 
 test("a short receipt has the highlights and every rule that is not at its default, and counts the other rows", () => {
-  const changed = { rule: "net.allowlist", value: "pypi.org", by: "host", how: "the proxy" } as const;
+  const changed = { rule: "net.allowlist", value: "packages.example", by: "host", how: "the proxy" } as const;
   const atDefault = { rule: "net.deny", value: "none", by: "host", how: "the proxy" } as const;
   const rules = [rule, changed, atDefault];
   const receipt = { runner: "process", runnerVersion: "1", policyHash: "ab".repeat(32), rules, notes: [] };
   const text = shortReceiptText(receipt, plainStyle, 80, "see --full");
   expect(text).toMatch(/^proc\.memory +512MiB/m);
-  expect(text).toMatch(/^net\.allowlist +pypi\.org/m);
+  expect(text).toMatch(/^net\.allowlist +packages\.example/m);
   expect(text).not.toContain("net.deny");
   expect(text).toMatch(/\n\nand 1 more row: see --full\n$/);
 });

@@ -79,7 +79,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     interruption.watch(run);
     if (values.json) {
       const result = await run;
-      const { runJson } = await import("../format/run-json.ts");
+      const { runJson } = await import("../sessions/run-json.ts");
       terminal.stdout.write(jsonText(runJson(result, null)));
       return interruption.exitCode ?? runExitCode(result);
     }

@@ -3,7 +3,6 @@ import type { CommandContext } from "../command.ts";
 import { saveJson, sessionRemarks } from "../format/format-session-run.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
-import { runJson } from "../format/run-json.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
 import { runExitCode } from "../shell/exit-codes.ts";
@@ -11,6 +10,7 @@ import type { Code } from "../shell/read-code.ts";
 import { bringBack } from "./bring-back.ts";
 import { keepSession } from "./keep-session.ts";
 import { linksTo } from "./links-to.ts";
+import { runJson } from "./run-json.ts";
 import { type SessionFlags, withSessions } from "./with-sessions.ts";
 
 /** Runs a program in a session on disk: restores the variables of earlier calls, and saves them again. */

@@ -118,7 +118,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     const refused = await session.checkpoint("taken").then(() => false, isLoss);
     const { status, notes } = await run(session, "x");
     expect(status).toBe("ok");
-    expect(refused || notes.some((note) => note.startsWith("checkpoint taken is gone"))).toBe(true);
+    expect(refused || notes.some((note) => note.startsWith("checkpoint taken is lost"))).toBe(true);
     await expect(session.rollback("taken")).rejects.toMatchObject({ code: "checkpoint_unknown" });
     expect(session.checkpoints).toEqual([]);
     expect(await value("x")).toBe("'kept'");

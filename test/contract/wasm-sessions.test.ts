@@ -295,7 +295,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       const result = await run(`x = 'changed'\n${crash}`);
       expect(result).toMatchObject({ status: "crashed", state: "recovered", recoveredTo: before.id });
       const notes = result.notes.join(" ");
-      expect(notes).toContain("files did not");
+      expect(notes).toContain("files were not restored");
       expect(notes).toContain("Not restored: bad (");
       expect(await run("import os\nx, 'bad' in globals(), os.listdir('.')")).toMatchObject({
         state: "kept",

@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Audit } from "../audit/audit.ts";
 import type { EgressOptions } from "../egress/process/egress-process.ts";
 import { Cleanup } from "../lib/cleanup.ts";
@@ -115,7 +117,7 @@ export class Codecell implements AsyncDisposable {
     cleanup.defer(() => live.close());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
     const tag = `m${randomBytes(6).toString("hex")}`;
-    const store = await SessionStore.open(stateDir).catch(async (error: unknown) => {
+    const store = await openReachable(stateDir, live).catch(async (error: unknown) => {
       if (live.policy.session.persist) throw error;
       logger.warn("the state directory is unavailable; session files are kept elsewhere", { stateDir, error });
       const own = ownState(runtimeDir, tag);
@@ -468,6 +470,23 @@ export class Codecell implements AsyncDisposable {
   #assertOpen(): void {
     if (this.#closing) throw new CodecellError("session_closed", "this codecell is closed");
   }
+}
+
+/**
+ * The state directory, if cells can reach their workspaces in it. As root they have another uid, and a directory on the way
+ * that is closed to others, such as a home directory, would keep them out.
+ */
+async function openReachable(stateDir: string, { choice, policy }: LiveSessions): Promise<SessionStore> {
+  const store = await SessionStore.open(stateDir);
+  const isMounted = choice.runner.takesWorkspace && policy.fs.workspace === undefined;
+  if (process.getuid?.() !== 0 || !isMounted) return store;
+  for (let path = store.workspacesDir; path !== dirname(path); path = dirname(path)) {
+    if (((await stat(path)).mode & 0o001) !== 0) continue;
+    throw new CodecellError("usage", `cells cannot reach ${store.workspacesDir}: ${path} is closed to other users`, {
+      hint: `run \`chmod o+x ${path}\`, or choose another state directory`,
+    });
+  }
+  return store;
 }
 
 /** Without a hint: what a caller can do about it is another thing on every surface. */

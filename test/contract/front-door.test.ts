@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { chmod, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentAudit } from "../../src/audit/audit.ts";
@@ -77,6 +77,22 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
     await codecell.close();
     expect((await readdir(join(stateDir, "audit"))).length).toBeGreaterThan(0);
   });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "a private state directory stops root only where sessions are kept in it",
+    async () => {
+      await chmod(stateDir, 0o700); // cells of root have another uid and cannot pass
+      await using codecell = await open();
+      expect(await (await codecell.session()).run("open('f', 'w').write('x')")).toMatchObject({
+        status: "ok",
+        value: "1",
+      });
+      await expect(open({ session: { persist: true } })).rejects.toMatchObject({
+        code: "usage",
+        hint: expect.stringContaining("chmod o+x"),
+      });
+    },
+  );
 
   test("a workspace over the audit is refused to a library user, too", async () => {
     await expect(open({ fs: { workspace: stateDir } })).rejects.toMatchObject({ code: "policy_refused" });

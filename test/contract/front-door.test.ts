@@ -1,4 +1,4 @@
-import { chmod, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentAudit } from "../../src/audit/audit.ts";
@@ -81,16 +81,15 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
   test.skipIf(process.getuid?.() !== 0)(
     "a private state directory stops root only where sessions are kept in it",
     async () => {
-      await chmod(stateDir, 0o700); // cells of root have another uid and cannot pass
-      await using codecell = await open();
+      await mkdir(join(stateDir, "private"), { mode: 0o700 }); // cells of root have another uid and cannot pass
+      const inside = { runners: [processRunner()], stateDir: join(stateDir, "private", "state") };
+      await using codecell = await Codecell.open(inside);
       expect(await (await codecell.session()).run("open('f', 'w').write('x')")).toMatchObject({
         status: "ok",
         value: "1",
       });
-      await expect(open({ session: { persist: true } })).rejects.toMatchObject({
-        code: "usage",
-        hint: expect.stringContaining("chmod o+x"),
-      });
+      const kept = Codecell.open({ ...inside, runners: [processRunner()], policy: { session: { persist: true } } });
+      await expect(kept).rejects.toMatchObject({ code: "usage", hint: expect.stringContaining("chmod o+x") });
     },
   );
 

@@ -105,9 +105,9 @@ test("names the address where no engine answers", async () => {
 test.each([
   [["--engine", "lxc"], "one of docker, podman"],
   [["--network", "bridge7"], "one of default, host, none"],
-  [["--bootstrap", "arch"], "one of debian"],
+  [["--bootstrap", "arch"], "one of: debian"],
   [["--base", "../etc"], "such as debian:bookworm-slim"],
-  [["--base", "debian:12", "--bootstrap", "debian"], "choose one of them"],
+  [["--base", "debian:12", "--bootstrap", "debian"], "use one of them"],
 ])("refuses %j before it asks an engine", async (argv, hint) => {
   const { code, stderr } = await codecell(["image", "build", ...argv]);
   expect(code).toBe(2);

@@ -103,8 +103,8 @@ test("names the address where no engine answers", async () => {
 });
 
 test.each([
-  [["--engine", "lxc"], "one of docker, podman"],
-  [["--network", "bridge7"], "one of default, host, none"],
+  [["--engine", "lxc"], "one of: docker, podman"],
+  [["--network", "bridge7"], "one of: default, host, none"],
   [["--bootstrap", "arch"], "one of: debian"],
   [["--base", "../etc"], "such as debian:bookworm-slim"],
   [["--base", "debian:12", "--bootstrap", "debian"], "use one of them"],

@@ -129,7 +129,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     const load = "try:\n    import requests\nexcept ImportError:\n    from pip._vendor import requests";
     if ((await python(load)).status !== "ok") return context.skip("requests is not installed");
     const code = `[requests.get(url).text for url in ("http://plain.example:${http}/hello.txt", "https://good.example:${https}/hello.txt")]`;
-    expect(await python(code)).toMatchObject({ result: "['hello\\n', 'hello\\n']" });
+    expect(await python(code)).toMatchObject({ value: "['hello\\n', 'hello\\n']" });
     const refused = await python(`requests.get("https://other.example:${https}/")`);
     expect(refused.error?.message).toContain("codecell: other.example is not in net.allowlist");
   });
@@ -140,7 +140,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
       python(
         `import subprocess\nprint(subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-cache-dir", "-d", "/tmp/wheels", "-i", "${index}", "tiny-example"], capture_output=True, text=True).stderr)\nimport os\nos.listdir("/tmp/wheels") if os.path.isdir("/tmp/wheels") else []`,
       );
-    expect(await download(`https://other.example:${https}/simple`)).toMatchObject({ result: "[]" });
+    expect(await download(`https://other.example:${https}/simple`)).toMatchObject({ value: "[]" });
     expect(await download(`https://good.example:${https}/simple`)).toMatchObject({
       result: "['tiny_example-1.0-py3-none-any.whl']",
     });

@@ -100,7 +100,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
     const load = "try:\n    import requests\nexcept ImportError:\n    from pip._vendor import requests";
     if ((await session.run(load)).status !== "ok") return context.skip("requests is not installed");
     const code = `import os\nrequests.get("${at("/site/hello.txt")}", auth=("git", os.environ["TOKEN"])).text`;
-    expect(await session.run(code)).toMatchObject({ result: "'hello\\n'" });
+    expect(await session.run(code)).toMatchObject({ value: "'hello\\n'" });
   });
 
   test.skipIf(!hasGit)("git clones with it, and writes down no more than the placeholder", async () => {

@@ -77,7 +77,7 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
       const statuses = (await Promise.all(Array.from({ length: clients }, (_, at) => client(agent, at)))).flat();
       for (let at = 0; at < shortLived; at++) {
         const made = await ask(agent, "POST", "/v1/sessions", "{}");
-        const { id } = JSON.parse(made.text);
+        const { session_id: id } = JSON.parse(made.text);
         expect((await ask(agent, "DELETE", `/v1/sessions/${id}`)).status).toBe(204);
       }
       return statuses;

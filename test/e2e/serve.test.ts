@@ -65,7 +65,7 @@ describe("codecell serve", () => {
     await newToken("alice");
     const policy = await policyFile(`fs:\n  workspace: ${directory.path}\n`);
     const refused = await codecell(["serve", "--port", "0", ...directory.place, ...policy], { env: environment });
-    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("share one writable directory") });
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("share a writable directory") });
   });
 });
 

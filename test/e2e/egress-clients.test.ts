@@ -142,7 +142,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
       );
     expect(await download(`https://other.example:${https}/simple`)).toMatchObject({ value: "[]" });
     expect(await download(`https://good.example:${https}/simple`)).toMatchObject({
-      result: "['tiny_example-1.0-py3-none-any.whl']",
+      value: "['tiny_example-1.0-py3-none-any.whl']",
     });
   });
 

@@ -153,7 +153,7 @@ export class TestClient {
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
     const answer = isJson ? JSON.parse(text) : undefined;
-    if (isJson && method !== "HEAD") checkAnswer(method, new URL(path, this.url).pathname, response.status, answer);
+    if (isJson && method !== "HEAD") checkAnswer(method, new URL(response.url).pathname, response.status, answer);
     return { status: response.status, headers: response.headers, text, json: answer };
   }
 

@@ -12,7 +12,7 @@ import { stateDirectory } from "../lib/files/state-directory.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { Policy, PolicyInput } from "../policy/schema.ts";
 import type { Choice } from "../runners/registry.ts";
-import type { SandboxRunner } from "../runners/runner.ts";
+import type { SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import { openLive } from "./open-live.ts";
@@ -45,6 +45,8 @@ export interface CodecellOptions {
   readonly egress?: EgressOptions;
   /** @internal wall-clock milliseconds */
   readonly now?: () => number;
+  /** @internal nobody asks for the files on the host: they stay in the cell, where the OS limits them */
+  readonly filesStayInCell?: boolean;
 }
 
 interface Entry {
@@ -65,6 +67,7 @@ export class Codecell implements AsyncDisposable {
   readonly #store: SessionStore;
   readonly #runtimeDir: string;
   readonly #tag: string;
+  readonly #filesStayInCell: boolean;
   readonly #now: () => number;
   readonly #logger: Logger;
   readonly #cleanup: Cleanup;
@@ -85,6 +88,7 @@ export class Codecell implements AsyncDisposable {
     store: SessionStore;
     runtimeDir: string;
     tag: string;
+    filesStayInCell: boolean;
     now: () => number;
     logger: Logger;
     cleanup: Cleanup;
@@ -93,6 +97,7 @@ export class Codecell implements AsyncDisposable {
     this.#store = parts.store;
     this.#runtimeDir = parts.runtimeDir;
     this.#tag = parts.tag;
+    this.#filesStayInCell = parts.filesStayInCell;
     this.#now = parts.now;
     this.#logger = parts.logger;
     this.#cleanup = parts.cleanup;
@@ -108,7 +113,7 @@ export class Codecell implements AsyncDisposable {
 
   /** Chooses the isolation and removes what dead processes left; what a living one owns is not touched. */
   static async open(options: CodecellOptions = {}): Promise<Codecell> {
-    const { now = Date.now, logger = silentLogger, stateDir = stateDirectory() } = options;
+    const { now = Date.now, logger = silentLogger, stateDir = stateDirectory(), filesStayInCell = false } = options;
     await using cleanup = new Cleanup();
     // Last of all: cells that end are recorded.
     if (options.audit) cleanup.defer(() => options.audit?.[Symbol.asyncDispose]());
@@ -117,7 +122,7 @@ export class Codecell implements AsyncDisposable {
     cleanup.defer(() => live.close());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
     const tag = `m${randomBytes(6).toString("hex")}`;
-    const store = await openReachable(stateDir, live).catch(async (error: unknown) => {
+    const store = await openReachable(stateDir, !filesStayInCell && isMounted(live)).catch(async (error: unknown) => {
       if (live.policy.session.persist) throw error;
       logger.warn("the state directory is unavailable; session files are kept elsewhere", { stateDir, error });
       const own = ownState(runtimeDir, tag);
@@ -129,7 +134,10 @@ export class Codecell implements AsyncDisposable {
     cleanup.defer(() => lock[Symbol.asyncDispose]());
     await removeUnfinished(store, runtimeDir);
     await removeOrphans(store, runtimeDir, logger);
-    const codecell = new Codecell({ live, store, runtimeDir, tag, now, logger, cleanup: cleanup.move() });
+    const codecell = new Codecell({
+      ...{ live, store, runtimeDir, tag, filesStayInCell, now, logger },
+      cleanup: cleanup.move(),
+    });
     codecell.#pool.fill();
     return codecell;
   }
@@ -420,18 +428,15 @@ export class Codecell implements AsyncDisposable {
 
   async #revive(managed: Session): Promise<LiveSession> {
     const { key: id, record } = managed;
-    const workspace = { root: this.#store.workspacesDir, name: record.workspace };
-    const session = await this.#live.openSession({ id, workspace, isManaged: true, requestedRules: record.asked });
+    const workspace = this.#workspace(record.workspace);
+    const session = await this.#live.openSession({ id, ...workspace, isManaged: true, requestedRules: record.asked });
     await managed.restoreInto(session);
     return session;
   }
 
   async #openPooled(): Promise<PooledSession> {
     const workspace = `${this.#tag}-${++this.#workspaces}`;
-    const session = await this.#live.openSession({
-      workspace: { root: this.#store.workspacesDir, name: workspace },
-      isManaged: true,
-    });
+    const session = await this.#live.openSession({ ...this.#workspace(workspace), isManaged: true });
     const store = this.#store;
     return {
       session,
@@ -441,6 +446,10 @@ export class Codecell implements AsyncDisposable {
         await store.removeWorkspace(workspace);
       },
     };
+  }
+
+  #workspace(name: string): { workspace?: SessionWorkspace } {
+    return this.#filesStayInCell ? {} : { workspace: { root: this.#store.workspacesDir, name } };
   }
 
   /** What is kept on disk lives in one process at a time. */
@@ -476,10 +485,9 @@ export class Codecell implements AsyncDisposable {
  * The state directory, if cells can reach their workspaces in it. As root they have another uid, and a directory on the way
  * that is closed to others, such as a home directory, would keep them out.
  */
-async function openReachable(stateDir: string, { choice, policy }: LiveSessions): Promise<SessionStore> {
+async function openReachable(stateDir: string, hasWorkspaces: boolean): Promise<SessionStore> {
   const store = await SessionStore.open(stateDir);
-  const isMounted = choice.runner.takesWorkspace && policy.fs.workspace === undefined;
-  if (process.getuid?.() !== 0 || !isMounted) return store;
+  if (process.getuid?.() !== 0 || !hasWorkspaces) return store;
   for (let path = store.workspacesDir; path !== dirname(path); path = dirname(path)) {
     if (((await stat(path)).mode & 0o001) !== 0) continue;
     throw new CodecellError("usage", `cells cannot reach ${store.workspacesDir}: ${path} is closed to other users`, {
@@ -487,6 +495,11 @@ async function openReachable(stateDir: string, { choice, policy }: LiveSessions)
     });
   }
   return store;
+}
+
+/** Whether sessions have directories of their own on the host, which their cells see. */
+function isMounted({ choice, policy }: LiveSessions): boolean {
+  return choice.runner.takesWorkspace && policy.fs.workspace === undefined;
 }
 
 /** Without a hint: what a caller can do about it is another thing on every surface. */

@@ -29,6 +29,7 @@ export async function openForCommand(
     audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
     runners: runners(logger),
     stateDir: stateDirOf(flags, terminal),
+    filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved
   });
   logger.explain(choiceLines(codecell.choice));

@@ -44,8 +44,10 @@ export type { RunEgress } from "./sessions/network/egress-record.ts";
 export type { PolicyReload } from "./sessions/reloaded-policy.ts";
 /** One execution: its events, its result and how it ended. */
 export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
-/** A session, what is known of it, and how a run in it goes. */
-export type { RunOptions, Session, SessionInfo, SessionState } from "./sessions/session.ts";
+/** How one run goes. */
+export type { RunOptions } from "./sessions/runs/run-options.ts";
+/** A session, and what is known of it. */
+export type { Session, SessionInfo, SessionState } from "./sessions/session.ts";
 /** How large a value may be that is read out of a session. */
 export type { ReadOptions } from "./sessions/session-values.ts";
 /** One past run of a session. */

@@ -38,8 +38,6 @@ const maxLoadBytes = 256 * 1024 * 1024;
 /** Forms that are taken apart on the host, where a large one would hold up everybody else. */
 const maxParsedBytes = 32 * 1024 * 1024;
 
-export type { RunOptions };
-
 /** Where a session is: in a cell, on disk, or over. */
 export type SessionState = "live" | "saved" | "closed";
 

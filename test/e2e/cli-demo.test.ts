@@ -51,6 +51,6 @@ describe("examples", () => {
   test("limits.js stops an endless run and goes on", async () => {
     const { code, stdout } = await script("examples/limits.js");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^timeout kept\n\['kept'\]\nproc\.timeout 1s held by /);
+    expect(stdout).toMatch(/^timeout kept\n\['kept'\]\nproc\.timeout 1s enforced by /);
   });
 });

@@ -1,6 +1,6 @@
 import type { RunStarter } from "../../src/service/runs/run-registry.ts";
 import { Run, type RunEvent, type RunProgress, type RunResult } from "../../src/sessions/runs/run.ts";
-import type { RunOptions } from "../../src/sessions/session.ts";
+import type { RunOptions } from "../../src/sessions/runs/run-options.ts";
 import { fakeResult } from "./fake-result.ts";
 
 /** A run whose events and end a test decides. */

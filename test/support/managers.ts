@@ -6,7 +6,8 @@ import type { PolicyInput } from "../../src/policy/schema.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import { Codecell, type CodecellOptions } from "../../src/sessions/codecell.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
-import type { RunOptions, Session } from "../../src/sessions/session.ts";
+import type { RunOptions } from "../../src/sessions/runs/run-options.ts";
+import type { Session } from "../../src/sessions/session.ts";
 
 /** A state directory of a test's own. As root, cells have another uid and have to pass through. */
 export async function newStateDir(): Promise<string> {

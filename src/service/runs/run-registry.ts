@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Run, RunResult } from "../../sessions/runs/run.ts";
 import type { NumberedEvent } from "../../sessions/runs/run-log.ts";
-import type { RunOptions } from "../../sessions/session.ts";
+import type { RunOptions } from "../../sessions/runs/run-options.ts";
 import { type ShapeBudget, type ShapedText, shapeStreams } from "../output/shape-output.ts";
 import { type Clock, systemClock } from "./clock.ts";
 

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { Run, type RunResult } from "../../sessions/runs/run.ts";
-import type { RunOptions, Session } from "../../sessions/session.ts";
+import type { RunOptions } from "../../sessions/runs/run-options.ts";
+import type { Session } from "../../sessions/session.ts";
 import { RunRegistry } from "./run-registry.ts";
 import { startRun } from "./start-run.ts";
 

@@ -1,5 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
-import type { RunOptions, Session } from "../../sessions/session.ts";
+import type { RunOptions } from "../../sessions/runs/run-options.ts";
+import type { Session } from "../../sessions/session.ts";
 import type { RunHandle, RunRegistry } from "./run-registry.ts";
 
 export interface StartRunOptions extends Pick<RunOptions, "language" | "timeout"> {

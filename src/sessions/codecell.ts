@@ -122,6 +122,10 @@ export class Codecell implements AsyncDisposable {
     cleanup.defer(() => live.close());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
     const tag = `m${randomBytes(6).toString("hex")}`;
+    // Before anything carries the tag: what has no living owner is removed by the next process that opens.
+    const lock = await takeLock(ownerLock(runtimeDir, tag));
+    if (!lock) throw new CodecellError("internal", "the lock of a new owner is already held");
+    cleanup.defer(() => lock[Symbol.asyncDispose]());
     const store = await openReachable(stateDir, !filesStayInCell && isMounted(live)).catch(async (error: unknown) => {
       if (live.policy.session.persist) throw error;
       logger.warn("the state directory is unavailable; session files are kept elsewhere", { stateDir, error });
@@ -129,9 +133,6 @@ export class Codecell implements AsyncDisposable {
       cleanup.defer(() => removeTree(own));
       return SessionStore.open(own);
     });
-    const lock = await takeLock(ownerLock(runtimeDir, tag));
-    if (!lock) throw new CodecellError("internal", "the lock of a new owner is already held");
-    cleanup.defer(() => lock[Symbol.asyncDispose]());
     await removeUnfinished(store, runtimeDir);
     await removeOrphans(store, runtimeDir, logger);
     const codecell = new Codecell({

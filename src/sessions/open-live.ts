@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type Audit, silentAudit } from "../audit/audit.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import type { Logger } from "../lib/log/logger.ts";
@@ -33,12 +34,20 @@ export async function openLive(
 }
 
 async function policyOf(given: CodecellOptions["policy"]): Promise<Policy> {
-  if (typeof given === "string") return guardPolicyFile(await loadPolicy(given), { cwd: process.cwd(), file: given });
+  if (typeof given === "string") {
+    return guardPolicyFile(await loadPolicy(given), { cwd: process.cwd(), file: resolve(given) });
+  }
   const policy = isParsed(given) ? given : parsePolicy(given ?? {});
   return guardPolicyFile(policy, { cwd: process.cwd(), file: undefined });
 }
 
 /** What people write has durations and sizes in words; a field in milliseconds is only in what was parsed. */
 function isParsed(given: CodecellOptions["policy"]): given is Policy {
-  return typeof given === "object" && "proc" in given && typeof given.proc === "object" && "timeoutMs" in given.proc;
+  return (
+    typeof given === "object" &&
+    given !== null &&
+    "proc" in given &&
+    typeof given.proc === "object" &&
+    "timeoutMs" in given.proc
+  );
 }

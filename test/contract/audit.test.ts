@@ -12,7 +12,7 @@ import { lastFile } from "../support/audit-logs.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 
-describe.skipIf(skipsProcess)("the audit of a session manager", () => {
+describe.skipIf(skipsProcess)("the audit of a codecell", () => {
   let stateDir: string;
   let audit: FakeAudit;
   let manager: Codecell;

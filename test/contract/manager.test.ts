@@ -5,7 +5,7 @@ import type { Codecell, CodecellOptions } from "../../src/sessions/codecell.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
 
-describe.skipIf(skipsProcess)("a session manager", () => {
+describe.skipIf(skipsProcess)("a codecell", () => {
   let stateDir: string;
   const opened: Codecell[] = [];
   beforeEach(async () => {

@@ -233,9 +233,11 @@ export async function runnerContract(
       });
 
       test("of disk fails the write", async () => {
-        const result = await run("with open('big', 'wb') as f:\n    for _ in range(200): f.write(bytes(1 << 20))");
+        // Removed by the same run: where a watchdog measures a directory, one that stays at its limit costs the cell.
+        const write = "with open('big', 'wb') as f:\n        for _ in range(200): f.write(bytes(1 << 20))";
+        const result = await run(`import os\ntry:\n    ${write}\nfinally: os.remove('big')`);
         expect(result).toMatchObject({ status: "error", error: { name: "OSError" } });
-        expect(await run("import os\nos.remove('big')")).toMatchObject({ status: "ok" });
+        expect(await run("os.path.exists('big')")).toMatchObject({ status: "ok", value: "False" });
       });
     });
 

@@ -133,14 +133,14 @@ const done = z.object({
   /** the repr was longer than what is sent */
   resultTruncated: z.boolean().optional(),
   error: runError.optional(),
-  /** true sizes, of which the stream may have carried less */
-  stdoutBytes: count,
-  stderrBytes: count,
+  /** true sizes, of which the stream may have carried less; left out where nothing was printed */
+  stdoutBytes: count.default(0),
+  stderrBytes: count.default(0),
   /** processor time of the run in microseconds, and the largest resident size of the interpreter so far */
   cpuUs: count.optional(),
   peakBytes: count.optional(),
   /** what was lost or ended, one sentence each */
-  notes: z.array(text).max(32),
+  notes: z.array(text).max(32).default([]),
   /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
   recoveredTo: count.optional(),
   signal: count.optional(),

@@ -16,6 +16,7 @@ const ordinary = {
 describe("the end of an ordinary run", () => {
   test.each([
     ordinary,
+    { t: "done", id: 3, status: "ok", state: "kept" },
     { ...ordinary, result: "42" },
     { ...ordinary, exitCode: 255, status: "error" },
     { ...ordinary, cpuUs: 1_500, peakBytes: 2 ** 30 },

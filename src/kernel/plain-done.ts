@@ -13,11 +13,22 @@ const fields: ReadonlySet<string> = new Set([
  */
 export function plainDone(header: unknown): DoneMessage | undefined {
   if (typeof header !== "object" || header === null) return undefined;
-  const { t, id, status, state, exitCode, result, stdoutBytes, stderrBytes, notes, cpuUs, peakBytes } =
-    header as Record<string, unknown>;
+  const {
+    t,
+    id,
+    status,
+    state,
+    exitCode,
+    result,
+    stdoutBytes = 0,
+    stderrBytes = 0,
+    notes,
+    cpuUs,
+    peakBytes,
+  } = header as Record<string, unknown>;
   if (t !== "done" || state !== "kept" || !statuses.has(status) || !hasOnlyPlainFields(header)) return undefined;
   if (!isCount(id) || !isCount(stdoutBytes) || !isCount(stderrBytes)) return undefined;
-  if (!Array.isArray(notes) || notes.length > 0) return undefined;
+  if (notes !== undefined && !(Array.isArray(notes) && notes.length === 0)) return undefined;
   if (exitCode !== undefined && !(isCount(exitCode) && exitCode <= 255)) return undefined;
   if (result !== undefined && typeof result !== "string") return undefined;
   if ((cpuUs !== undefined && !isCount(cpuUs)) || (peakBytes !== undefined && !isCount(peakBytes))) return undefined;

@@ -42,11 +42,11 @@ export class SerialQueue {
 
   /** Makes everything that is added from now on wait for this too, whether it succeeds or fails. */
   follow(work: Promise<unknown>): void {
-    this.#pending++;
     const over = () => {
       this.#pending--;
     };
-    this.#last = Promise.all([this.#last, work.then(over, over)]).then(nothing);
+    const ended = work.then(over, over);
+    this.#last = this.#pending++ === 0 ? ended : Promise.all([this.#last, ended]).then(nothing);
   }
 
   /** Settles when everything that was added so far is over. Never rejects. */

@@ -200,9 +200,9 @@ export class Session implements AsyncDisposable {
     return new Run((progress) => this.#inOrder(progress, code, options));
   }
 
-  async #inOrder(progress: RunProgress, code: string, options: RunOptions): Promise<RunResult> {
-    const { whenBusy = "refuse", timeout, ...rest } = options;
-    const live = { ...rest, ...(timeout === undefined ? {} : { timeoutMs: milliseconds(timeout) }) };
+  #inOrder(progress: RunProgress, code: string, options: RunOptions): Promise<RunResult> {
+    const { whenBusy = "refuse", timeout } = options;
+    const live: LiveRunOptions = timeout === undefined ? options : { ...options, timeoutMs: milliseconds(timeout) };
     if (whenBusy === "queue") return this.#queue.run(() => this.#start(progress, code, live));
     if (this.#queue.waiting > 0) {
       throw new CodecellError("session_busy", `${this.#queue.waiting} runs are waiting for session ${this.id}`, {

@@ -268,13 +268,13 @@ class Branch:
             if active is None or not active.is_run:
                 continue
             name = self.link.streams[fd]
-            active.bytes[name] += len(data)
+            active.printed[name] = active.printed.get(name, 0) + len(data)
             room = active.header["outputBytes"] - active.sent
             if room > 0:
                 piece = data[:room]
                 active.sent += len(piece)
                 self.tell({"t": "out", "id": active.id, "stream": name}, piece)
-            elif active.ending is None and sum(active.bytes.values()) > max(RUNAWAY_BYTES, 16 * active.header["outputBytes"]):
+            elif active.ending is None and sum(active.printed.values()) > max(RUNAWAY_BYTES, 16 * active.header["outputBytes"]):
                 self.stopper.stop("output_limit", kill=False)
         return True
 
@@ -292,14 +292,16 @@ class Branch:
         notes = []
         if killed:
             notes.append("killed %d process%s left behind by the run" % (killed, "" if killed == 1 else "es"))
-        done = active.done(active.ending or header["status"], "kept", notes)
-        for field in ("exitCode", "result", "resultTruncated", "error", "cpuUs", "peakBytes"):
-            if field in header and not (active.ending and field in ("exitCode", "result")):
-                done[field] = header[field]
+        done = active.done(header["status"], "kept", notes)
+        done.update(header)
+        if active.ending:
+            done["status"] = active.ending
+            done.pop("exitCode", None)
+            done.pop("result", None)
         self.add_changes(done)
+        self.tell(done)  # before the bookkeeping, which nobody waits for
         self.finish()
         self.recovery.idle_deaths = 0
-        self.tell(done)
         if active.id != REHEARSAL:
             self.runs = active.id
             self.copier.dirty = self.holds_values = True

@@ -31,9 +31,10 @@ def ending(header):
         said["result"] = header["result"]
     if header.get("resultTruncated") is True:
         said["resultTruncated"] = True
-    for field in ("cpuUs", "peakBytes"):
-        if is_whole(header.get(field)):
-            said[field] = header[field]
+    if is_whole(header.get("cpuUs")):
+        said["cpuUs"] = header["cpuUs"]
+    if is_whole(header.get("peakBytes")):
+        said["peakBytes"] = header["peakBytes"]
     error = header.get("error")
     if type(error) is dict and all(type(error.get(field)) is str for field in ("name", "message", "traceback")):
         said["error"] = {"name": error["name"], "message": error["message"], "traceback": error["traceback"]}

@@ -23,18 +23,16 @@ class Request:
         self.is_run = self.kind == "run"
         self.is_bulk = self.kind in BULK
         self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
-        self.bytes = {"stdout": 0, "stderr": 0}
+        self.printed = {}  # bytes by stream
 
     def done(self, status, state, notes=()):
-        return {
-            "t": "done",
-            "id": self.id,
-            "status": status,
-            "state": state,
-            "stdoutBytes": self.bytes["stdout"],
-            "stderrBytes": self.bytes["stderr"],
-            "notes": list(notes),
-        }
+        """Leaves out what is zero or empty: most runs print nothing, and every field costs time on both sides."""
+        done = {"t": "done", "id": self.id, "status": status, "state": state}
+        for stream, size in self.printed.items():
+            done[stream + "Bytes"] = size
+        if notes:
+            done["notes"] = list(notes)
+        return done
 
     def reply(self, ok=True, **fields):
         return dict({"t": "reply", "id": self.id, "ok": ok}, **fields)

@@ -75,6 +75,9 @@ class Supervisor:
         if self.egress is not None:
             self.egress.watch(self.poll)
         for fd, events in self.poll.poll(self.wait_ms()):
+            if fd in self.owners:
+                self.on_branch_event(fd, events)
+                continue
             if fd == self.outlet.fd and events & (select.POLLOUT | select.POLLERR):
                 self.outlet.flush()
             if fd == self.channel:
@@ -91,8 +94,6 @@ class Supervisor:
                 self.changes.drain()
             elif self.egress is not None and fd in self.egress.watched:
                 self.egress.on_event(fd, events, self.poll)
-            else:
-                self.on_branch_event(fd, events)
         for branch in list(self.branches.values()):
             if branch.link.dead is not None:
                 branch.on_replies()
@@ -101,8 +102,8 @@ class Supervisor:
         self.on_time()
 
     def on_branch_event(self, fd, events):
-        branch = self.owners.get(fd)
-        if branch is None or branch.number not in self.branches:
+        branch = self.owners[fd]
+        if branch.number not in self.branches:
             return
         link = branch.link
         if fd == link.replies:

@@ -98,13 +98,13 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
         this.#onAccepted?.();
       },
     };
-    this.#result = this.#settle(perform(progress));
+    this.#result = this.#settle(perform, progress);
     this.#result.catch(() => {}); // whoever awaits it sees the failure; nobody is obliged to
   }
 
-  async #settle(work: Promise<RunResult>): Promise<RunResult> {
+  async #settle(perform: (progress: RunProgress) => Promise<RunResult>, progress: RunProgress): Promise<RunResult> {
     try {
-      const result = await work;
+      const result = await perform(progress);
       this.#hasEnded = true;
       this.log.end(result.status);
       return result;

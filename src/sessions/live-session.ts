@@ -11,13 +11,8 @@ import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
 import type { CellPolicy } from "./cell-policy.ts";
-import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
-import { InterpreterLosses } from "./interpreter-losses.ts";
-import { finishRun, type RunningSession } from "./runs/finish-run.ts";
-import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
-import { RunAudit } from "./runs/run-audit.ts";
-import { RunOutput } from "./runs/run-output.ts";
-import type { SessionAudit } from "./session-audit.ts";
+import { type Checkpoint, Checkpoints } from "./interpreter/checkpoints.ts";
+import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import {
   decodeJson,
   defaultValueBytes,
@@ -25,7 +20,12 @@ import {
   encodeValue,
   type ReadOptions,
   readValue,
-} from "./session-values.ts";
+} from "./interpreter/session-values.ts";
+import { finishRun, type RunningSession } from "./runs/finish-run.ts";
+import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
+import { RunAudit } from "./runs/run-audit.ts";
+import { RunOutput } from "./runs/run-output.ts";
+import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
 import { SnapshotRecovery } from "./storage/snapshot-recovery.ts";
 

@@ -18,7 +18,7 @@ import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts
 import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./files/kernel-files.ts";
 import { inPolicyOrder } from "./host-rules.ts";
-import { InterpreterLosses } from "./interpreter-losses.ts";
+import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { LiveSession } from "./live-session.ts";
 import { CellNetwork } from "./network/cell-network.ts";
 import { type PolicyReload, reloadedPolicy } from "./reloaded-policy.ts";

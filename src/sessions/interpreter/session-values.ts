@@ -1,6 +1,6 @@
-import type { KernelClient } from "../kernel/client.ts";
-import type { ValueFormat } from "../kernel/messages.ts";
-import { CodecellError } from "../lib/errors.ts";
+import type { KernelClient } from "../../kernel/client.ts";
+import type { ValueFormat } from "../../kernel/messages.ts";
+import { CodecellError } from "../../lib/errors.ts";
 
 /** What may leave a cell at once, unless the caller says otherwise. */
 export const defaultValueBytes = 256 * 1024 * 1024;

@@ -151,9 +151,9 @@ export class LiveSessions implements AsyncDisposable {
     const events: InterpreterEvents = {
       onLost: (message) => {
         losses.happenedBetweenRuns(message.notes);
-        if (message.state === "lost") session?.interpreterLost();
+        if (message.state === "lost") session?.interpreter.lost();
       },
-      onGone: (name) => session?.checkpointGone(name),
+      onGone: (name) => session?.interpreter.checkpoints.ended(name),
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());

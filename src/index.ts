@@ -49,7 +49,8 @@ export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./session
 /** How one run goes. */
 export type { RunOptions } from "./sessions/runs/run-options.ts";
 /** A session, and what is known of it. */
-export type { Session, SessionInfo, SessionState } from "./sessions/session.ts";
+export type { Session } from "./sessions/session.ts";
+export type { SessionInfo, SessionState } from "./sessions/session-info.ts";
 /** One past run of a session. */
 export type { HistoryEntry } from "./sessions/storage/session-history.ts";
 /** What came back of a saved session. */

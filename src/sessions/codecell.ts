@@ -17,9 +17,11 @@ import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import { openLive } from "./open-live.ts";
 import type { PolicyReload } from "./reloaded-policy.ts";
-import { Session, type SessionInfo } from "./session.ts";
+import { Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
+import { sessionExists, sessionUnknown } from "./session-errors.ts";
 import { checkSessionId, newSessionId } from "./session-id.ts";
+import { type SessionInfo, savedInfo } from "./session-info.ts";
 import { SessionSlots } from "./session-slots.ts";
 import { ownerLock, ownState, removeOrphans, removeUnfinished } from "./storage/remove-orphans.ts";
 import { lockSession } from "./storage/session-lock.ts";
@@ -201,7 +203,7 @@ export class Codecell implements AsyncDisposable {
     if (known) return known;
     this.#tombstones.tellOnce(id);
     if (!this.policy.session.persist || !(await this.#store.read(id))) {
-      throw unknownSession(id);
+      throw sessionUnknown(id);
     }
     return this.session(id);
   }
@@ -221,7 +223,7 @@ export class Codecell implements AsyncDisposable {
     this.#tombstones.tellOnce(id);
     const [saved] = this.policy.session.persist ? await this.#savedInfo(id) : [];
     if (saved) return saved;
-    throw unknownSession(id);
+    throw sessionUnknown(id);
   }
 
   /** Every session of this manager, and those that are saved on disk; of those whose ids begin with `prefix`. */
@@ -240,7 +242,7 @@ export class Codecell implements AsyncDisposable {
     const forkId = newId === undefined ? newSessionId() : checkSessionId(newId);
     await this.#leaving.get(forkId);
     this.#assertOpen();
-    if (this.#entries.has(forkId) || this.#opening.has(forkId)) throw takenId(forkId);
+    if (this.#entries.has(forkId) || this.#opening.has(forkId)) throw sessionExists(forkId);
     // Under its id from here on: a second one with the same id would push it out, and nobody could close it any more.
     const forking = this.#fork(parent, id, forkId).finally(() => this.#opening.delete(forkId));
     this.#opening.set(forkId, forking);
@@ -248,7 +250,7 @@ export class Codecell implements AsyncDisposable {
   }
 
   async #fork(parent: Session, id: string, forkId: string): Promise<Session> {
-    if (await this.#store.read(forkId)) throw takenId(forkId);
+    if (await this.#store.read(forkId)) throw sessionExists(forkId);
     const release = await this.#slots.reserve(0, () => this.#assertOpen());
     try {
       await using cleanup = new Cleanup();
@@ -402,7 +404,7 @@ export class Codecell implements AsyncDisposable {
   /** A session that is not alive here. What another process has open is not ours to remove. */
   async #closeSaved(id: string, forget: boolean): Promise<void> {
     if (!(await this.#store.list()).includes(id)) {
-      throw unknownSession(id);
+      throw sessionUnknown(id);
     }
     if (!forget) return;
     const place = { runtimeDir: this.#runtimeDir, workspacesDir: this.#store.workspacesDir };
@@ -462,14 +464,7 @@ export class Codecell implements AsyncDisposable {
   async #savedInfo(id: string): Promise<SessionInfo[]> {
     const record = await this.#store.read(id).catch(() => undefined);
     if (!record) return [];
-    const { createdMs, usedMs, runs, snapshot } = record;
-    return [
-      {
-        ...{ id, state: "saved", isBusy: false, createdMs, usedMs, runs, snapshot, checkpoints: [], sharers: 0 },
-        runner: snapshot?.runner ?? this.runner,
-        isPersistent: true,
-      },
-    ];
+    return [savedInfo(id, record, this.runner)];
   }
 
   #newRecord(id: string, workspace: string): SessionRecord {
@@ -501,15 +496,6 @@ async function openReachable(stateDir: string, hasWorkspaces: boolean): Promise<
 /** Whether sessions have directories of their own on the host, which their cells see. */
 function isMounted({ choice, policy }: LiveSessions): boolean {
   return choice.runner.takesWorkspace && policy.fs.workspace === undefined;
-}
-
-/** Without a hint: what a caller can do about it is another thing on every surface. */
-function unknownSession(id: string): CodecellError {
-  return new CodecellError("session_unknown", `there is no session ${JSON.stringify(id)}`);
-}
-
-function takenId(id: string): CodecellError {
-  return new CodecellError("usage", `session ${id} already exists`, { hint: "use another id" });
 }
 
 interface PooledSession extends AsyncDisposable {

@@ -35,7 +35,8 @@ export type { Policy, PolicyInput, PolicyOverride } from "./policy/schema.ts";
 /** What was enforced, rule by rule, and by what. */
 export type { EnforcedRule, EnforcementReceipt } from "./runners/receipt.ts";
 /** The front door. */
-export { Codecell, type CodecellOptions } from "./sessions/codecell.ts";
+export { Codecell } from "./sessions/codecell.ts";
+export type { CodecellOptions } from "./sessions/codecell-options.ts";
 /** A frozen copy of the interpreter. */
 export type { Checkpoint } from "./sessions/interpreter/checkpoints.ts";
 /** How large a value may be that is read out of a session. */

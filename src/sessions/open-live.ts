@@ -6,7 +6,7 @@ import { guardPolicyFile } from "../policy/file/guard-policy-file.ts";
 import { loadPolicy } from "../policy/file/load-policy.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { CodecellOptions } from "./codecell.ts";
+import type { CodecellOptions } from "./codecell-options.ts";
 import { guardAudit } from "./guard-audit.ts";
 import { auditKind, hostRules } from "./host-rules.ts";
 import { LiveSessions } from "./live-sessions.ts";

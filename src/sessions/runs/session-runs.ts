@@ -9,25 +9,25 @@ import type { SessionStore } from "../storage/store.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import { type LiveRunOptions, milliseconds, type RunOptions } from "./run-options.ts";
 
-/** @internal What the runs of a session need of it. */
-export interface SessionRunsParts {
-  readonly session: SavedSession & { readonly policy: Policy };
+/** A session, as far as its runs have to do with it. */
+export interface SessionWithRuns extends SavedSession {
+  readonly policy: Policy;
   readonly cell: SessionCell;
   readonly saves: SessionSaves;
   readonly store: SessionStore;
-  /** called when a run ends: it counts as use of the session */
-  readonly onUse: () => void;
+  /** the end of a run counts as use of the session */
+  touch(): void;
 }
 
 /** The runs of a session over all its cells: numbers them, queues them and keeps their history. */
 export class SessionRuns {
-  readonly #parts: SessionRunsParts;
+  readonly #session: SessionWithRuns;
   readonly #queue = new SerialQueue();
   /** history entries on their way to the disk */
   readonly #writes = new SerialQueue();
 
-  constructor(parts: SessionRunsParts) {
-    this.#parts = parts;
+  constructor(session: SessionWithRuns) {
+    this.#session = session;
   }
 
   /** Starts a run, or queues it behind the active one if the caller asks for that. */
@@ -36,7 +36,7 @@ export class SessionRuns {
     const live = { ...rest, ...(timeout === undefined ? {} : { timeoutMs: milliseconds(timeout) }) };
     if (whenBusy === "queue") return this.#queue.run(() => this.#perform(progress, code, live));
     if (this.#queue.waiting > 0) {
-      const message = `${this.#queue.waiting} runs are waiting for session ${this.#parts.session.id}`;
+      const message = `${this.#queue.waiting} runs are waiting for session ${this.#session.id}`;
       throw new CodecellError("session_busy", message, { hint: 'queue this one too (whenBusy: "queue"), or wait' });
     }
     const ended = this.#perform(progress, code, live);
@@ -47,7 +47,7 @@ export class SessionRuns {
   /** The last runs, oldest first. */
   async history(limit: number): Promise<HistoryEntry[]> {
     await this.written();
-    return this.#parts.store.history(this.#parts.session.key, limit);
+    return this.#session.store.history(this.#session.key, limit);
   }
 
   /** Waits until the history is on disk. */
@@ -56,7 +56,8 @@ export class SessionRuns {
   }
 
   async #perform(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
-    const { session, cell, saves } = this.#parts;
+    const session = this.#session;
+    const { cell, saves } = session;
     // No await if the cell is ready: the code is sent before this function returns.
     const live = cell.ready() ?? (await cell.session());
     const marking = saves.changing();
@@ -71,8 +72,9 @@ export class SessionRuns {
   }
 
   #ended(number: number, code: string, language: string, result: RunResult): void {
-    const { session, cell, saves, store, onUse } = this.#parts;
-    onUse();
+    const session = this.#session;
+    const { cell, saves, store } = session;
+    session.touch();
     if (result.state === "lost") saves.lost(cell.live?.isAlive !== true);
     else saves.changed();
     if (!session.policy.session.persist) return;

@@ -97,6 +97,12 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * Whether cells start while another sandbox surrounds this process. `works`: they do. `needs engine`: an engine outside
+ * that sandbox starts them. `blocked`: they need namespaces of their own, which sandboxes usually forbid.
+ */
+export type InsideSandbox = "works" | "needs engine" | "blocked";
+
 /** Starts cells of one kind of isolation. Disposing ends what the runner keeps between cells (templates, snapshots). */
 export interface SandboxRunner extends AsyncDisposable {
   readonly name: RunnerName;
@@ -104,6 +110,7 @@ export interface SandboxRunner extends AsyncDisposable {
   readonly isolation: IsolationLevel;
   /** whether `CellSpec.workspace` can be held; elsewhere files live in the cell alone */
   readonly takesWorkspace: boolean;
+  readonly insideSandbox: InsideSandbox;
   /** Answers within two seconds whatever the host does, unless it is wanted or asked patiently: available, or the reason and the exact fix. */
   probe(options?: ProbeOptions): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */

@@ -42,6 +42,7 @@ class WasmRunner implements SandboxRunner {
   readonly name = "wasm";
   readonly isolation = "wasm";
   readonly takesWorkspace = false;
+  readonly insideSandbox = "works";
   readonly #options: WasmOptions;
   readonly #logger: Logger;
   readonly #node = process.execPath;

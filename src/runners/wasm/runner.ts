@@ -115,7 +115,7 @@ class WasmRunner implements SandboxRunner {
       }),
       setup: kernelSetup(spec.policy),
       receipt,
-      onSnapshotRefused: () => this.#rebuild(directory),
+      onReport: ({ reason }) => this.#rebuild(directory, reason),
     });
   }
 
@@ -143,8 +143,8 @@ class WasmRunner implements SandboxRunner {
   }
 
   /** The files looked whole but did not load: the next start makes new ones. */
-  #rebuild(directory: string): void {
-    this.#logger.warn("the WASM snapshot did not load and is made anew");
+  #rebuild(directory: string, reason: string): void {
+    this.#logger.warn("the WASM snapshot did not load and is made anew", { reason });
     this.#runtime = undefined;
     void discardWarmFiles(directory).catch(() => {});
   }

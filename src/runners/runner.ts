@@ -115,6 +115,11 @@ export interface SandboxRunner extends AsyncDisposable {
   probe(options?: ProbeOptions): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */
   plan(policy: Policy): Promise<EnforcementPlan>;
-  /** Refuses with `policy_refused` when the plan refuses a rule; never weakens a policy. */
+  /**
+   * Refuses with `policy_refused` when the plan refuses a rule; never weakens a policy. It plans this cell itself instead of
+   * taking the plan that the runner was chosen by. Only the cell's specification says whether it has a directory of its own,
+   * and since the choice an image's name may mean another image, or the engine may be another one. A receipt made of the
+   * older plan would describe a cell that did not start.
+   */
   start(spec: CellSpec, options?: StartOptions): Promise<Cell>;
 }

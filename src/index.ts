@@ -44,7 +44,7 @@ export type { ReadOptions } from "./sessions/interpreter/session-values.ts";
 /** Hosts that a run reached or was refused. */
 export type { RunEgress } from "./sessions/network/egress-record.ts";
 /** What of a new policy holds at once, and what only later. */
-export type { PolicyReload } from "./sessions/reloaded-policy.ts";
+export type { PolicyReload } from "./sessions/rules/reloaded-policy.ts";
 /** One execution: its events, its result and how it ended. */
 export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
 /** How one run goes. */

@@ -17,7 +17,7 @@ import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import { ManagedSession } from "./managed-session.ts";
 import { openLive } from "./open-live.ts";
-import type { PolicyReload } from "./reloaded-policy.ts";
+import type { PolicyReload } from "./rules/reloaded-policy.ts";
 import { Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { sessionExists, sessionUnknown } from "./session-errors.ts";

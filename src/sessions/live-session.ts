@@ -10,7 +10,6 @@ import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
-import type { CellPolicy } from "./cell-policy.ts";
 import type { Checkpoint } from "./interpreter/checkpoints.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { InterpreterState } from "./interpreter/interpreter-state.ts";
@@ -22,6 +21,7 @@ import {
   type ReadOptions,
   readValue,
 } from "./interpreter/session-values.ts";
+import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
 import { LiveRuns } from "./runs/live-runs.ts";
 import { Run, type RunProgress, type RunResult } from "./runs/run.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { silentAudit } from "../audit/audit.ts";
-import { parsePolicy } from "../policy/file/parse-policy.ts";
-import { cellRuleNames, ruleNames } from "../policy/rules.ts";
-import type { PolicyInput } from "../policy/schema.ts";
+import { silentAudit } from "../../audit/audit.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import { cellRuleNames, ruleNames } from "../../policy/rules.ts";
+import type { PolicyInput } from "../../policy/schema.ts";
+import { openAudit } from "../open-audit.ts";
 import { auditKind, type HostFacts, hostRules } from "./host-rules.ts";
-import { openAudit } from "./open-audit.ts";
 
 const facts: HostFacts = { audit: "own", keepsFiles: true };
 const row = (rule: string, policy: PolicyInput = {}, given: Partial<HostFacts> = {}) =>

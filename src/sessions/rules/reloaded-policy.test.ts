@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parsePolicy } from "../policy/file/parse-policy.ts";
-import type { PolicyInput } from "../policy/schema.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import type { PolicyInput } from "../../policy/schema.ts";
 import { reloadedPolicy } from "./reloaded-policy.ts";
 
 function reloaded(before: PolicyInput, after: PolicyInput, started: PolicyInput = before) {

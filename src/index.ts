@@ -34,22 +34,24 @@ export type { PathContext } from "./policy/paths/host-path.ts";
 export type { Policy, PolicyInput, PolicyOverride } from "./policy/schema.ts";
 /** What was enforced, rule by rule, and by what. */
 export type { EnforcedRule, EnforcementReceipt } from "./runners/receipt.ts";
-/** A frozen copy of the interpreter. */
-export type { Checkpoint } from "./sessions/checkpoints.ts";
 /** The front door. */
-export { Codecell, type CodecellOptions } from "./sessions/codecell.ts";
+export { Codecell } from "./sessions/codecell.ts";
+export type { CodecellOptions } from "./sessions/codecell-options.ts";
+/** A frozen copy of the interpreter. */
+export type { Checkpoint } from "./sessions/interpreter/checkpoints.ts";
+/** How large a value may be that is read out of a session. */
+export type { ReadOptions } from "./sessions/interpreter/session-values.ts";
 /** Hosts that a run reached or was refused. */
 export type { RunEgress } from "./sessions/network/egress-record.ts";
 /** What of a new policy holds at once, and what only later. */
-export type { PolicyReload } from "./sessions/reloaded-policy.ts";
+export type { PolicyReload } from "./sessions/rules/reloaded-policy.ts";
 /** One execution: its events, its result and how it ended. */
 export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
 /** How one run goes. */
 export type { RunOptions } from "./sessions/runs/run-options.ts";
 /** A session, and what is known of it. */
-export type { Session, SessionInfo, SessionState } from "./sessions/session.ts";
-/** How large a value may be that is read out of a session. */
-export type { ReadOptions } from "./sessions/session-values.ts";
+export type { Session } from "./sessions/session.ts";
+export type { SessionInfo, SessionState } from "./sessions/session-info.ts";
 /** One past run of a session. */
 export type { HistoryEntry } from "./sessions/storage/session-history.ts";
 /** What came back of a saved session. */

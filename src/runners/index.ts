@@ -43,6 +43,7 @@ export type {
   CellSpec,
   CellUsage,
   Guarantee,
+  InsideSandbox,
   Probe,
   ProbeOptions,
   SandboxRunner,

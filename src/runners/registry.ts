@@ -23,6 +23,7 @@ export interface PassedOver {
 export interface Choice {
   readonly runner: SandboxRunner;
   readonly probe: Extract<Probe, { available: true }>;
+  /** what the runner said to the policy when it was chosen; each cell's receipt comes from a plan of its own */
   readonly plan: EnforcementPlan;
   readonly passedOver: readonly PassedOver[];
 }

@@ -97,6 +97,12 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * Whether cells start while another sandbox surrounds this process. `works`: they do. `needs engine`: an engine outside
+ * that sandbox starts them. `blocked`: they need namespaces of their own, which sandboxes usually forbid.
+ */
+export type InsideSandbox = "works" | "needs engine" | "blocked";
+
 /** Starts cells of one kind of isolation. Disposing ends what the runner keeps between cells (templates, snapshots). */
 export interface SandboxRunner extends AsyncDisposable {
   readonly name: RunnerName;
@@ -104,10 +110,16 @@ export interface SandboxRunner extends AsyncDisposable {
   readonly isolation: IsolationLevel;
   /** whether `CellSpec.workspace` can be held; elsewhere files live in the cell alone */
   readonly takesWorkspace: boolean;
+  readonly insideSandbox: InsideSandbox;
   /** Answers within two seconds whatever the host does, unless it is wanted or asked patiently: available, or the reason and the exact fix. */
   probe(options?: ProbeOptions): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */
   plan(policy: Policy): Promise<EnforcementPlan>;
-  /** Refuses with `policy_refused` when the plan refuses a rule; never weakens a policy. */
+  /**
+   * Refuses with `policy_refused` when the plan refuses a rule; never weakens a policy. It plans this cell itself instead of
+   * taking the plan that the runner was chosen by. Only the cell's specification says whether it has a directory of its own,
+   * and since the choice an image's name may mean another image, or the engine may be another one. A receipt made of the
+   * older plan would describe a cell that did not start.
+   */
   start(spec: CellSpec, options?: StartOptions): Promise<Cell>;
 }

@@ -9,12 +9,12 @@ export type { ByteRange, OpenFile } from "../artifacts/regular-file.ts";
 export type { FileStream } from "../artifacts/workspace-files.ts";
 /** How a file is written into a workspace. */
 export type { WriteOptions } from "../artifacts/write-file.ts";
+/** What the pool of ready cells did so far. */
+export type { PoolStatistics } from "../sessions/lifecycle/warm-pool.ts";
 /** A host that a run reached, and one that it was refused. */
 export type { ReachedHost, RefusedHost } from "../sessions/network/egress-record.ts";
 /** The events of a run, with their numbers. */
 export type { NumberedEvent, RunLog } from "../sessions/runs/run-log.ts";
-/** What the pool of ready cells did so far. */
-export type { PoolStatistics } from "../sessions/warm-pool.ts";
 /** Opens the sandbox of a server when its first tool is called. */
 export { LazySandbox } from "./lazy-sandbox.ts";
 /** What a search looks for. */

@@ -6,18 +6,13 @@ import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { LiveChange } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
-import { defaultLanguage, type Language } from "../policy/languages.ts";
+import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellUsage } from "../runners/runner.ts";
-import type { CellPolicy } from "./cell-policy.ts";
-import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
-import { InterpreterLosses } from "./interpreter-losses.ts";
-import { finishRun, type RunningSession } from "./runs/finish-run.ts";
-import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
-import { RunAudit } from "./runs/run-audit.ts";
-import { RunOutput } from "./runs/run-output.ts";
-import type { SessionAudit } from "./session-audit.ts";
+import type { Checkpoint } from "./interpreter/checkpoints.ts";
+import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
+import { InterpreterState } from "./interpreter/interpreter-state.ts";
 import {
   decodeJson,
   defaultValueBytes,
@@ -25,12 +20,15 @@ import {
   encodeValue,
   type ReadOptions,
   readValue,
-} from "./session-values.ts";
+} from "./interpreter/session-values.ts";
+import type { CellPolicy } from "./rules/cell-policy.ts";
+import type { RunningSession } from "./runs/finish-run.ts";
+import { LiveRuns } from "./runs/live-runs.ts";
+import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
+import { RunAudit } from "./runs/run-audit.ts";
+import type { LiveRunOptions } from "./runs/run-options.ts";
+import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
-import { SnapshotRecovery } from "./storage/snapshot-recovery.ts";
-
-const maxCodeBytes = 2 * 1024 * 1024;
-const defaultPreviewBytes = 64 * 1024;
 
 /** @internal */
 export interface LiveSessionParts {
@@ -50,69 +48,40 @@ export interface LiveSessionParts {
   readonly audit?: SessionAudit;
 }
 
-/** How one run in a cell goes. */
-export interface LiveRunOptions {
-  readonly language?: Language;
-  /** at most the policy's `proc.timeout` */
-  readonly timeoutMs?: number;
-  /** aborting interrupts the run; the result still comes, with status `cancelled` */
-  readonly signal?: AbortSignal;
-}
-
-/** The run that a session is busy with. */
-interface ActiveRun {
-  readonly id: number;
-  readonly ended: Promise<RunResult>;
-  interrupt(): void;
-}
-
 /** A session in its cell: owns the interpreter's variables, so that what one run defines, the next one sees. */
 export class LiveSession implements AsyncDisposable {
   /** the workspace as the host reaches it; absent: the files live and end with the cell */
   readonly files: WorkspaceFiles | undefined;
+  /** @internal what became of its variables besides its runs */
+  readonly interpreter: InterpreterState;
+  readonly #parts: LiveSessionParts;
   readonly #cell: SharedCell;
   readonly #kernel: KernelClient;
   readonly #losses: InterpreterLosses;
-  readonly #onClose: (session: LiveSession) => void;
-  readonly #onClosed: ((session: LiveSession) => void) | undefined;
-  readonly #onFork: (fork: LiveSession) => void;
-  readonly #checkpoints: Checkpoints;
-  /** where the kernel leaves no copy of the interpreter behind */
-  readonly #recovery: SnapshotRecovery | undefined;
-  readonly #audit: SessionAudit | undefined;
   readonly #runAudit: RunAudit | undefined;
-  readonly #running: RunningSession;
+  readonly #runs: LiveRuns;
   #id: string;
-  #active: ActiveRun | undefined;
   #closing: Promise<void> | undefined;
-  /** until variables that were lost between two runs are back */
-  #recovering: Promise<void> | undefined;
 
   /** @internal */
   constructor(parts: LiveSessionParts) {
+    const { cell, files, kernel, losses, audit } = parts;
+    this.#parts = parts;
     this.#id = parts.id;
-    this.files = parts.files;
-    this.#cell = parts.cell;
-    this.#kernel = parts.kernel;
-    this.#losses = parts.losses;
-    this.#onClose = parts.onClose;
-    this.#onClosed = parts.onClosed;
-    this.#onFork = parts.onFork;
-    this.#audit = parts.audit;
-    this.#runAudit = parts.audit && new RunAudit(parts.audit, parts.cell);
-    this.#checkpoints = new Checkpoints(parts.kernel, this.policy.session.checkpoints, parts.losses);
-    const { features } = parts.kernel.info;
-    const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
-    const isWanted = this.policy.session.recovery !== "off";
-    this.#recovery = needsSnapshots && isWanted ? new SnapshotRecovery(parts.kernel) : undefined;
-    this.#running = {
-      ...{ cell: parts.cell, files: parts.files, digests: new HashCache(), recovery: this.#recovery },
-      recovering: () => this.#recovering,
+    this.files = files;
+    this.#cell = cell;
+    this.#kernel = kernel;
+    this.#losses = losses;
+    this.#runAudit = audit && new RunAudit(audit, cell);
+    this.interpreter = new InterpreterState(kernel, this.policy.session, losses);
+    const running: RunningSession = {
+      ...{ cell, files, interpreter: this.interpreter, digests: new HashCache() },
+      id: () => this.id,
       isAlive: () => this.isAlive,
       isClosing: () => this.#closing !== undefined,
       close: () => this.close(),
-      takeNews: () => this.#takeNews(),
     };
+    this.#runs = new LiveRuns(running, kernel, this.#runAudit);
   }
 
   get id(): string {
@@ -146,7 +115,7 @@ export class LiveSession implements AsyncDisposable {
   async updatePolicy(change: LiveChange, authority: Authority = "host"): Promise<readonly PolicyChange[]> {
     this.#assertOpen();
     return this.rules.change(change, authority, async (coming) =>
-      this.#audit?.policyChanging(authority, coming, this.id),
+      this.#parts.audit?.policyChanging(authority, coming, this.id),
     );
   }
 
@@ -165,9 +134,9 @@ export class LiveSession implements AsyncDisposable {
     return this.#closing === undefined && this.#kernel.isAlive;
   }
 
-  /** Whether a run goes on. */
+  /** Whether a run is running. */
   get isBusy(): boolean {
-    return this.#active !== undefined;
+    return this.#runs.isBusy;
   }
 
   /** How many runs there were. */
@@ -184,53 +153,16 @@ export class LiveSession implements AsyncDisposable {
     return this.#kernel.info.python;
   }
 
-  /** Starts a run. One at a time: a second one while the first is running is refused with `session_busy`. */
+  /** Starts a run. A second run while the first is running is refused with `session_busy`. */
   run(code: string, options: LiveRunOptions = {}): Run {
-    this.#assertReady(code, options.language ?? "python");
+    this.#assertReady(code, options);
     return new Run((progress) => this.perform(progress, this.#kernel.nextRunId, code, options));
   }
 
-  /** @internal The work behind a run. The audit calls it `number`: a session that comes back goes on counting, and its cell begins at 1. */
+  /** @internal The work behind a run; the audit calls it `number`. */
   perform(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
-    const language = options.language ?? defaultLanguage;
-    this.#assertReady(code, language);
-    const timeoutMs = Math.min(options.timeoutMs ?? this.policy.proc.timeoutMs, this.policy.proc.timeoutMs);
-    const outputBytes = this.policy.proc.outputBytes;
-    const started = performance.now();
-    const id = this.#kernel.nextRunId;
-    const output = new RunOutput(progress.log, outputBytes);
-    const lost: string[] = [];
-    let isBegun = false;
-    let isInterrupted = false;
-    const interrupt = () => {
-      if (isBegun) this.#kernel.interrupt(id);
-      else isInterrupted = true;
-    };
-    const drop = () => {
-      this.#active = undefined;
-    };
-    const begin = () => {
-      this.#recovery?.beforeRun();
-      const { done } = this.#kernel.run(
-        { language, code, timeoutMs, outputBytes },
-        {
-          onOutput: (stream, bytes) => output.receive(stream, bytes),
-          onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
-          // What is lost after this moment is for the next result to tell.
-          onEnd: () => lost.push(...this.#takeNews()),
-        },
-      );
-      isBegun = true;
-      if (isInterrupted) interrupt();
-      const signal = options.signal ? { signal: options.signal } : {};
-      return finishRun(this.#running, { id, output, interrupt, timeoutMs, started, lost, drop, ...signal }, done);
-    };
-    const { runner, policyHash: policy } = this.receipt;
-    const facts = { session: this.id, run: number, language, runner, policy, code, timeoutMs };
-    const ended = this.#runAudit ? this.#runAudit.run(facts, started, { begin, drop }) : begin();
-    this.#active = { id, interrupt, ended };
-    progress.accepted(interrupt);
-    return ended;
+    this.#assertReady(code, options);
+    return this.#runs.start(progress, number, code, options);
   }
 
   /** Names, types, sizes and summaries of the session's variables. */
@@ -251,8 +183,7 @@ export class LiveSession implements AsyncDisposable {
 
   /** The beginning of a value as text, whatever its size: JSON, or the repr of what JSON cannot hold. */
   async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
-    const { maxBytes = defaultPreviewBytes } = options;
-    return parsePreview(await this.#read(expression, "preview", { ...options, maxBytes }));
+    return parsePreview(await this.#read(expression, "preview", options));
   }
 
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */
@@ -266,33 +197,33 @@ export class LiveSession implements AsyncDisposable {
   async setEncoded(name: string, format: EncodedValue["format"], body: Uint8Array): Promise<void> {
     this.#assertOpen();
     await this.#kernel.set(name, format, body);
-    this.#recovery?.changed();
+    this.interpreter.recovery?.changed();
   }
 
   /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
   async reset(): Promise<void> {
     this.#assertOpen();
-    this.#recovery?.stop();
+    this.interpreter.recovery?.stop();
     await this.#kernel.reset();
-    this.#recovery?.begunAnew();
+    this.interpreter.recovery?.begunAnew();
     this.#losses.followedBy("then the interpreter was reset");
   }
 
   /** Freezes a copy of the interpreter under a name; copy-on-write, so it costs milliseconds whatever it holds. */
   async checkpoint(name: string): Promise<Checkpoint> {
     this.#assertIdle("checkpoints");
-    return this.#checkpoints.keep(name, () => this.runs);
+    return this.interpreter.checkpoints.keep(name, () => this.runs);
   }
 
   /** The checkpoints that `rollback` can go back to. */
   get checkpoints(): Checkpoint[] {
-    return this.#checkpoints.list;
+    return this.interpreter.checkpoints.list;
   }
 
   /** Variables as they were at the checkpoint, which stays; files are as they are now. */
   async rollback(name: string): Promise<Checkpoint> {
     this.#assertIdle("checkpoints");
-    const checkpoint = await this.#checkpoints.goBackTo(this.id, name);
+    const checkpoint = await this.interpreter.checkpoints.goBackTo(this.id, name);
     this.#losses.followedBy(`variables are as they were at checkpoint ${name}`);
     return checkpoint;
   }
@@ -300,7 +231,7 @@ export class LiveSession implements AsyncDisposable {
   /** Ends a checkpoint and gives back what it holds. */
   async forgetCheckpoint(name: string): Promise<void> {
     this.#assertIdle("checkpoints");
-    await this.#checkpoints.forget(this.id, name);
+    await this.interpreter.checkpoints.forget(this.id, name);
   }
 
   /**
@@ -313,18 +244,11 @@ export class LiveSession implements AsyncDisposable {
     let fork: LiveSession | undefined;
     const kernel = await this.#kernel.fork({
       onLost: ({ notes }) => losses.happenedBetweenRuns(notes),
-      onGone: (name) => fork?.checkpointGone(name),
+      onGone: (name) => fork?.interpreter.checkpoints.ended(name),
     });
     losses.inherit(this.#losses);
-    const cell = this.#cell.acquire();
-    const { files } = this;
-    const [onClose, onClosed, onFork] = [this.#onClose, this.#onClosed, this.#onFork];
-    fork = new LiveSession({
-      ...{ id, cell, kernel, losses, onClose, onClosed, onFork },
-      ...(files ? { files } : {}),
-      ...(this.#audit ? { audit: this.#audit } : {}),
-    });
-    onFork(fork);
+    fork = new LiveSession({ ...this.#parts, id, kernel, losses, cell: this.#cell.acquire() });
+    this.#parts.onFork(fork);
     return fork;
   }
 
@@ -346,25 +270,8 @@ export class LiveSession implements AsyncDisposable {
   async restore(snapshot: Uint8Array, options: { timeoutMs?: number } = {}): Promise<RestoreFailure[]> {
     this.#assertIdle("snapshot");
     const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
-    this.#recovery?.changed();
+    this.interpreter.recovery?.changed();
     return failures;
-  }
-
-  /** @internal The interpreter died between two runs and nothing of it was kept in the cell. */
-  interpreterLost(): void {
-    this.#recovering = this.#recovery?.recover("between runs").then(({ notes }) => {
-      this.#losses.add(...notes);
-    });
-  }
-
-  /** @internal A checkpoint has ended without anybody's doing here: who counts on it hears of it with the next result. */
-  checkpointGone(name: string): void {
-    this.#checkpoints.ended(name);
-  }
-
-  /** What changed between two runs without the caller's doing; told once. */
-  #takeNews(): string[] {
-    return [...this.#losses.take(), ...this.#checkpoints.takeGone()];
   }
 
   /** @internal The host put this file into the workspace itself: as it is, no run made it. */
@@ -372,11 +279,9 @@ export class LiveSession implements AsyncDisposable {
     this.#cell.given.set(path, `${size} ${modifiedMs}`);
   }
 
-  /** @internal Stops the run that goes on, if one does, and waits for its end; what ignores an interrupt is ended. */
-  async settle(): Promise<void> {
-    const active = this.#active;
-    active?.interrupt();
-    await active?.ended.catch(() => {});
+  /** @internal Interrupts the active run and waits for its end. A run that ignores the interrupt is killed. */
+  settle(): Promise<void> {
+    return this.#runs.stop();
   }
 
   /** @internal Adds a sentence to the notes of the next result. */
@@ -396,25 +301,25 @@ export class LiveSession implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= (async () => {
-      this.#onClose(this);
-      this.#recovery?.stop();
-      const active = this.#active;
+      this.#parts.onClose(this);
+      this.interpreter.recovery?.stop();
+      const ended = this.#runs.settled();
       await this.#runAudit?.settled; // the cell knows what it has used as long as it is there
       const isShared = this.#cell.users > 1;
       if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
       await this.#cell.release();
       if (!this.#runAudit) return;
-      await active?.ended.catch(() => {});
+      await ended;
       await this.#runAudit.settled;
-      this.#onClosed?.(this);
+      this.#parts.onClosed?.(this);
     })();
     return this.#closing;
   }
 
   async #read(expression: string, format: ValueFormat, options: ReadOptions): Promise<Buffer> {
     this.#assertOpen();
-    const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
-    return readValue(this.#kernel, expression, format, { maxBytes, timeoutMs });
+    const { timeoutMs = this.policy.proc.timeoutMs } = options;
+    return readValue(this.#kernel, expression, format, { ...options, timeoutMs });
   }
 
   #assertOpen(): void {
@@ -424,39 +329,14 @@ export class LiveSession implements AsyncDisposable {
   #assertIdle(feature: string): void {
     this.#assertOpen();
     if (!this.features.includes(feature)) {
-      throw new CodecellError(
-        "not_supported",
-        `the ${this.receipt.runner} runner does not support ${feature.endsWith("s") ? feature : `${feature}s`}`,
-        {
-          hint: "use the process runner",
-        },
-      );
+      const message = `the ${this.receipt.runner} runner does not support ${feature.replace(/s?$/, "s")}`;
+      throw new CodecellError("not_supported", message, { hint: "use the process runner" });
     }
-    this.#assertFree("await its result or interrupt it first");
+    this.#runs.assertIdle("await its result or interrupt it first");
   }
 
-  #assertFree(hint: string): void {
-    if (!this.#active) return;
-    throw new CodecellError("session_busy", `run ${this.#active.id} of session ${this.id} is still running`, { hint });
-  }
-
-  #assertReady(code: string, language: string): void {
+  #assertReady(code: string, { language = defaultLanguage }: LiveRunOptions): void {
     this.#assertOpen();
-    this.#assertFree("await its result, interrupt it, or open a second session");
-    if (!this.languages.includes(language)) {
-      const message = `${language} is not available in the ${this.receipt.runner} runner`;
-      const hint = `this session runs ${this.languages.join(" and ")}`;
-      throw new CodecellError("language_unavailable", message, { hint });
-    }
-    assertCode(code);
+    this.#runs.assertReady(code, language);
   }
-}
-
-function assertCode(code: string): void {
-  // from JavaScript, where nobody checks types
-  if (typeof code !== "string") throw new CodecellError("usage", `the code must be a string, not ${typeof code}`);
-  const bytes = Buffer.byteLength(code);
-  if (bytes <= maxCodeBytes) return;
-  const message = `the code has ${bytes} bytes; the limit is ${maxCodeBytes}`;
-  throw new CodecellError("too_large", message, { hint: "put large data into a variable with set()" });
 }

@@ -32,7 +32,7 @@ const open = (policy: PolicyInput, ...runners: FakeRunner[]) =>
 
 describe("when a runner fails after it was chosen", () => {
   test.each([silent, new CodecellError("policy_refused", "refuses kernel.image: it is gone")])(
-    "`auto` takes the next best one, for this session and the later ones ($code)",
+    "`auto` takes the next best runner if the chosen one fails, for this session and later ones ($code)",
     async (error) => {
       const engine = failingEngine(error);
       const process = new FakeRunner({ name: "process" });
@@ -49,7 +49,7 @@ describe("when a runner fails after it was chosen", () => {
     },
   );
 
-  test("a policy that names it gets the error, and no other runner", async () => {
+  test("a policy that names a failing runner gets its error, and no other runner is tried", async () => {
     const engine = failingEngine();
     const process = new FakeRunner({ name: "process" });
     await using codecell = await open({ isolation: { runner: "container" } }, engine.runner, process);
@@ -58,7 +58,7 @@ describe("when a runner fails after it was chosen", () => {
     expect(process.started).toEqual([]);
   });
 
-  test("nothing below isolation.minimum takes its place", async () => {
+  test("a failing runner is not replaced by one below isolation.minimum", async () => {
     const engine = failingEngine();
     const process = new FakeRunner({ name: "process" });
     await using codecell = await open({ isolation: { minimum: "container" } }, engine.runner, process);
@@ -67,7 +67,7 @@ describe("when a runner fails after it was chosen", () => {
     expect(process.started).toEqual([]);
   });
 
-  test("while a cell becomes ready, `auto` takes the next best one as well", async () => {
+  test("`auto` takes the next best runner if the chosen one fails while the cell starts", async () => {
     const engine = new FakeRunner({ name: "container", endsEarly: { code: null, reason: silent } });
     engine.probe = async () =>
       engine.started.length === 0
@@ -80,7 +80,7 @@ describe("when a runner fails after it was chosen", () => {
     expect(engine.openCells).toBe(0);
   });
 
-  test("a probe that is good and a plan that cannot be had pass it over", async () => {
+  test("a runner is skipped if its probe succeeds but its plan fails", async () => {
     const engine = new FakeRunner({ name: "container" });
     engine.plan = () => Promise.reject(silent);
     await using codecell = await open({}, engine, new FakeRunner({ name: "process" }));
@@ -89,8 +89,8 @@ describe("when a runner fails after it was chosen", () => {
   });
 });
 
-describe("a start that fails in a runner that is there", () => {
-  test("moves nobody to a weaker one: what a session left in its workspace may be the reason", async () => {
+describe("a start that fails in an available runner", () => {
+  test("a failed start does not move sessions to a weaker runner: files in the workspace may be the cause", async () => {
     const failure = new CodecellError("cell_start_failed", "its files take more than proc.disk allows");
     const beforeStart = () => {
       throw failure;
@@ -103,8 +103,8 @@ describe("a start that fails in a runner that is there", () => {
   });
 });
 
-describe("a cell that ends before it is ready", () => {
-  test("tells its exit code and what its isolation printed last", async () => {
+describe("a cell that exits before it is ready", () => {
+  test("the error for a cell that exits early has its exit code and the last line of the sandbox's output", async () => {
     const diagnostics = "a first line\na mounted directory was replaced by another one\n";
     const runner = new FakeRunner({ endsEarly: { code: 5, diagnostics } });
     await using codecell = await open({}, runner);
@@ -116,7 +116,7 @@ describe("a cell that ends before it is ready", () => {
     expect(runner.openCells).toBe(0);
   });
 
-  test("that printed nothing tells what its runner knows", async () => {
+  test("the error for a cell that exits early without output has the runner's reason", async () => {
     const reason = new CodecellError("cell_lost", "the container was killed");
     await using codecell = await open({}, new FakeRunner({ endsEarly: { code: 137, reason } }));
     await expect(codecell.openSession()).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe("a cell that ends before it is ready", () => {
   });
 });
 
-test("answers what JavaScript may hand over by mistake with an error of its own, and goes on", async () => {
+test("wrong argument types from JavaScript are rejected with a usage error, and the session stays usable", async () => {
   await using codecell = await open({}, new FakeRunner());
   await using session = await codecell.openSession();
   const circle: Record<string, unknown> = {};

@@ -17,11 +17,11 @@ import type { Choice, PassedOver } from "../runners/registry.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./files/kernel-files.ts";
-import { inPolicyOrder } from "./host-rules.ts";
-import { InterpreterLosses } from "./interpreter-losses.ts";
+import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { LiveSession } from "./live-session.ts";
 import { CellNetwork } from "./network/cell-network.ts";
-import { type PolicyReload, reloadedPolicy } from "./reloaded-policy.ts";
+import { inPolicyOrder } from "./rules/host-rules.ts";
+import { type PolicyReload, reloadedPolicy } from "./rules/reloaded-policy.ts";
 import { SessionAudit } from "./session-audit.ts";
 import { newSessionId } from "./session-id.ts";
 import { SharedCell } from "./shared-cell.ts";
@@ -151,9 +151,9 @@ export class LiveSessions implements AsyncDisposable {
     const events: InterpreterEvents = {
       onLost: (message) => {
         losses.happenedBetweenRuns(message.notes);
-        if (message.state === "lost") session?.interpreterLost();
+        if (message.state === "lost") session?.interpreter.lost();
       },
-      onGone: (name) => session?.checkpointGone(name),
+      onGone: (name) => session?.interpreter.checkpoints.ended(name),
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());

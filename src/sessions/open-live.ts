@@ -6,11 +6,11 @@ import { guardPolicyFile } from "../policy/file/guard-policy-file.ts";
 import { loadPolicy } from "../policy/file/load-policy.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { CodecellOptions } from "./codecell.ts";
+import type { CodecellOptions } from "./codecell-options.ts";
 import { guardAudit } from "./guard-audit.ts";
-import { auditKind, hostRules } from "./host-rules.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { openAudit } from "./open-audit.ts";
+import { auditKind, hostRules } from "./rules/host-rules.ts";
 
 /** What `Codecell.open` opens before it looks at any disk: the policy with its guards, the audit and the runner. */
 export async function openLive(

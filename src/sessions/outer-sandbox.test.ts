@@ -5,7 +5,7 @@ import { namingOuterSandbox } from "./outer-sandbox.ts";
 
 const inside = { SANDBOX_RUNTIME: "1", CLAUDECODE: "1" };
 
-test("an isolation that does not start says what is around it, and the remedy comes first", async () => {
+test("a runner that is unavailable inside another sandbox names that sandbox, and its remedy comes first", async () => {
   const error = new CodecellError("runner_unavailable", "no runner is available", { hint: "install bubblewrap" });
   expect(await namingOuterSandbox(error, inside)).toMatchObject({
     code: "runner_unavailable",
@@ -15,7 +15,7 @@ test("an isolation that does not start says what is around it, and the remedy co
   });
 });
 
-test("a refused policy is explained only where a runner did not start", async () => {
+test("a refused policy names the outer sandbox only if a runner was unavailable", async () => {
   const refused = (...kinds: PassedOverKind[]) =>
     new CodecellError("policy_refused", "no", { details: { passedOver: kinds.map((kind) => ({ kind })) } });
   const outright = refused("refused", "below_minimum");
@@ -26,7 +26,7 @@ test("a refused policy is explained only where a runner did not start", async ()
   });
 });
 
-test("other failures stay as they are", async () => {
+test("errors that an outer sandbox cannot cause are not changed", async () => {
   for (const error of [new CodecellError("usage", "no"), new Error("no"), "no"]) {
     expect(await namingOuterSandbox(error, inside)).toBe(error);
   }

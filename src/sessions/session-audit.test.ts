@@ -14,8 +14,8 @@ async function open(audit: FakeAudit, input: PolicyInput = {}, fake: FakeOptions
   return { policy, codecell: await LiveSessions.open({ policy, runners: [new FakeRunner(fake)], audit }) };
 }
 
-describe("what a session writes down", () => {
-  test("is its opening, each run with code, hashes and outcome, and its end, in this order", async () => {
+describe("the audit of a session", () => {
+  test("the audit records the opening, each run with code, hashes and outcome, and the end, in this order", async () => {
     const audit = new FakeAudit();
     const { codecell, policy } = await open(audit, {}, { program: () => ({ status: "error", exitCode: 3 }) });
     const session = await codecell.openSession({ id: "one" });
@@ -41,7 +41,7 @@ describe("what a session writes down", () => {
     ]);
   });
 
-  test("has the hosts that a run reached, with their bytes, and those that it was refused", async () => {
+  test("the audit lists the hosts that a run reached, with byte counts, and the hosts that were denied", async () => {
     const audit = new FakeAudit();
     const { codecell, policy } = await open(audit);
     const result = await (await codecell.openSession()).run("1");
@@ -62,7 +62,7 @@ describe("what a session writes down", () => {
     );
   });
 
-  test("waits once for a cell that does not say what it has used, however many runs end meanwhile", async () => {
+  test("the audit waits only once for a cell that does not report its usage, however many runs end", async () => {
     const audit = new FakeAudit();
     let asked = 0;
     const usage = () => {
@@ -77,7 +77,7 @@ describe("what a session writes down", () => {
     expect(asked).toBe(1);
   });
 
-  test("has no code where the policy says hash", async () => {
+  test("the audit contains no code if audit.code is hash", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, { audit: { code: "hash" } });
     await (await codecell.openSession()).run("secret = 1");
@@ -86,7 +86,7 @@ describe("what a session writes down", () => {
     expect(audit.of("run.started")).toMatchObject([{ codeBytes: 10 }]);
   });
 
-  test("has the name of an exception and not its message", async () => {
+  test("the audit contains the name of an exception but not its message", async () => {
     const audit = new FakeAudit();
     const error = { name: "ValueError", message: "the key is hunter2", traceback: "hunter2" };
     const { codecell } = await open(audit, {}, { program: () => ({ status: "error", error }) });
@@ -96,7 +96,7 @@ describe("what a session writes down", () => {
     expect(JSON.stringify(audit.events)).not.toContain("hunter2");
   });
 
-  test("tells of an interpreter that was lost", async () => {
+  test("the audit records that an interpreter was lost", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, {}, { program: () => ({ status: "crashed", state: "lost" }) });
     await (await codecell.openSession({ id: "s" })).run("x");
@@ -104,7 +104,7 @@ describe("what a session writes down", () => {
     expect(audit.of("session.recovered")).toEqual([{ type: "session.recovered", session: "s", run: 1, state: "lost" }]);
   });
 
-  test("ends with the run that went on when it was closed", async () => {
+  test("the audit records the end of a run that was running when the session was closed", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, {}, { program: ({ interrupted }) => interrupted.then(() => ({})) });
     const session = await codecell.openSession();
@@ -116,7 +116,7 @@ describe("what a session writes down", () => {
     await codecell.close();
   });
 
-  test("is nothing where the policy turns it off or nobody listens", async () => {
+  test("nothing is recorded if the policy turns the audit off or the program passes none", async () => {
     const audit = new FakeAudit();
     const { codecell } = await open(audit, { audit: { enabled: false } });
     await (await codecell.openSession()).run("x");
@@ -135,7 +135,7 @@ describe("what a session writes down", () => {
 describe("a durable audit", () => {
   const durable: PolicyInput = { audit: { durable: true } };
 
-  test("is waited for before a run begins and before its result is given", async () => {
+  test("a durable audit is on disk before a run starts and before its result is returned", async () => {
     const audit = new FakeAudit({ durable: true });
     const program = () => {
       audit.steps.push("program");
@@ -150,7 +150,7 @@ describe("a durable audit", () => {
     expect(audit.steps).toEqual(["session.opened", ...steps, "session.closed"]);
   });
 
-  test("that cannot be written lets nothing run, and the session is not stuck", async () => {
+  test("a durable audit that cannot be written refuses runs, and the session stays usable", async () => {
     const audit = new FakeAudit({ durable: true });
     let programs = 0;
     const program = () => {
@@ -168,7 +168,7 @@ describe("a durable audit", () => {
     await codecell.close();
   });
 
-  test("keeps back a result that cannot be written down", async () => {
+  test("a result is not returned if the durable audit cannot record it", async () => {
     const audit = new FakeAudit({ durable: true });
     const program = () => {
       audit.isFull = true;
@@ -179,7 +179,7 @@ describe("a durable audit", () => {
     await codecell.close();
   });
 
-  test("takes an interrupt that comes before the run has begun", async () => {
+  test("an interrupt is delivered if it arrives while the durable audit is still being written", async () => {
     const audit = new FakeAudit({ durable: true });
     const program: FakeOptions["program"] = ({ interrupted }) => interrupted.then(() => ({ status: "interrupted" }));
     const { codecell } = await open(audit, durable, { program });
@@ -189,7 +189,7 @@ describe("a durable audit", () => {
     await codecell.close();
   });
 
-  test("is not promised by a host that writes nothing", async () => {
+  test("a policy with audit.durable is refused if the program passes no durable audit", async () => {
     const policy = parsePolicy(durable);
     for (const audit of [undefined, silentAudit, new FakeAudit()]) {
       const opening = LiveSessions.open({ policy, runners: [new FakeRunner()], ...(audit ? { audit } : {}) });

@@ -5,7 +5,7 @@ import { CodecellError } from "../lib/errors.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CellUsage } from "../runners/runner.ts";
-import type { ComingPolicy } from "./cell-policy.ts";
+import type { ComingPolicy } from "./rules/cell-policy.ts";
 import type { RunResult } from "./runs/run.ts";
 
 /** What a cell has used up to now, and its processor time when somebody looked before. */

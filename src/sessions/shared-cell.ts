@@ -1,9 +1,9 @@
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { Cell, CellUsage } from "../runners/runner.ts";
-import { CellPolicy } from "./cell-policy.ts";
 import { exitWithin } from "./ended-early.ts";
 import type { CellNetwork } from "./network/cell-network.ts";
+import { CellPolicy } from "./rules/cell-policy.ts";
 
 /** How long a result waits for the reason of an ending. */
 const reasonMs = 1_000;

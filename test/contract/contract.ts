@@ -3,9 +3,10 @@ import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Guarantee, Probe, SandboxRunner } from "../../src/runners/runner.ts";
-import type { LiveRunOptions, LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
+import type { LiveRunOptions } from "../../src/sessions/runs/run-options.ts";
 import { skippedWithout } from "./required.ts";
 
 const policy: PolicyInput = {

@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import type { Codecell, CodecellOptions } from "../../src/sessions/codecell.ts";
+import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { CodecellOptions } from "../../src/sessions/codecell-options.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
 

@@ -49,7 +49,7 @@ status`;
     const session = await first.session("one");
     await runIn(session, "x = 1");
     await session.updatePolicy({ net: { deny: ["good.example"] } });
-    await session.live?.close();
+    await session.managed.live?.close();
     expect(session.policy.net.deny).toEqual(["good.example"]);
     expect((await runIn(session, status("good.example"))).value).toBe(denied);
     await first.closeSession("one");

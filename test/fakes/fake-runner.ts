@@ -39,6 +39,7 @@ export class FakeRunner implements SandboxRunner {
   readonly name: RunnerName;
   readonly isolation: IsolationLevel;
   readonly takesWorkspace = false;
+  readonly insideSandbox = "works";
   readonly started: CellSpec[] = [];
   readonly probed: ProbeOptions[] = [];
   readonly #options: FakeOptions;

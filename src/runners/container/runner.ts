@@ -67,6 +67,7 @@ class ContainerRunner implements SandboxRunner {
   readonly name: RuntimeKind["name"];
   readonly isolation: IsolationLevel;
   readonly takesWorkspace = true;
+  readonly insideSandbox = "needs engine";
   readonly #kind: RuntimeKind;
   readonly #options: ContainerRunnerOptions;
   readonly #logger: Logger;

@@ -58,6 +58,7 @@ class ProcessRunner implements SandboxRunner {
   readonly name = "process";
   readonly isolation = "process";
   readonly takesWorkspace = true;
+  readonly insideSandbox = "blocked";
   readonly #options: ProcessRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();

@@ -43,6 +43,7 @@ class SrtRunner implements SandboxRunner {
   readonly name = "srt";
   readonly isolation = "srt";
   readonly takesWorkspace = true;
+  readonly insideSandbox = "blocked";
   readonly #options: SrtRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();

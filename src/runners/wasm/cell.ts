@@ -7,10 +7,10 @@ import type { EnforcementReceipt } from "../receipt.ts";
 import type { Cell, CellExit, CellUsage } from "../runner.ts";
 import type { ChildIdentity } from "./child-identity.ts";
 import type { CellCommand } from "./command.ts";
+import type { GuestReport } from "./guest/report.ts";
+import { GuestLog } from "./guest-log.ts";
 import { treeUsage } from "./process-usage.ts";
 import { StdioChannel } from "./stdio-channel.ts";
-
-const maxDiagnostics = 8192;
 
 export interface WasmCellParts {
   readonly id: string;
@@ -18,8 +18,7 @@ export interface WasmCellParts {
   readonly identity: ChildIdentity;
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
-  /** the snapshot did not load, so the cell went on without it */
-  onSnapshotRefused(): void;
+  onReport(report: GuestReport): void;
 }
 
 /** One Node process with an interpreter in it. */
@@ -39,14 +38,11 @@ export class WasmCell implements Cell {
     this.receipt = parts.receipt;
     this.#child = child;
     this.channel = new StdioChannel(child.stdin, child.stdout);
-    let diagnostics = "";
-    child.stderr.on("data", (chunk: Buffer) => {
-      const isKnown = diagnostics.includes("snapshot refused");
-      if (diagnostics.length < maxDiagnostics) diagnostics += chunk.toString().slice(0, maxDiagnostics);
-      if (!isKnown && diagnostics.includes("snapshot refused")) parts.onSnapshotRefused();
-    });
+    const log = new GuestLog((report) => parts.onReport(report));
+    child.stderr.on("data", (chunk: Buffer) => log.push(chunk));
     this.exited = new Promise((resolve) => {
       child.on("close", (code, signal) => {
+        const diagnostics = log.text;
         if (!this.#isDisposed && diedOfMemory(code, signal, diagnostics)) this.#oomKills = 1;
         resolve({ code, signal, diagnostics });
       });

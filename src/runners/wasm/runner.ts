@@ -9,7 +9,7 @@ import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { probeBubblewrap } from "./bubblewrap.ts";
 import { WasmCell } from "./cell.ts";
-import { childIdentity } from "./child-identity.ts";
+import { type ChildIdentity, childIdentity } from "./child-identity.ts";
 import { type BubblewrapSupport, cellCommand } from "./command.ts";
 import { cellLimits } from "./limits.ts";
 import { findPackageFiles, type PackageFiles } from "./package-files.ts";
@@ -42,6 +42,7 @@ class WasmRunner implements SandboxRunner {
   readonly name = "wasm";
   readonly isolation = "wasm";
   readonly takesWorkspace = false;
+  readonly insideSandbox = "works";
   readonly #options: WasmOptions;
   readonly #logger: Logger;
   readonly #node = process.execPath;
@@ -76,12 +77,7 @@ class WasmRunner implements SandboxRunner {
   }
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
-    const bubblewrap = await this.#findBubblewrap();
-    return planWasm(policy, {
-      hasBubblewrap: bubblewrap !== undefined,
-      hasDataLimit: this.#shell,
-      staysRoot: childIdentity([this.#node]).staysRoot,
-    });
+    return this.#planWith(policy, await this.#findBubblewrap(), childIdentity([this.#node]));
   }
 
   async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
@@ -94,11 +90,7 @@ class WasmRunner implements SandboxRunner {
     const identity = childIdentity([this.#node, directory]);
     const bubblewrap = await this.#findBubblewrap();
     const dataBytes = this.#shell ? limits.dataBytes : undefined;
-    const plan = planWasm(spec.policy, {
-      hasBubblewrap: bubblewrap !== undefined,
-      hasDataLimit: dataBytes !== undefined,
-      staysRoot: identity.staysRoot,
-    });
+    const plan = this.#planWith(spec.policy, bubblewrap, identity);
     const runnerVersion = `pyodide ${files.pyodideVersion}`;
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     return WasmCell.start({
@@ -114,11 +106,15 @@ class WasmRunner implements SandboxRunner {
       }),
       setup: kernelSetup(spec.policy),
       receipt,
-      onSnapshotRefused: () => this.#rebuild(directory),
+      onReport: ({ reason }) => this.#rebuild(directory, reason),
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  #planWith(policy: Policy, bubblewrap: BubblewrapSupport | undefined, { staysRoot }: ChildIdentity): EnforcementPlan {
+    return planWasm(policy, { hasBubblewrap: bubblewrap !== undefined, hasDataLimit: this.#shell, staysRoot });
+  }
 
   #findBubblewrap(): Promise<BubblewrapSupport | undefined> {
     if (this.#options.bubblewrap === "off") return Promise.resolve(undefined);
@@ -142,8 +138,8 @@ class WasmRunner implements SandboxRunner {
   }
 
   /** The files looked whole but did not load: the next start makes new ones. */
-  #rebuild(directory: string): void {
-    this.#logger.warn("the WASM snapshot did not load and is made anew");
+  #rebuild(directory: string, reason: string): void {
+    this.#logger.warn("the WASM snapshot did not load and is made anew", { reason });
     this.#runtime = undefined;
     void discardWarmFiles(directory).catch(() => {});
   }

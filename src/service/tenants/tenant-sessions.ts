@@ -2,8 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
-import type { Session, SessionInfo } from "../../sessions/session.ts";
+import type { Session } from "../../sessions/session.ts";
 import { newSessionId, sessionKey, shownId } from "../../sessions/session-id.ts";
+import type { SessionInfo } from "../../sessions/session-info.ts";
 
 /** Sessions by id, as a surface uses them: all of a `Codecell`, or those of one tenant. */
 export type Sessions = Pick<Codecell, "policy" | "runner" | "session" | "get" | "info" | "list" | "fork"> &

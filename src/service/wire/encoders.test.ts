@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import type { SessionInfo } from "../../sessions/session.ts";
+import type { SessionInfo } from "../../sessions/session-info.ts";
 import type { SessionRecord } from "../../sessions/storage/store.ts";
 import { shapeResult, shapeStreams } from "../output/shape-output.ts";
 import { artifactSchema, encodeArtifact } from "./artifact.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { FileList } from "../../artifacts/list-files.ts";
-import type { SessionInfo } from "../../sessions/session.ts";
+import type { SessionInfo } from "../../sessions/session-info.ts";
 import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
 import type { StoredSession } from "../../sessions/storage/stored-sessions.ts";
 import { checkpointSchema, encodeCheckpoint } from "./checkpoint.ts";

@@ -23,20 +23,20 @@ afterEach(async () => {
 
 const download = { type: "file.downloaded", session: "work", path: "a.txt", size: 10 };
 
-test("looking at a file for its type and digest gives nothing out", async () => {
+test("describing a file records no download", async () => {
   const facts = await files.stat("a.txt");
   expect((await describeArtifacts(files, [facts])).artifacts).toHaveLength(1);
   expect(audit.events).toEqual([]);
 });
 
-test("what is read of an open file is one download with its range", async () => {
+test("a read from an open file is recorded as one download with its range", async () => {
   await using file = await files.open("a.txt");
   expect(audit.events).toEqual([]);
   expect(Buffer.from(await file.read({ start: 2, end: 5, maxBytes: 100 })).toString()).toBe("234");
   expect(audit.events).toEqual([{ ...download, start: 2, bytes: 3 }]);
 });
 
-test("a range that is streamed is written down before its first byte, up to the end of the file", async () => {
+test("a streamed range is recorded before its first byte is sent, and ends at the end of the file", async () => {
   await using file = await files.open("a.txt");
   for await (const piece of file.chunks({ start: 4, end: 99 })) {
     expect(audit.steps).toEqual(["file.downloaded", "settled"]);
@@ -45,7 +45,7 @@ test("a range that is streamed is written down before its first byte, up to the 
   expect(audit.events).toEqual([{ ...download, start: 4, bytes: 6 }]);
 });
 
-test("what cannot be written down is not given out", async () => {
+test("a download that cannot be recorded is refused", async () => {
   await using file = await files.open("a.txt");
   audit.isFull = true;
   await expect(file.read({ maxBytes: 100 })).rejects.toMatchObject({ code: "audit_failed" });

@@ -1,38 +1,41 @@
+import { lstat } from "node:fs/promises";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { FileSource } from "../../artifacts/write-file.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { Policy } from "../../policy/schema.ts";
 import type { LiveSession } from "../live-session.ts";
 import type { SessionAudit } from "../session-audit.ts";
+import type { SessionStore } from "../storage/store.ts";
 import { hashedSource } from "./audited-files.ts";
 
 /** How a file gets into a workspace. */
 export interface UploadOptions {
-  readonly maxBytes: number;
-  /** who owns the file, where the host may choose; asked only where files lie on the host */
-  readonly owner: () => Promise<{ ownerUid?: number }>;
-  /** called with each piece: a long upload is use, as long as something of it comes */
+  readonly store: SessionStore;
+  /** name of the session's workspace in the store */
+  readonly workspace: string;
+  /** called with each piece: an upload counts as use of the session as long as data arrives */
   readonly onPiece: () => void;
   readonly signal?: AbortSignal;
   /** absent: nothing is recorded */
   readonly audit?: { readonly log: SessionAudit; readonly session: string } | undefined;
 }
 
-/** Puts a file into a session's workspace, whole or not at all. */
+/** Puts a file of at most `proc.disk` bytes into a session's workspace, whole or not at all. */
 export async function uploadFile(
   session: LiveSession,
   path: string,
   source: FileSource,
-  { maxBytes, owner, onPiece, signal, audit }: UploadOptions,
+  { store, workspace, onPiece, signal, audit }: UploadOptions,
 ): Promise<{ size: number }> {
   const files = filesOf(session);
   // Files in a cell's own memory have no owner.
-  const ownerUid = session.features.includes("files") ? {} : await owner();
+  const owner = session.features.includes("files") ? {} : await workspaceOwner(session.policy, store, workspace);
   const used = source instanceof Uint8Array ? source : noticing(source, onPiece);
   const hashed = audit ? hashedSource(used) : undefined;
   const written = await files.write(path, hashed?.source ?? used, {
-    maxBytes,
+    maxBytes: session.policy.proc.diskBytes,
     ...(signal ? { signal } : {}),
-    ...ownerUid,
+    ...owner,
   });
   session.given(await files.stat(path));
   if (audit && hashed) {
@@ -53,6 +56,13 @@ export function filesOf(session: LiveSession): WorkspaceFiles {
       hint: "read and write them from code, or use the process runner",
     },
   );
+}
+
+/** Only root can give a file to another user: to the one that the cell's programs run as. */
+async function workspaceOwner(policy: Policy, store: SessionStore, name: string): Promise<{ ownerUid?: number }> {
+  if (process.getuid?.() !== 0) return {};
+  const { workspace } = policy.fs;
+  return { ownerUid: workspace ? (await lstat(workspace)).uid : await store.workspaceOwner(name) };
 }
 
 async function* noticing(pieces: AsyncIterable<Uint8Array>, onPiece: () => void): AsyncGenerator<Uint8Array> {

@@ -3,7 +3,7 @@ import { EgressRecord, egressNotes } from "./egress-record.ts";
 
 const where = { host: "a.example", port: 443 };
 
-test("counts requests and bytes by host, long connections from report to report", () => {
+test("the record counts requests and bytes by host, and adds up the reports of long connections", () => {
   const record = new EgressRecord();
   record.add({ type: "allowed", id: 1, via: "connect", rule: "a.example", ...where });
   record.add({ type: "progress", id: 1, sentBytes: 10, receivedBytes: 100, ...where });
@@ -21,7 +21,7 @@ test("the totals include hosts that are not listed", () => {
   expect(record.take()).toMatchObject({ more: 150, sentBytes: 500, receivedBytes: 750 });
 });
 
-test("begins anew with the numbers of a proxy that was started again", () => {
+test("the record handles the counters of a restarted proxy, which start at zero", () => {
   const record = new EgressRecord();
   record.add({ type: "progress", id: 1, sentBytes: 500, receivedBytes: 500, ...where });
   record.take();
@@ -30,14 +30,14 @@ test("begins anew with the numbers of a proxy that was started again", () => {
   expect(record.take().allowed).toMatchObject([{ sentBytes: 5, receivedBytes: 6 }]);
 });
 
-test("tells refusals once each, with what would allow them", () => {
+test("each denied host is listed once, with the rule that would allow it", () => {
   const record = new EgressRecord();
   const refusal = { type: "denied", via: "http", code: "not_named", reason: "no", remedy: "add it" } as const;
   for (let count = 0; count < 3; count++) record.add({ ...refusal, ...where });
   expect(egressNotes(record.take())).toEqual(["network: a.example:443 was refused (3 times): no; add it"]);
 });
 
-test("stays small however many hosts a program names", () => {
+test("the record stays small however many hosts a program contacts", () => {
   const record = new EgressRecord();
   const refusal = { type: "denied", via: "http", code: "not_named", reason: "no", remedy: "add it" } as const;
   for (let port = 1; port <= 1000; port++) record.add({ ...refusal, host: "a.example", port });
@@ -46,7 +46,7 @@ test("stays small however many hosts a program names", () => {
   expect(egressNotes(taken).at(-1)).toBe("network: 992 more refusals");
 });
 
-test("shows an attempt to send a secret elsewhere first, however many other hosts were asked for before", () => {
+test("an attempt to send a secret to another host is listed first, however many hosts were denied before", () => {
   const record = new EgressRecord();
   const refusal = { type: "denied", via: "https", reason: "no", remedy: "-" } as const;
   for (let port = 1; port <= 1000; port++) record.add({ ...refusal, code: "not_named", host: "a.example", port });

@@ -27,7 +27,7 @@ async function refusal(reading: Promise<unknown>): Promise<CodecellError> {
   throw new Error("it was not refused");
 }
 
-test("a value comes from the environment or from a file, without the line's end", async () => {
+test("a secret's value comes from the environment or from a file, without the trailing newline", async () => {
   writeFileSync(join(root, "token"), "hunter2-hunter2\n");
   symlinkSync("token", join(root, "link"));
   for (const reading of [
@@ -38,7 +38,7 @@ test("a value comes from the environment or from a file, without the line's end"
     expect(await reading).toMatchObject([{ name: "TOKEN", value: "hunter2-hunter2", hosts: ["api.example.com"] }]);
 });
 
-test("its placeholder is another one for each session, and fit for headers and URLs", async () => {
+test("a secret's placeholder differs for each session and is valid in headers and URLs", async () => {
   const [first, second] = await Promise.all([
     from("env:X", { X: "hunter2-hunter2" }),
     from("env:X", { X: "hunter2-hunter2" }),
@@ -57,14 +57,20 @@ test.each([
   ["begins with a space", { X: " hunter2-hunter2" }],
   ["is too short to be told from other text", { X: "hunter2" }],
   ["is too long", { X: "hunter2".repeat(1000) }],
-])("a value that %s refuses the session, by name and without a word of the value", async (_, environment) => {
-  const error = await refusal(from("env:X", environment));
-  expect(error).toMatchObject({ code: "secret_unavailable", message: expect.stringMatching(/^net\.secrets\.TOKEN: /) });
-  expect(error.hint).toBeTruthy();
-  expect(JSON.stringify([error.message, error.hint, error.details, error.stack])).not.toContain("nter2");
-});
+])(
+  "a session is refused if a secret's value %s, and the error names the secret but not the value",
+  async (_, environment) => {
+    const error = await refusal(from("env:X", environment));
+    expect(error).toMatchObject({
+      code: "secret_unavailable",
+      message: expect.stringMatching(/^net\.secrets\.TOKEN: /),
+    });
+    expect(error.hint).toBeTruthy();
+    expect(JSON.stringify([error.message, error.hint, error.details, error.stack])).not.toContain("nter2");
+  },
+);
 
-test("a file that is missing, no regular file or too large refuses the session, and nobody waits", async () => {
+test("a session is refused at once if a secret's file is missing, too large or not a regular file", async () => {
   execFileSync("mkfifo", [join(root, "pipe")]);
   writeFileSync(join(root, "large"), "a".repeat(10_000));
   for (const name of ["missing", "pipe", "large", "."])

@@ -3,6 +3,7 @@ import type { HashCache } from "../../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { ChangedFile, DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { InterpreterState } from "../interpreter/interpreter-state.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
 import type { RunResult } from "./run.ts";
@@ -15,21 +16,17 @@ const supervisorGraceMs = 8_000;
 type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
 const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
-/** What the end of a run needs of its session. */
+/** What a run needs of its session. */
 export interface RunningSession {
+  id(): string;
   readonly cell: SharedCell;
   readonly files: WorkspaceFiles | undefined;
+  readonly interpreter: InterpreterState;
   /** of files that earlier runs made */
   readonly digests: HashCache;
-  /** where the kernel leaves no copy of the interpreter behind */
-  readonly recovery: SnapshotRecovery | undefined;
-  /** until variables that were lost between two runs are back */
-  recovering(): Promise<void> | undefined;
   isAlive(): boolean;
   isClosing(): boolean;
   close(): Promise<void>;
-  /** What changed between two runs without the caller's doing; told once. */
-  takeNews(): string[];
 }
 
 /** A run that is running. */
@@ -73,7 +70,7 @@ export async function finishRun(
       done = await cellEnded(session, course.id, error, isOverdue);
     }
     clearTimeout(watchdog);
-    const { recovery } = session;
+    const { recovery } = session.interpreter;
     return await resultOf(session, course, recovery ? await recovered(session, recovery, done) : done);
   } finally {
     course.drop();
@@ -107,14 +104,14 @@ async function recovered(session: RunningSession, recovery: SnapshotRecovery, do
 
 async function resultOf(session: RunningSession, course: RunCourse, done: DoneMessage): Promise<RunResult> {
   const durationMs = performance.now() - course.started;
-  const { cell, files } = session;
+  const { cell, files, interpreter } = session;
   const { lost } = course;
   // Most runs change no file and have no network: what is not there is not waited for.
   const found = files && done.files?.length ? await artifacts(session, course.id, files, done.files) : noFiles;
   const egress = cell.network ? await cell.network.take() : undefined;
-  const recovering = session.recovering();
+  const { recovering } = interpreter;
   if (recovering) await recovering;
-  if (session.recovery || !session.isAlive()) lost.push(...session.takeNews());
+  if (interpreter.recovery || !session.isAlive()) lost.push(...interpreter.takeNews());
   const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
   return runResult(course, done, { status, durationMs, lost, ...found, egress, receipt: cell.receipt });
 }

@@ -14,6 +14,12 @@ export interface RunOptions {
   readonly whenBusy?: "refuse" | "queue";
 }
 
+/** How one run in a cell goes. */
+export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal"> {
+  /** at most the policy's `proc.timeout` */
+  readonly timeoutMs?: number;
+}
+
 /** A timeout as people write it, in milliseconds. */
 export function milliseconds(timeout: string | number): number {
   const ms = typeof timeout === "string" ? duration.safeParse(timeout).data : timeout;

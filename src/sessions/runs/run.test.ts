@@ -24,7 +24,7 @@ async function eventsOf(run: Run): Promise<RunEvent[]> {
 }
 
 describe("a run", () => {
-  test("is a promise of its result", async () => {
+  test("a run is a promise of its result", async () => {
     const { run, end } = newRun();
     end.resolve(fakeResult({ value: "42" }));
     expect(await run).toMatchObject({ status: "ok", value: "42" });
@@ -32,7 +32,7 @@ describe("a run", () => {
     await expect(Promise.all([run])).resolves.toMatchObject([{ value: "42" }]);
   });
 
-  test("gives every reader all of its events, also one that comes after the end", async () => {
+  test("a run gives every reader all of its events, even a reader that starts after the end", async () => {
     const { run, progress, end } = newRun();
     const early = eventsOf(run);
     progress.log.push({ type: "stdout", text: "a" });
@@ -46,7 +46,7 @@ describe("a run", () => {
     expect(await eventsOf(run)).toEqual(all);
   });
 
-  test("that is refused rejects, and throws to whoever iterates it: no events must not look like success", async () => {
+  test("a refused run rejects and makes its iteration throw, so that no events do not look like success", async () => {
     const { run, end } = newRun();
     const busy = new CodecellError("session_busy", "another run is running");
     end.reject(busy);
@@ -55,7 +55,7 @@ describe("a run", () => {
     await expect(run.accepted()).rejects.toBe(busy);
   });
 
-  test("that fails while nobody reads it is no unhandled rejection", async () => {
+  test("a run that fails while nobody reads it causes no unhandled rejection", async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => unhandled.push(error);
     process.on("unhandledRejection", note);
@@ -68,7 +68,7 @@ describe("a run", () => {
     }
   });
 
-  test("hears an interrupt that came before the session took it", async () => {
+  test("a run is interrupted if the interrupt comes before the session accepts it", async () => {
     const { run, progress } = newRun();
     let interrupts = 0;
     run.interrupt();
@@ -81,7 +81,7 @@ describe("a run", () => {
     expect(interrupts).toBe(2);
   });
 
-  test("is not interrupted any more once it has ended", async () => {
+  test("an interrupt after the end of a run does nothing", async () => {
     const { run, progress, end } = newRun();
     let interrupts = 0;
     progress.accepted(() => {

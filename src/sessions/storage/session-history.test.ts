@@ -23,7 +23,7 @@ const entry = (run: number) => ({
 const runs = async (limit: number) => (await readHistory(path, limit)).map(({ run }) => run);
 
 describe("the history of a session", () => {
-  test("stays small however long the session lives, and ends with its last run", async () => {
+  test("the history stays small however long the session lives, and ends with its last run", async () => {
     for (let run = 1; run <= 200; run++) await appendHistory(path, entry(run), 2_000);
     const sizes = (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size);
     expect((await Promise.all(sizes)).reduce((sum, size) => sum + size)).toBeLessThan(5_000);
@@ -33,7 +33,7 @@ describe("the history of a session", () => {
     expect(kept.length).toBeGreaterThan(8);
   });
 
-  test("loses the entry that a crash tore, and none after it", async () => {
+  test("the history skips an entry that a crash left incomplete, and keeps those after it", async () => {
     await appendHistory(path, entry(1));
     await appendHistory(path, entry(2));
     await truncate(path, (await stat(path)).size - 20);
@@ -41,7 +41,7 @@ describe("the history of a session", () => {
     expect(await runs(10)).toEqual([1, 3]);
   });
 
-  test("is empty where nothing was written", async () => {
+  test("the history is empty if nothing was written", async () => {
     expect(await runs(10)).toEqual([]);
   });
 });

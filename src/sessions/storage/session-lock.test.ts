@@ -19,7 +19,7 @@ function open(runner: FakeRunner): Promise<Codecell> {
   return Codecell.open({ policy, runners: [runner], ...places });
 }
 
-test("refuses a session that another manager has open, before a cell is started for it", async () => {
+test("a session that another codecell has open is refused before a cell starts", async () => {
   const runner = new FakeRunner();
   await using first = await open(new FakeRunner());
   await using second = await open(runner);
@@ -28,7 +28,7 @@ test("refuses a session that another manager has open, before a cell is started 
   expect(runner.started).toEqual([]);
 });
 
-test("sees what another manager did to a session until it gave it up", async () => {
+test("a session has everything that another codecell did with it before closing it", async () => {
   await using second = await open(new FakeRunner());
   const first = await open(new FakeRunner());
   const session = await first.session("work");
@@ -38,7 +38,7 @@ test("sees what another manager did to a session until it gave it up", async () 
   expect(again.record).toMatchObject({ runs: 1, workspace: session.record.workspace });
 });
 
-test("gives the lock and the cell back when a session cannot be admitted", async () => {
+test("the lock and the cell are released if a session cannot be opened", async () => {
   const runner = new FakeRunner();
   runner.start = () => Promise.reject(new Error("no cell today"));
   await using first = await open(runner);

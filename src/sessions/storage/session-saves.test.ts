@@ -39,7 +39,7 @@ function fakeSaves() {
   return { saves, session, release, snapshots: () => snapshots };
 }
 
-test("a save that is asked for while an older one goes on holds what changed since that one began", async () => {
+test("a save that is requested during another save contains what changed since that one began", async () => {
   const { saves, session, release, snapshots } = fakeSaves();
   await saves.changing();
   const first = saves.save(session);
@@ -55,7 +55,7 @@ test("a save that is asked for while an older one goes on holds what changed sin
   expect([snapshots(), saves.isDirty, saves.isSaving]).toEqual([2, false, false]);
 });
 
-test("saves that are asked for at once are one", async () => {
+test("saves that are requested at the same time are one save", async () => {
   const { saves, session, release, snapshots } = fakeSaves();
   await saves.changing();
   const both = [saves.save(session), saves.save(session)];

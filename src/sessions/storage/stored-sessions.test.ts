@@ -29,7 +29,7 @@ async function keep(id: string, workspace: string): Promise<void> {
   await store.write({ version: 1, id, workspace, createdMs: 0, usedMs: 0, runs: 0, snapshot: undefined });
 }
 
-test("neither removes nor calls saved what another process has open", async () => {
+test("a session that another process has open is listed as live and is not removed", async () => {
   await keep("work", `${deadOwner}-1`);
   const lock = await lockSession({ runtimeDir, workspacesDir: store.workspacesDir }, "work");
   expect(await stored.find("work")).toMatchObject({ state: "live" });
@@ -40,7 +40,7 @@ test("neither removes nor calls saved what another process has open", async () =
   expect(await readdir(store.workspacesDir)).toEqual([]);
 });
 
-test("keeps files that a fork of the removed session works with", async () => {
+test("removing a session keeps the files that its fork uses", async () => {
   await keep("parent", `${deadOwner}-1`);
   await keep("fork", `${deadOwner}-1`);
   expect(await stored.remove("parent")).toEqual({ files: "shared" });
@@ -49,7 +49,7 @@ test("keeps files that a fork of the removed session works with", async () => {
   expect(await readdir(store.workspacesDir)).toEqual([]);
 });
 
-test("removes a damaged session with its files, and touches nobody else's", async () => {
+test("removing a damaged session removes its files and no others", async () => {
   await keep("bad", `${deadOwner}-1`);
   await keep("other", `${deadOwner}-2`);
   await mkdir(join(store.workspacesDir, `${livingOwner}-1`));
@@ -63,7 +63,7 @@ test("removes a damaged session with its files, and touches nobody else's", asyn
   await living?.[Symbol.asyncDispose]();
 });
 
-test("removes no files while a damaged record may name them", async () => {
+test("removing a session keeps its files while a damaged record may name them", async () => {
   await keep("bad", `${deadOwner}-1`);
   await keep("other", `${deadOwner}-2`);
   await writeFile(join(base, "state", "sessions", "bad", "session.json"), "{");
@@ -72,7 +72,7 @@ test("removes no files while a damaged record may name them", async () => {
   expect(await readdir(store.workspacesDir)).toEqual([]);
 });
 
-test("answers session_unknown for what is not there", async () => {
+test("a session that does not exist is reported as session_unknown", async () => {
   const questions = [
     () => stored.find("x"),
     () => stored.remove("x"),

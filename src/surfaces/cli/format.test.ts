@@ -12,6 +12,7 @@ const diagnosis: Diagnosis = {
     { name: "microvm", probe: "not in this version" },
     {
       name: "process",
+      insideSandbox: "blocked",
       probe: { available: false, reason: "bubblewrap is not installed", hint: "apt install bubblewrap" },
     },
     { name: "wasm", probe: { available: true, version: "pyodide 1", guarantees: ["no-network", "no-native-code"] } },

@@ -1,4 +1,4 @@
-import type { PoolStatistics } from "../../sessions/warm-pool.ts";
+import type { PoolStatistics } from "../../sessions/lifecycle/warm-pool.ts";
 
 /** Values at the moment of a scrape. */
 export interface Gauges {

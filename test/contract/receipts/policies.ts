@@ -2,7 +2,7 @@ import { silentAudit } from "../../../src/audit/audit.ts";
 import { builtinDeny } from "../../../src/policy/paths/builtin-deny.ts";
 import type { RuleName } from "../../../src/policy/rules.ts";
 import type { PolicyInput } from "../../../src/policy/schema.ts";
-import type { CodecellOptions } from "../../../src/sessions/codecell.ts";
+import type { CodecellOptions } from "../../../src/sessions/codecell-options.ts";
 import { FakeAudit } from "../../fakes/fake-audit.ts";
 import { type Place, secretVariable } from "./place.ts";
 

@@ -3,19 +3,22 @@ import { writeSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { type GuestReport, reportLine } from "./report.ts";
 import { Supervisor, type SupervisorOptions } from "./supervisor.ts";
 
-const settings = JSON.parse(process.argv[2] ?? "{}") as Omit<SupervisorOptions, "runtime" | "log">;
-const log = (line: string) => {
+const settings = JSON.parse(process.argv[2] ?? "{}") as Omit<SupervisorOptions, "runtime" | "log" | "report">;
+const write = (text: string) => {
   try {
-    writeSync(2, `${line.slice(0, 4000)}\n`);
+    writeSync(2, text);
   } catch {
-    // nobody reads the log any more
+    // The host no longer reads.
   }
 };
+const log = (line: string) => write(`${line.slice(0, 4000)}\n`);
+const report = (one: GuestReport) => write(reportLine(one));
 
 process.on("uncaughtException", (error) => {
   log(`supervisor failed: ${error.stack ?? error.message}`);
   process.exit(71);
 });
-new Supervisor({ ...settings, runtime: dirname(dirname(fileURLToPath(import.meta.url))), log });
+new Supervisor({ ...settings, runtime: dirname(dirname(fileURLToPath(import.meta.url))), log, report });

@@ -2,6 +2,7 @@ import process from "node:process";
 import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
 import { IncomingValue, IncomingValues } from "./incoming-values.ts";
 import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
+import type { GuestReport } from "./report.ts";
 import { isAboutFiles, isTransfer, type Request, requestOf } from "./requests.ts";
 import { answeredRun, lostRun, type RunCounts, type StopReason } from "./run-end.ts";
 import { pageBytes } from "./wasm-memory.ts";
@@ -16,6 +17,7 @@ export interface SupervisorOptions {
   readonly usesSnapshot: boolean;
   /** says something to whoever reads the log; the program inside never sees it */
   log(line: string): void;
+  report(report: GuestReport): void;
 }
 
 interface Active {
@@ -101,7 +103,7 @@ export class Supervisor {
       this.#options.log(`the interpreter did not load: ${reason}`);
       process.exit(72);
     }
-    this.#options.log(`snapshot refused: ${reason}`);
+    this.#options.report({ report: "snapshot_refused", reason });
     this.#usesSnapshot = false;
     void this.#replaceThread();
   }

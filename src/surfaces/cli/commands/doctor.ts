@@ -41,8 +41,9 @@ async function diagnose(context: CommandContext): Promise<Diagnosis> {
   const there = context.runners(silentLogger);
   const runners = await Promise.all(
     [...runnerNames].reverse().map(async (name) => {
-      const probe = await there.find((runner) => runner.name === name)?.probe({ isPatient: true });
-      return { name, probe: probe ?? ("not in this version" as const) };
+      const runner = there.find((one) => one.name === name);
+      if (runner === undefined) return { name, probe: "not in this version" as const };
+      return { name, insideSandbox: runner.insideSandbox, probe: await runner.probe({ isPatient: true }) };
     }),
   );
   const choice = await chooseForAuto(there);

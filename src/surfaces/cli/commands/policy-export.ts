@@ -6,8 +6,8 @@ import { jsonText } from "../format/json-text.ts";
 import { notesText } from "../format/notes-text.ts";
 import { servedPolicy } from "../policy/served-policy.ts";
 import { findSrt, installSrt } from "../setup/find-srt.ts";
+import { planInsideSrt } from "../setup/plan-inside-srt.ts";
 import { gatherSrtPaths } from "../setup/srt-paths.ts";
-import { wasmRefusals } from "../setup/wasm-refusals.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
 
@@ -48,11 +48,12 @@ async function runPolicyExport(argv: readonly string[], context: CommandContext)
   const { policy, file } = await servedPolicy({ policy: positionals[0] }, terminal);
   const srt = await findSrt(terminal.env.PATH ?? "").catch(() => undefined);
   const stateDir = stateDirOf(values, terminal);
-  const places = { stateDir, policyFile: file, insideFiles: srt?.insideFiles ?? [], env: terminal.env };
+  const { refused, needsEngine } = await planInsideSrt(policy, context);
+  const places = { stateDir, policyFile: file, insideFiles: srt?.insideFiles ?? [], needsEngine, env: terminal.env };
   const { settings, notes } = srtSettings(policy, await gatherSrtPaths(policy, places));
   const all: SrtNote[] = [
     ...notes,
-    ...(await wasmRefusals(policy, context)).map(({ rule, reason }) => ({
+    ...refused.map(({ rule, reason }) => ({
       rules: [rule],
       note: `only the wasm runner works inside srt, and it refuses this rule: ${reason}`,
     })),

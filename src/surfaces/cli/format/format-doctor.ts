@@ -1,12 +1,18 @@
 import type { OuterSandbox } from "../../../sessions/outer-sandbox.ts";
-import type { Choice, ProbeAnswer } from "../sessions/session-types.ts";
+import type { Choice, InsideSandbox, ProbeAnswer } from "../sessions/session-types.ts";
 import type { Style } from "./style.ts";
 import { wrapText } from "./table.ts";
+
+interface DiagnosedRunner {
+  readonly name: string;
+  readonly probe: ProbeAnswer | "not in this version";
+  readonly insideSandbox?: InsideSandbox;
+}
 
 /** Everything `doctor` found out. */
 export interface Diagnosis {
   /** strongest first */
-  readonly runners: readonly { readonly name: string; readonly probe: ProbeAnswer | "not in this version" }[];
+  readonly runners: readonly DiagnosedRunner[];
   /** what `auto` chooses under the strictest policy; absent: no runner is available */
   readonly choice: (Pick<Choice, "passedOver"> & { readonly runner: string }) | undefined;
   /** another sandbox around this process */
@@ -36,14 +42,17 @@ export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, s
   return `${lines.join("\n")}\n`;
 }
 
-/** Names the sandbox around this process. If it may keep the process runner from starting, adds what to do. */
+/** Names the sandbox around this process. If it may keep every runner with namespaces from starting, adds what to do. */
 function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], width: number): string[] {
   if (outer === undefined) return [];
-  const isInTheWay = runners.some(
-    ({ name, probe }) => name === "process" && probe !== "not in this version" && !probe.available,
-  );
+  const affected = runners.filter(({ insideSandbox }) => insideSandbox === "blocked");
+  const isInTheWay = affected.length > 0 && !affected.some(isAvailable);
   const text = `codecell runs inside ${outer.name}${isInTheWay ? `: ${outer.remedy}` : ""}`;
   return ["", ...wrapText(text, Math.max(40, width))];
+}
+
+function isAvailable({ probe }: DiagnosedRunner): boolean {
+  return probe !== "not in this version" && probe.available;
 }
 
 function choiceText(choice: Diagnosis["choice"], runners: Diagnosis["runners"], style: Style): string[] {

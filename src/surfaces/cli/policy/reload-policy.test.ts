@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeTerminal } from "../../../../test/fakes/fake-terminal.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
-import type { PolicyReload } from "../../../sessions/reloaded-policy.ts";
+import type { PolicyReload } from "../../../sessions/rules/reloaded-policy.ts";
 import { asksForReload, PolicyReloader } from "./reload-policy.ts";
 
 const change = { rule: "net.allowlist", from: "none", to: "a.example", direction: "wider" } as const;

@@ -27,7 +27,7 @@ export async function keepSession(session: Session, result: RunResult, terminal:
   try {
     return { saved: await session.save(), problem: undefined, exitCode: 0 };
   } catch (error) {
-    await session.end(); // otherwise closing would try to save again
+    await session.managed.end(); // otherwise closing would try to save again
     const known = error instanceof CodecellError ? error : undefined;
     const isExpected = known?.code === "not_supported";
     const hint = known?.hint ? ` (${known.hint})` : "";

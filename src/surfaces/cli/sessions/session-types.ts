@@ -4,6 +4,7 @@ import type { StoredSessions } from "../../../sessions/storage/stored-sessions.t
 
 /** Types of the sessions layer that the CLI uses, so that it does not import the layers below. */
 export type Runner = LiveSessionsOptions["runners"][number];
+export type InsideSandbox = Runner["insideSandbox"];
 export type Choice = LiveSessions["choice"];
 export type Plan = Choice["plan"];
 export type Receipt = RunResult["receipt"];

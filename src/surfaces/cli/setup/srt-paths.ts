@@ -15,12 +15,12 @@ export interface SrtPlaces {
   readonly policyFile?: string | undefined;
   /** files that srt itself runs inside its sandbox */
   readonly insideFiles: readonly string[];
+  /** an engine outside srt starts the cells, so the server has to reach it */
+  readonly needsEngine: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 const systemPlaces = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache"];
-/** Runners whose cells are started by an engine outside srt. */
-export const engineRunners = new Set<string>(["container", "gvisor", "kata"]);
 
 /** bubblewrap takes some 3,000 mounts. */
 const mostDenied = 2000;
@@ -36,13 +36,12 @@ export async function gatherSrtPaths(policy: Policy, places: SrtPlaces): Promise
   const system = systemPlaces.filter((path) => existsSync(path));
   const own = [process.execPath, ...nodeLibraries(), ...packageFiles(packageRoot), ...places.insideFiles];
   const elsewhere = own.filter((path) => !system.some((place) => path === place || isBelow(path, place)));
-  const usesEngine = engineRunners.has(policy.isolation.runner);
   return {
     platform,
     programs: [...new Set([...system, ...elsewhere])],
     stateDir: places.stateDir,
     policyFile: places.policyFile,
-    engineSocket: usesEngine ? engineSocket(places.env) : undefined,
+    engineSocket: places.needsEngine ? engineSocket(places.env) : undefined,
     denied: await deniedBelow(policy),
   };
 }

@@ -8,9 +8,9 @@ import type { CommandContext } from "../command.ts";
 import { servedPolicy } from "../policy/served-policy.ts";
 import { findSrt, type SrtProgram } from "./find-srt.ts";
 import type { McpEntry } from "./mcp-json.ts";
+import { planInsideSrt } from "./plan-inside-srt.ts";
 import { gatherSrtPaths } from "./srt-paths.ts";
 import { type WrapPlaces, wrapPlaces } from "./srt-settings-file.ts";
-import { wasmRefusals } from "./wasm-refusals.ts";
 
 export interface SrtWrap extends WrapPlaces {
   readonly entry: McpEntry;
@@ -31,14 +31,17 @@ export async function planSrtWrap(
   const stateDir = join(places.stateHome, "codecell");
   const unopened = served.file === undefined ? whyUnopened(scope, served.policy, stateDir) : undefined;
   const policy = unopened === undefined ? served.policy : { ...served.policy, fs: { ...served.policy.fs, load: [] } };
-  const [refusal] = await wasmRefusals(policy, context);
+  const { refused, needsEngine } = await planInsideSrt(policy, context);
+  const [refusal] = refused;
   if (refusal !== undefined) {
     const message = `inside srt, code runs in the wasm runner, which refuses ${refusal.rule}: ${refusal.reason}`;
     throw new CodecellError("policy_refused", message, { hint: `${refusal.hint}, or omit --wrap` });
   }
   const { insideFiles } = srt;
   const runtimeDir = join(stateDir, "run"); // so that two wrapped servers of one project see each other's locks
-  const paths = await gatherSrtPaths(policy, { stateDir, policyFile: served.file, insideFiles, env: terminal.env });
+  const paths = await gatherSrtPaths(policy, {
+    ...{ stateDir, policyFile: served.file, insideFiles, needsEngine, env: terminal.env },
+  });
   const covered = coveredPaths(policy, paths).find(({ path }) => path === stateDir);
   if (covered !== undefined) {
     const message = `the policy opens ${covered.by} for reading, which contains the server's state directory; srt would make that read-only`;

@@ -1,9 +1,10 @@
-import type { KernelClient } from "../kernel/client.ts";
-import type { ValueFormat } from "../kernel/messages.ts";
-import { CodecellError } from "../lib/errors.ts";
+import type { KernelClient } from "../../kernel/client.ts";
+import type { ValueFormat } from "../../kernel/messages.ts";
+import { CodecellError } from "../../lib/errors.ts";
 
 /** What may leave a cell at once, unless the caller says otherwise. */
 export const defaultValueBytes = 256 * 1024 * 1024;
+const defaultPreviewBytes = 64 * 1024;
 
 /** How long reading a value may take, and how much of it may leave the cell. */
 export interface ReadOptions {
@@ -31,10 +32,11 @@ export async function readValue(
   kernel: KernelClient,
   expression: string,
   format: ValueFormat,
-  limits: Required<ReadOptions>,
+  options: ReadOptions & { readonly timeoutMs: number },
 ): Promise<Buffer> {
+  const { maxBytes = format === "preview" ? defaultPreviewBytes : defaultValueBytes, timeoutMs } = options;
   try {
-    return await kernel.get(expression, format, limits);
+    return await kernel.get(expression, format, { maxBytes, timeoutMs });
   } catch (error) {
     if (!(error instanceof CodecellError) || error.code !== "too_large") throw error;
     const hint = "request a part of it, such as x[:1000], or a summary; preview() returns the beginning";

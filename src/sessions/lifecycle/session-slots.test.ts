@@ -3,7 +3,7 @@ import { SessionSlots } from "./session-slots.ts";
 
 const isOpen = () => {};
 
-test("a caller who does not wait is refused at once where every place is taken", async () => {
+test("a caller who does not wait is refused at once if every slot is taken", async () => {
   const slots = new SessionSlots(2, () => 1);
   const release = await slots.reserve(0, isOpen);
   await expect(slots.reserve(0, isOpen)).rejects.toMatchObject({ code: "session_limit" });
@@ -12,7 +12,7 @@ test("a caller who does not wait is refused at once where every place is taken",
   expect(slots.isFull).toBe(false);
 });
 
-test("callers who wait get slots in the order they came, when a session is gone", async () => {
+test("waiting callers get slots in the order they came when sessions close", async () => {
   let alive = 1;
   const slots = new SessionSlots(1, () => alive);
   const served: string[] = [];
@@ -28,12 +28,12 @@ test("callers who wait get slots in the order they came, when a session is gone"
   expect(served).toEqual(["first", "second"]);
 });
 
-test("a caller whose time is over is refused", async () => {
+test("a waiting caller is refused when its wait times out", async () => {
   const slots = new SessionSlots(1, () => 1);
   await expect(slots.reserve(1, isOpen)).rejects.toMatchObject({ code: "session_limit" });
 });
 
-test("callers who wait learn that everything is closed", async () => {
+test("waiting callers get an error when everything closes", async () => {
   const slots = new SessionSlots(1, () => 1);
   let isClosed = false;
   const waiting = slots.reserve(60_000, () => {

@@ -1,5 +1,5 @@
-import type { KernelClient } from "../kernel/client.ts";
-import { CodecellError } from "../lib/errors.ts";
+import type { KernelClient } from "../../kernel/client.ts";
+import { CodecellError } from "../../lib/errors.ts";
 import type { InterpreterLosses } from "./interpreter-losses.ts";
 
 /** A frozen copy of the interpreter that can be gone back to. */

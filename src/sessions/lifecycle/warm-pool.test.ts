@@ -20,7 +20,7 @@ function poolOf(size: number, made: FakeItem[] = []) {
 }
 
 describe("a warm pool", () => {
-  test("hands out each item once and refills", async () => {
+  test("a warm pool hands out each item once and refills", async () => {
     const { pool, made } = poolOf(2);
     await pool.filled();
     const taken = [await pool.take(), await pool.take()];
@@ -32,7 +32,7 @@ describe("a warm pool", () => {
   });
 
   // Node counts immediates: one that is taken for a timer, or the other way round, stops those of the whole process.
-  test("closed while a refill is due leaves the process's immediates alone", async () => {
+  test("a warm pool that closes while a refill is due does not cancel other immediates of the process", async () => {
     for (const turns of [0, 1]) {
       const { pool, made } = poolOf(1);
       await pool.filled();
@@ -44,13 +44,13 @@ describe("a warm pool", () => {
     expect(await immediate("ran")).toBe("ran"); // else it never comes, and the test runs out of time
   });
 
-  test("makes a fresh one when it is empty, and counts the miss", async () => {
+  test("an empty warm pool makes a fresh item and counts a miss", async () => {
     const { pool } = poolOf(0);
     await pool.take();
     expect(pool.statistics).toMatchObject({ hits: 0, misses: 1 });
   });
 
-  test("does not hand out what died while it waited", async () => {
+  test("a warm pool does not hand out an item that died while it waited", async () => {
     const { pool, made } = poolOf(1);
     await pool.filled();
     const [dead] = made;
@@ -60,7 +60,7 @@ describe("a warm pool", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("ends what it still holds", async () => {
+  test("a warm pool disposes its remaining items when it closes", async () => {
     const { pool, made } = poolOf(3);
     await pool.filled();
     await pool[Symbol.asyncDispose]();
@@ -68,7 +68,7 @@ describe("a warm pool", () => {
     expect(pool.takeReady()).toBeUndefined();
   });
 
-  test("hands its failure to who asks and goes on", async () => {
+  test("a warm pool passes a failure to the caller and keeps working", async () => {
     let isBroken = true;
     const make = async () => {
       if (isBroken) throw new Error("no room");

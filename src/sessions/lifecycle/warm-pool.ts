@@ -1,4 +1,4 @@
-import { type Logger, silentLogger } from "../lib/log/logger.ts";
+import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 
 /** What a pool did so far. */
 export interface PoolStatistics {

@@ -1,8 +1,8 @@
-import { liveRules } from "../policy/change/live-rules.ts";
-import { type PolicyChange, policyChanges } from "../policy/change/merge.ts";
-import { mergeRules } from "../policy/change/merge-rules.ts";
-import type { PolicyFieldName } from "../policy/rules.ts";
-import type { Policy } from "../policy/schema.ts";
+import { liveRules } from "../../policy/change/live-rules.ts";
+import { type PolicyChange, policyChanges } from "../../policy/change/merge.ts";
+import { mergeRules } from "../../policy/change/merge-rules.ts";
+import type { PolicyFieldName } from "../../policy/rules.ts";
+import type { Policy } from "../../policy/schema.ts";
 
 /** What becomes of a policy that replaces the one in force. */
 export interface PolicyReload {

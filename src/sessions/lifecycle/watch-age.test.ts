@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 const watch = () => watchAge(session, limits, Date.now, (why) => told.push(why));
 
-test("an idle session is told of when its time is over, and not before", () => {
+test("an idle session expires when its idle time is over, and not before", () => {
   watch();
   vi.advanceTimersByTime(59_999);
   expect(told).toEqual([]);
@@ -20,7 +20,7 @@ test("an idle session is told of when its time is over, and not before", () => {
   expect(told).toEqual(["it was idle for session.idle (1m)"]);
 });
 
-test("a session that was used meanwhile, or is busy, gets the time that it has left", () => {
+test("a session that was used meanwhile or is busy gets its remaining idle time", () => {
   watch();
   session.usedMs = 30_000;
   vi.advanceTimersByTime(89_000);
@@ -32,14 +32,14 @@ test("a session that was used meanwhile, or is busy, gets the time that it has l
   expect(told).toHaveLength(1);
 });
 
-test("a session that is used all the time ends with its lifetime", () => {
+test("a session that is always in use expires at the end of its lifetime", () => {
   watch();
   session.isBusy = true;
   vi.advanceTimersByTime(600_000);
   expect(told).toEqual(["it reached session.lifetime (10m)"]);
 });
 
-test("nothing is told after the watch was stopped, also when it had looked again", () => {
+test("a stopped watch reports nothing, even if it had been rescheduled", () => {
   const age = watch();
   session.usedMs = 30_000;
   vi.advanceTimersByTime(60_000);

@@ -1,4 +1,4 @@
-import { CodecellError } from "../lib/errors.ts";
+import { CodecellError } from "../../lib/errors.ts";
 
 const mostKept = 1000;
 

@@ -1,9 +1,9 @@
-import { type Audit, silentAudit } from "../audit/audit.ts";
-import { AuditLog } from "../audit/log.ts";
-import { type HostRuleName, isHostRule, policyRules } from "../policy/rules.ts";
-import type { Policy } from "../policy/schema.ts";
-import type { EnforcedRule, EnforcementPlan } from "../runners/receipt.ts";
-import type { SandboxRunner } from "../runners/runner.ts";
+import { type Audit, silentAudit } from "../../audit/audit.ts";
+import { AuditLog } from "../../audit/log.ts";
+import { type HostRuleName, isHostRule, policyRules } from "../../policy/rules.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { EnforcedRule, EnforcementPlan } from "../../runners/receipt.ts";
+import type { SandboxRunner } from "../../runners/runner.ts";
 
 /** What the program around the cells really has in this call. */
 export interface HostFacts {

@@ -1,18 +1,18 @@
-import { CodecellError } from "../lib/errors.ts";
-import { SerialQueue } from "../lib/serial-queue.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { SerialQueue } from "../../lib/serial-queue.ts";
 import {
   addRequest,
   type LiveChange,
   liveRules,
   policyInForce,
   type RequestedRules,
-} from "../policy/change/live-rules.ts";
-import { type Authority, type PolicyChange, policyChanges } from "../policy/change/merge.ts";
-import { policyHash } from "../policy/hash.ts";
-import { type PolicyFieldName, showRule } from "../policy/rules.ts";
-import type { Policy } from "../policy/schema.ts";
-import type { EnforcedRule, EnforcementReceipt } from "../runners/receipt.ts";
-import type { CellNetwork } from "./network/cell-network.ts";
+} from "../../policy/change/live-rules.ts";
+import { type Authority, type PolicyChange, policyChanges } from "../../policy/change/merge.ts";
+import { policyHash } from "../../policy/hash.ts";
+import { type PolicyFieldName, showRule } from "../../policy/rules.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { EnforcedRule, EnforcementReceipt } from "../../runners/receipt.ts";
+import type { CellNetwork } from "../network/cell-network.ts";
 
 /** A change that is about to hold. */
 export interface ComingPolicy {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parsePolicy } from "../policy/file/parse-policy.ts";
-import type { PolicyInput } from "../policy/schema.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import type { PolicyInput } from "../../policy/schema.ts";
 import { reloadedPolicy } from "./reloaded-policy.ts";
 
 function reloaded(before: PolicyInput, after: PolicyInput, started: PolicyInput = before) {
@@ -8,7 +8,7 @@ function reloaded(before: PolicyInput, after: PolicyInput, started: PolicyInput 
   return reloadedPolicy({ started: parsePolicy(started), current }, next);
 }
 
-test("takes the network's rules, and names the others", () => {
+test("a reload applies network rules and lists the rules that need a restart", () => {
   const { policy, changes, later } = reloaded(
     { net: { enabled: true, allowlist: ["a.example"] }, proc: { memory: "1GiB" }, env: { KEY: "one" } },
     { net: { enabled: true, allowlist: ["b.example"] }, proc: { memory: "2GiB" }, env: { KEY: "two" } },
@@ -19,19 +19,19 @@ test("takes the network's rules, and names the others", () => {
   expect(later).toEqual(["proc.memory", "env"]);
 });
 
-test("a network can be turned off and on again, but not given to cells that started without", () => {
+test("a reload can turn the network off and on again, but not give one to cells that started without", () => {
   const [on, off] = [{ net: { enabled: true } }, { net: { enabled: false } }];
   expect(reloaded(on, off)).toMatchObject({ policy: off, later: [] });
   expect(reloaded(off, on, on)).toMatchObject({ policy: on, later: [] });
   expect(reloaded(off, on)).toMatchObject({ policy: off, changes: [], later: ["net.enabled"] });
 });
 
-test("a lower ceiling holds at once", () => {
+test("a reload applies a lower ceiling at once", () => {
   const ceiling = { net: { allowlist: ["a.example"] } };
   expect(reloaded({ overrides: { ceiling } }, {}).policy.overrides.ceiling).toEqual({});
 });
 
-test("the same policy changes nothing", () => {
+test("a reload of the same policy changes nothing", () => {
   const same = { net: { enabled: true, allowlist: ["a.example"] } };
   expect(reloaded(same, same)).toMatchObject({ changes: [], later: [] });
 });

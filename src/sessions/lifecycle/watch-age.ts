@@ -1,5 +1,5 @@
-import type { Policy } from "../policy/schema.ts";
-import { formatDuration } from "../policy/units.ts";
+import type { Policy } from "../../policy/schema.ts";
+import { formatDuration } from "../../policy/units.ts";
 
 /** What a session's age is told by. */
 interface AgingSession {

@@ -1,0 +1,26 @@
+import type { Audit } from "../audit/audit.ts";
+import type { EgressOptions } from "../egress/process/egress-process.ts";
+import type { Logger } from "../lib/log/logger.ts";
+import type { Policy, PolicyInput } from "../policy/schema.ts";
+import type { SandboxRunner } from "../runners/runner.ts";
+
+/** What `Codecell.open` is told; everything has a default. */
+export interface CodecellOptions {
+  /** a policy file, what such a file holds as an object, or a policy that was parsed before; default: the strictest policy */
+  readonly policy?: string | PolicyInput | Policy;
+  /** runners to choose from; owned by the codecell. Default: every built-in one */
+  readonly runners?: readonly SandboxRunner[];
+  /** default: the user's state directory */
+  readonly stateDir?: string;
+  /** default: the user's runtime directory */
+  readonly runtimeDir?: string;
+  readonly logger?: Logger;
+  /** where events are recorded; owned by the codecell. Default: the audit that the policy asks for, in the state directory */
+  readonly audit?: Audit;
+  /** how the egress proxy is set up, where the policy opens the network */
+  readonly egress?: EgressOptions;
+  /** @internal wall-clock milliseconds */
+  readonly now?: () => number;
+  /** @internal nobody asks for the files on the host: they stay in the cell, where the OS limits them */
+  readonly filesStayInCell?: boolean;
+}

@@ -1,0 +1,180 @@
+import { CodecellError } from "../lib/errors.ts";
+import { policyInForce, type RequestedRules } from "../policy/change/live-rules.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { LiveSession } from "./live-session.ts";
+import { SessionRuns } from "./runs/session-runs.ts";
+import type { SessionAudit } from "./session-audit.ts";
+import { SessionCell } from "./session-cell.ts";
+import { sessionClosed, sessionExpired } from "./session-errors.ts";
+import { shownId } from "./session-id.ts";
+import type { SessionInfo, SessionState } from "./session-info.ts";
+import { type RestoreReport, SessionSaves } from "./storage/session-saves.ts";
+import type { SessionRecord, SessionStore, SnapshotInfo } from "./storage/store.ts";
+
+/** @internal */
+export interface ManagedSessionParts {
+  readonly record: SessionRecord;
+  /** the operator's policy, as it is now */
+  readonly operatorPolicy: () => Policy;
+  /** the runner of the next cell */
+  readonly nextRunner: () => string;
+  readonly store: SessionStore;
+  /** wall-clock milliseconds */
+  readonly now: () => number;
+  /** absent: nothing is recorded */
+  readonly audit: SessionAudit | undefined;
+  /** starts a cell for the session, with its saved state if there is one */
+  readonly revive: (session: ManagedSession) => Promise<LiveSession>;
+}
+
+/** A session as its codecell manages it: its record, its cell, its saves, and its way from one cell to the next. */
+export class ManagedSession {
+  record: SessionRecord;
+  readonly store: SessionStore;
+  readonly audit: SessionAudit | undefined;
+  readonly cell: SessionCell;
+  readonly saves: SessionSaves;
+  readonly runs: SessionRuns;
+  readonly #parts: ManagedSessionParts;
+  #restored: RestoreReport | undefined;
+
+  constructor(parts: ManagedSessionParts, live?: LiveSession) {
+    this.#parts = parts;
+    this.record = parts.record;
+    this.store = parts.store;
+    this.audit = parts.audit;
+    const onUse = () => this.touch();
+    const start = () => parts.revive(this);
+    const onRequested = (rules: RequestedRules) => this.#keepRequested(rules);
+    this.cell = new SessionCell({ start, onUse, onRequested }, live);
+    this.saves = new SessionSaves(this, parts.store, parts.operatorPolicy(), parts.now);
+    this.runs = new SessionRuns(this);
+  }
+
+  /** The id that callers use: without the namespace of a tenant. */
+  get id(): string {
+    return shownId(this.record.id);
+  }
+
+  /** The id that the codecell and the disk use. */
+  get key(): string {
+    return this.record.id;
+  }
+
+  /** The session in its cell; undefined: no cell has started. */
+  get live(): LiveSession | undefined {
+    return this.cell.live;
+  }
+
+  /** The policy of its cell, or of the next one. */
+  get policy(): Policy {
+    return this.live?.policy ?? policyInForce(this.#parts.operatorPolicy(), this.record.asked ?? {});
+  }
+
+  /** The runner of its cell, or the one that its next cell is expected in. */
+  get runner(): string {
+    return this.live?.receipt.runner ?? this.#parts.nextRunner();
+  }
+
+  get usedMs(): number {
+    return this.record.usedMs;
+  }
+
+  get restored(): RestoreReport | undefined {
+    return this.#restored;
+  }
+
+  get isBusy(): boolean {
+    return this.live?.isBusy === true || this.cell.isStarting || this.saves.isSaving;
+  }
+
+  get state(): SessionState {
+    if (this.cell.isClosed) return "closed";
+    return this.live?.isAlive ? "live" : "saved";
+  }
+
+  get info(): SessionInfo {
+    const { id, createdMs, usedMs, runs, snapshot } = this.record;
+    return {
+      ...{ id, state: this.state, isBusy: this.isBusy, createdMs, usedMs, runs, snapshot },
+      runner: this.runner,
+      isPersistent: this.policy.session.persist,
+      checkpoints: this.live?.checkpoints ?? [],
+      sharers: this.live?.sharers ?? 0,
+    };
+  }
+
+  /** The session was used: its idle time starts again. */
+  touch(): void {
+    this.record = { ...this.record, usedMs: this.#parts.now() };
+  }
+
+  /** A session that waited in a pool gets its id, and its life starts. */
+  begin(id: string): void {
+    const nowMs = this.#parts.now();
+    this.record = { ...this.record, id, createdMs: nowMs, usedMs: nowMs };
+  }
+
+  /** A fork has variables from the start, and none of them is saved. */
+  async begunFromAnother(): Promise<void> {
+    await this.saves.changing();
+    this.saves.changed();
+  }
+
+  /** Marks the last save as outdated before variables change, and plans the next one. */
+  async changeVariables<Result>(change: (live: LiveSession) => Promise<Result>): Promise<Result> {
+    const live = await this.cell.session();
+    await this.saves.changing();
+    const result = await change(live);
+    this.saves.changed();
+    return result;
+  }
+
+  /** Writes the variables to disk. */
+  async save(): Promise<SnapshotInfo> {
+    if (!this.policy.session.persist) {
+      // Nobody would find the save or remove it, and the id may be that of a session which somebody else saved.
+      throw new CodecellError("not_supported", "sessions are not persistent under this policy", {
+        hint: "set session.persist in the policy",
+      });
+    }
+    return this.saves.save(await this.cell.session());
+  }
+
+  /** Saves what changed and ends the cell; the next call restores the session. */
+  async suspend(): Promise<void> {
+    this.saves.stop();
+    const { live } = this;
+    if (!live) return;
+    await live.settle();
+    if (this.saves.isDirty && live.isAlive && live.features.includes("snapshot")) await this.save();
+    else if (this.policy.session.persist) await this.store.write(this.record);
+    if (!this.saves.isDirty && live.isAlive) await this.saves.mark(false);
+    await this.cell.release();
+  }
+
+  /** Ends the cell for good. If the session expired, later calls are told why. */
+  async end(why?: string): Promise<void> {
+    const { persist } = this.policy.session;
+    this.saves.stop();
+    await this.cell.close(why === undefined ? sessionClosed(this.id) : sessionExpired(this.id, why, persist));
+    await Promise.all([this.runs.written(), this.saves.marked]);
+  }
+
+  /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */
+  async restoreInto(live: LiveSession): Promise<void> {
+    const report = await this.saves.restoreInto(live);
+    if (!report) return;
+    this.#restored = report;
+    const { snapshot, failed, problem } = report;
+    this.audit?.sessionRestored(this.key, snapshot.run, [...snapshot.skipped, ...failed], problem);
+  }
+
+  /** Keeps the requested rules for the cells to come. */
+  async #keepRequested(requestedRules: RequestedRules): Promise<void> {
+    this.record = { ...this.record, asked: requestedRules };
+    if (!this.#parts.operatorPolicy().session.persist) return;
+    await this.saves.settled(); // a save writes the record as it was when it began
+    await this.store.write(this.record);
+  }
+}

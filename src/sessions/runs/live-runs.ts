@@ -1,0 +1,116 @@
+import type { KernelClient } from "../../kernel/client.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { defaultLanguage } from "../../policy/languages.ts";
+import { finishRun, type RunningSession } from "./finish-run.ts";
+import type { RunProgress, RunResult } from "./run.ts";
+import type { RunAudit } from "./run-audit.ts";
+import type { LiveRunOptions } from "./run-options.ts";
+import { RunOutput } from "./run-output.ts";
+
+const maxCodeBytes = 2 * 1024 * 1024;
+
+/** The run that a session is busy with. */
+interface ActiveRun {
+  readonly id: number;
+  readonly ended: Promise<RunResult>;
+  interrupt(): void;
+}
+
+/** The runs of one interpreter, one at a time: starts them, interrupts them and has them recorded. */
+export class LiveRuns {
+  readonly #session: RunningSession;
+  readonly #kernel: KernelClient;
+  readonly #audit: RunAudit | undefined;
+  #active: ActiveRun | undefined;
+
+  constructor(session: RunningSession, kernel: KernelClient, audit: RunAudit | undefined) {
+    this.#session = session;
+    this.#kernel = kernel;
+    this.#audit = audit;
+  }
+
+  get isBusy(): boolean {
+    return this.#active !== undefined;
+  }
+
+  /** Sends the code to the kernel. The audit calls the run `number`: a restored session keeps counting, its new cell starts at 1. */
+  start(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
+    const { cell, interpreter } = this.#session;
+    const { timeoutMs: limitMs, outputBytes } = cell.rules.policy.proc;
+    const language = options.language ?? defaultLanguage;
+    const timeoutMs = Math.min(options.timeoutMs ?? limitMs, limitMs);
+    const started = performance.now();
+    const id = this.#kernel.nextRunId;
+    const output = new RunOutput(progress.log, outputBytes);
+    const lost: string[] = [];
+    let isBegun = false;
+    let isInterrupted = false;
+    const interrupt = () => {
+      if (isBegun) this.#kernel.interrupt(id);
+      else isInterrupted = true;
+    };
+    const drop = () => {
+      this.#active = undefined;
+    };
+    const begin = () => {
+      interpreter.recovery?.beforeRun();
+      const { done } = this.#kernel.run(
+        { language, code, timeoutMs, outputBytes },
+        {
+          onOutput: (stream, bytes) => output.receive(stream, bytes),
+          onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
+          // What is lost after this moment belongs to the next result.
+          onEnd: () => lost.push(...interpreter.takeNews()),
+        },
+      );
+      isBegun = true;
+      if (isInterrupted) interrupt();
+      const signal = options.signal ? { signal: options.signal } : {};
+      return finishRun(this.#session, { id, output, interrupt, timeoutMs, started, lost, drop, ...signal }, done);
+    };
+    const { runner, policyHash: policy } = cell.receipt;
+    const facts = { session: this.#session.id(), run: number, language, runner, policy, code, timeoutMs };
+    const ended = this.#audit ? this.#audit.run(facts, started, { begin, drop }) : begin();
+    this.#active = { id, interrupt, ended };
+    progress.accepted(interrupt);
+    return ended;
+  }
+
+  /** Throws unless this code can start now. */
+  assertReady(code: string, language: string): void {
+    this.assertIdle("await its result, interrupt it, or open a second session");
+    const { languages } = this.#kernel.info;
+    if (!languages.includes(language)) {
+      const message = `${language} is not available in the ${this.#session.cell.receipt.runner} runner`;
+      const hint = `this session runs ${languages.join(" and ")}`;
+      throw new CodecellError("language_unavailable", message, { hint });
+    }
+    assertCode(code);
+  }
+
+  assertIdle(hint: string): void {
+    if (!this.#active) return;
+    const message = `run ${this.#active.id} of session ${this.#session.id()} is still running`;
+    throw new CodecellError("session_busy", message, { hint });
+  }
+
+  /** Interrupts the active run and waits for its end. A run that ignores the interrupt is killed. */
+  async stop(): Promise<void> {
+    this.#active?.interrupt();
+    await this.settled();
+  }
+
+  /** Waits for the end of the active run, whatever it is. */
+  async settled(): Promise<void> {
+    await this.#active?.ended.catch(() => {});
+  }
+}
+
+function assertCode(code: string): void {
+  // Callers in JavaScript have no type check.
+  if (typeof code !== "string") throw new CodecellError("usage", `the code must be a string, not ${typeof code}`);
+  const bytes = Buffer.byteLength(code);
+  if (bytes <= maxCodeBytes) return;
+  const message = `the code has ${bytes} bytes; the limit is ${maxCodeBytes}`;
+  throw new CodecellError("too_large", message, { hint: "put large data into a variable with set()" });
+}

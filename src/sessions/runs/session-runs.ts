@@ -1,0 +1,85 @@
+import { CodecellError } from "../../lib/errors.ts";
+import { SerialQueue } from "../../lib/serial-queue.ts";
+import { defaultLanguage } from "../../policy/languages.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { SessionCell } from "../session-cell.ts";
+import type { HistoryEntry } from "../storage/session-history.ts";
+import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
+import type { SessionStore } from "../storage/store.ts";
+import type { RunProgress, RunResult } from "./run.ts";
+import { type LiveRunOptions, milliseconds, type RunOptions } from "./run-options.ts";
+
+/** A session, as far as its runs have to do with it. */
+export interface SessionWithRuns extends SavedSession {
+  readonly policy: Policy;
+  readonly cell: SessionCell;
+  readonly saves: SessionSaves;
+  readonly store: SessionStore;
+  /** the end of a run counts as use of the session */
+  touch(): void;
+}
+
+/** The runs of a session over all its cells: numbers them, queues them and keeps their history. */
+export class SessionRuns {
+  readonly #session: SessionWithRuns;
+  readonly #queue = new SerialQueue();
+  /** history entries on their way to the disk */
+  readonly #writes = new SerialQueue();
+
+  constructor(session: SessionWithRuns) {
+    this.#session = session;
+  }
+
+  /** Starts a run, or queues it behind the active one if the caller asks for that. */
+  start(progress: RunProgress, code: string, options: RunOptions): Promise<RunResult> {
+    const { whenBusy = "refuse", timeout } = options;
+    const live: LiveRunOptions = timeout === undefined ? options : { ...options, timeoutMs: milliseconds(timeout) };
+    if (whenBusy === "queue") return this.#queue.run(() => this.#perform(progress, code, live));
+    if (this.#queue.waiting > 0) {
+      const message = `${this.#queue.waiting} runs are waiting for session ${this.#session.id}`;
+      throw new CodecellError("session_busy", message, { hint: 'queue this one too (whenBusy: "queue"), or wait' });
+    }
+    const ended = this.#perform(progress, code, live);
+    this.#queue.follow(ended);
+    return ended;
+  }
+
+  /** The last runs, oldest first. */
+  async history(limit: number): Promise<HistoryEntry[]> {
+    await this.written();
+    return this.#session.store.history(this.#session.key, limit);
+  }
+
+  /** Waits until the history is on disk. */
+  async written(): Promise<void> {
+    await this.#writes.settled();
+  }
+
+  async #perform(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
+    const session = this.#session;
+    const { cell, saves } = session;
+    // No await if the cell is ready: the code is sent before this function returns.
+    const live = cell.ready() ?? (await cell.session());
+    const marking = saves.changing();
+    if (marking) await marking;
+    const number = session.record.runs + 1;
+    const ended = live.perform(progress, number, code, options);
+    // Counted at the start: a session that closes during its run has had the run.
+    session.record = { ...session.record, runs: number };
+    const result = await ended;
+    this.#ended(number, code, options.language ?? defaultLanguage, result);
+    return result;
+  }
+
+  #ended(number: number, code: string, language: string, result: RunResult): void {
+    const session = this.#session;
+    const { cell, saves, store } = session;
+    session.touch();
+    if (result.state === "lost") saves.lost(cell.live?.isAlive !== true);
+    else saves.changed();
+    if (!session.policy.session.persist) return;
+    const { status, durationMs } = result;
+    const entry = { run: number, atMs: session.record.usedMs, language, code, status, durationMs };
+    this.#writes.run(() => store.appendHistory(session.key, entry)).catch(() => {});
+  }
+}

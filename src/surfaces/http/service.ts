@@ -5,10 +5,10 @@ import type { Logger } from "../../lib/log/logger.ts";
 import { AuditReader } from "../../service/audit/audit-reader.ts";
 import { HashCache } from "../../service/files/served-file.ts";
 import { Links } from "../../service/links/links.ts";
-import type { ReleasePlace } from "../../service/runs/run-registry.ts";
+import type { ReleaseSlot } from "../../service/runs/run-registry.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import { Tenants } from "../../service/tenants/tenants.ts";
-import { isOver, type TokenStore } from "../../service/tenants/token-store.ts";
+import { isExpired, type TokenStore } from "../../service/tenants/token-store.ts";
 import { codecellVersion } from "../../service/version.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { sendJson } from "./answers/send-json.ts";
@@ -94,7 +94,7 @@ export class HttpService implements Listening, AsyncDisposable {
     this.#tenants = new Tenants({
       ...{ codecell, projectDir, fileLinks: this.links },
       ...{ maxRuns: this.limits.runsPerToken, maxSessions: this.limits.sessionsPerToken },
-      takePlace: () => this.#takePlace(),
+      acquireSlot: () => this.#acquireSlot(),
       ...(logger ? { logger } : {}),
     });
   }
@@ -134,7 +134,7 @@ export class HttpService implements Listening, AsyncDisposable {
   async knowsNamespace(namespace: string): Promise<boolean> {
     const nowMs = this.#now();
     const tokens = await this.#tokens.all().catch(withheld);
-    return tokens.some((token) => token.namespace === namespace && !isOver(token, nowMs));
+    return tokens.some((token) => token.namespace === namespace && !isExpired(token, nowMs));
   }
 
   tellFailure(error: unknown, options: { isHeard: boolean }): void {
@@ -173,7 +173,7 @@ export class HttpService implements Listening, AsyncDisposable {
     return scope === "none" || (scope === "metrics" && this.#openMetrics && isLocal(request));
   }
 
-  #takePlace(): ReleasePlace {
+  #acquireSlot(): ReleaseSlot {
     if (this.draining.aborted) throw new CodecellError("session_closed", "the service is shutting down");
     if (this.#runs >= this.limits.runs) {
       this.#gate.metrics.refused();

@@ -34,7 +34,7 @@ export async function artifactContent(
   const start = Math.min(range.start ?? 0, size);
   const wanted = Math.max(start, Math.min(range.end ?? size, size));
   // Read once, so that the audit records exactly what is returned.
-  const read = (most: number) => file.read({ start, end: Math.min(wanted, start + most), maxBytes: most });
+  const read = (maxBytes: number) => file.read({ start, end: Math.min(wanted, start + maxBytes), maxBytes });
   if (isText(mimeType, head)) {
     const whole = await read(maxTextBytes);
     const data = start + whole.byteLength < size ? whole.subarray(0, lastWholeCharacter(whole)) : whole;

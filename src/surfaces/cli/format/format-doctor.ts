@@ -7,7 +7,7 @@ import { wrapText } from "./table.ts";
 export interface Diagnosis {
   /** strongest first */
   readonly runners: readonly { readonly name: string; readonly probe: ProbeAnswer | "not in this version" }[];
-  /** what `auto` chooses under the strictest policy; absent: no runner is available */
+  /** what `auto` chooses under the strictest policy; undefined: no runner is available */
   readonly choice: (Pick<Choice, "passedOver"> & { readonly runner: string }) | undefined;
   /** another sandbox around this process */
   readonly outer: OuterSandbox | undefined;
@@ -36,7 +36,7 @@ export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, s
   return `${lines.join("\n")}\n`;
 }
 
-/** Names the sandbox around this process. If it may keep the process runner from starting, adds what to do. */
+/** Names the sandbox around this process. If it may prevent the process runner from starting, adds the fix. */
 function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], width: number): string[] {
   if (outer === undefined) return [];
   const isInTheWay = runners.some(

@@ -6,7 +6,7 @@ import { openProcess } from "./open.js";
 
 const size = 100 * 1024 * 1024;
 
-/** 100 MB into a variable, against reading a file of that size in the same cell. */
+/** Compares setting a variable of 100 MB with reading a file of that size in the same cell. */
 export async function bulk() {
   const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await writeFile(join(directory, "data"), Buffer.alloc(size, 7));
@@ -38,28 +38,28 @@ export async function bulk() {
   }
 }
 
-/** 10 MB of output cut to 64 KiB, against sending all of it. */
+/** Compares 10 MB of output truncated to 64 KiB with sending all of it. */
 export async function output() {
-  const cut = await openProcess({ proc: { output: "64KiB" } });
+  const truncated = await openProcess({ proc: { output: "64KiB" } });
   const all = await openProcess({ proc: { output: "16MiB" } });
   try {
-    const [short, long] = [await cut.openSession(), await all.openSession()];
+    const [short, long] = [await truncated.openSession(), await all.openSession()];
     const code = "import sys\nfor _ in range(1000): sys.stdout.write('x' * 9999 + '\\n')";
     const variants = {
-      cut: () => timed(() => short.run(code)),
+      truncated: () => timed(() => short.run(code)),
       all: () => timed(() => long.run(code)),
     };
     for (const measure of Object.values(variants)) await measure();
     const figures = await interleave(variants, 15);
     return [
       row(
-        "10 MB of output, cut / all of it",
-        figures.cut / figures.all,
+        "10 MB of output, truncated / in full",
+        figures.truncated / figures.all,
         { atMost: 0.5 },
-        `${ms(figures.cut)} / ${ms(figures.all)}`,
+        `${ms(figures.truncated)} / ${ms(figures.all)}`,
       ),
     ];
   } finally {
-    await Promise.all([cut.close(), all.close()]);
+    await Promise.all([truncated.close(), all.close()]);
   }
 }

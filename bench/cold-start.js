@@ -11,7 +11,7 @@ async function bare(args) {
   return once(child, "exit");
 }
 
-/** Cold cell to first result, against a bare interpreter. */
+/** Compares the first result of a cold cell with a bare interpreter. */
 export async function coldStart() {
   const template = await openProcess({}, { layout: "template" });
   const direct = await openProcess({}, { layout: "direct" });

@@ -17,11 +17,11 @@ const spacingMs = 4;
 const warmUpRounds = 200;
 const limits = { proc: { memory: "512MiB" } };
 
-/** Containers through our runner, against the engine alone, the process tier, a kernel behind HTTP and `docker run`. */
+/** Compares the container runner with the engine alone, the process runner, a kernel over HTTP and `docker run`. */
 export async function containers() {
   const { client, lacking } = await benchEngine();
   if (!client) {
-    console.error(`skipped: the containers need an engine: ${lacking}`);
+    console.error(`skipped containers: ${lacking}`);
     return [];
   }
   return [...(await cold(client)), ...(await warm(client)), ...(await pooled())];
@@ -31,17 +31,16 @@ const runner = () => containerRunner({ engine: "docker", image });
 const openContainers = () => LiveSessions.open({ policy: parsePolicy(limits), runners: [runner()] });
 
 /**
- * A cold container until its Python has answered. Bare prints one line from the same image, with no hardening, limits or
- * mounts; ours is the session that is ready for code: hardened, supervised, its interpreter forked. What neither pays for
- * in the clock is the removal.
+ * Time until the Python of a cold container responds. `bare` prints one line from the same image, without hardening,
+ * limits or mounts. `ours` is a session that is ready for code. Neither includes the removal of the container.
  */
 async function cold(client) {
   const codecell = await openContainers();
   const command = ["python3", "-I", "-S", "-c", "print(1)"];
   const measured = (start) => async () => {
-    const began = performance.now();
+    const startedAt = performance.now();
     const close = await start();
-    const time = performance.now() - began;
+    const time = performance.now() - startedAt;
     await close();
     return time;
   };
@@ -67,11 +66,10 @@ async function cold(client) {
 }
 
 /**
- * A run in a session that is warm, where each side has had as many before it, and a pause, as calls of a model have. What
- * it is held against is the usual design: FastAPI and an IPython kernel in a container, one connection kept open; as it
- * comes, and with its history turned off. Told beside it, without a bound: the same with IPython in the server's own
- * process, and the least that HTTP can cost, which is a server of thirty lines on a socket past the engine; neither has
- * limits, streams, or anything that could end a run.
+ * Compares a run in a warm session with the usual design: FastAPI and an IPython kernel in a container, over a kept-alive
+ * connection, with and without history. All variants get the same warm-up, and a pause between runs, as a model makes.
+ * Two more variants have no bound, because they have no limits, no streams and no way to stop a run: IPython in the
+ * server's own process, and a minimal HTTP server of thirty lines on a Unix socket.
  */
 async function warm(client) {
   const [inContainer, inProcess] = [await openContainers(), await openProcess(limits)];
@@ -84,7 +82,7 @@ async function warm(client) {
       process: () => bare.run("x += 1"),
       ...Object.fromEntries(kernels.map(({ name, post }) => [name, () => post("x += 1")])),
     };
-    // How V8 and Python come to know a program is in the first runs of every process, whatever the design.
+    // V8 and Python optimize code during its first runs, so these are not measured.
     for (let round = 0; round < warmUpRounds; round++) for (const run of Object.values(variants)) await run();
     const spacedOut = Object.entries(variants).map(([name, run]) => [name, () => spaced(run)]);
     const figures = await interleave(Object.fromEntries(spacedOut), 300);
@@ -103,29 +101,31 @@ async function warm(client) {
   }
 }
 
-/** The least one always; the usual design where its packages can be fetched. */
+/** Starts the minimal HTTP kernel and, if its packages can be downloaded, the usual design. */
 async function httpKernels(client) {
-  const least = await startHttpKernel(client, { program: "least.py" });
-  const kernels = [{ ...least, name: "least HTTP kernel in a container", bound: {} }];
+  const minimal = await startHttpKernel(client, { program: "least.py" });
+  const kernels = [{ ...minimal, name: "minimal HTTP kernel in a container", bound: {} }];
   try {
     const from = await fastapiImage(client);
     const published = await hasBridge(client);
-    const way = published ? "port" : "socket";
+    const transport = published ? "port" : "socket";
     const start = (kind) => {
-      const args = (place) => [kind, published ? "tcp" : "unix", String(place)];
+      const args = (address) => [kind, published ? "tcp" : "unix", String(address)];
       return startHttpKernel(client, { program: "fastapi_kernel.py", args, from, published });
     };
-    const name = `FastAPI + IPython kernel (${way})`;
+    const name = `FastAPI + IPython kernel (${transport})`;
     kernels.push({ ...(await start("usual")), name, bound: { atLeast: 8 } });
     kernels.push({ ...(await start("process")), name: `${name}, no history`, bound: { atLeast: 8 } });
-    kernels.push({ ...(await start("shell")), name: `FastAPI + IPython in process (${way})`, bound: {} });
+    kernels.push({ ...(await start("shell")), name: `FastAPI + IPython in process (${transport})`, bound: {} });
   } catch (error) {
-    console.error(`skipped: FastAPI + IPython kernel, its image or container could not be made: ${error.message}`);
+    console.error(
+      `skipped the FastAPI + IPython kernel: its image or container could not be created: ${error.message}`,
+    );
   }
   return kernels;
 }
 
-/** The first reply of a session from the pool, against the whole of `docker run` for the same line. */
+/** Compares the first result of a pooled session with `docker run` for the same code. */
 async function pooled() {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await chmod(stateDir, 0o711);
@@ -166,7 +166,7 @@ async function pooled() {
   }
 }
 
-/** A program in a container that runs already, by the Engine API and not by its command line. */
+/** Runs a program in a running container through the Engine API, without the `docker` command. */
 async function execIn(client, id) {
   const Cmd = ["python3", "-I", "-S", "-c", "x = 1; print(x)"];
   const path = `/containers/${id}/exec`;
@@ -178,7 +178,7 @@ async function dockerRun() {
   const args = ["run", "--rm", "--network", "none", "--entrypoint", "python3", image, "-I", "-S", "-c", "print(1)"];
   const child = spawn("docker", args, { stdio: ["ignore", "pipe", "inherit"] });
   const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error(`docker run ended with ${code}`);
+  if (code !== 0) throw new Error(`docker run exited with ${code}`);
 }
 
 async function spaced(work) {

@@ -1,4 +1,4 @@
-"""Downloads through a proxy. The same program runs in a cell and on the host, so that only the way in between differs."""
+"""Downloads through a proxy. The same program runs in a cell and on the host, so that only the network path differs."""
 import socket
 import time
 
@@ -21,7 +21,7 @@ def open_tunnel(proxy, target):
 
 
 def ask(connection, path):
-    """Sends a request and returns how many bytes of the body came with the head, and how many it has."""
+    """Sends a request. Returns how many bytes of the body arrived with the headers, and the length of the body."""
     connection.sendall(b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % path)
     head = b""
     while b"\r\n\r\n" not in head:
@@ -41,7 +41,7 @@ def fetch(connection, path):
 
 
 def throughput(proxy, target, size):
-    """Megabytes a second of one download."""
+    """Megabytes per second of one download."""
     with open_tunnel(proxy, target) as connection:
         began = time.perf_counter()
         count = fetch(connection, b"%d" % size)
@@ -49,7 +49,7 @@ def throughput(proxy, target, size):
 
 
 def new_connections(proxy, target, count):
-    """Milliseconds for a new tunnel and a small request in it, each time."""
+    """Milliseconds for each new tunnel with a small request in it."""
     took = []
     for _ in range(count):
         began = time.perf_counter()
@@ -60,11 +60,11 @@ def new_connections(proxy, target, count):
 
 
 def flood(proxy, target, unread, full):
-    """Opens connections that nobody reads, one that was read and then was not, and full downloads; never returns."""
+    """Opens unread connections, one that stops reading, and downloads at full speed. Never returns."""
     import os
     import threading
 
-    os.nice(19)  # what is measured beside it is to wait for its bytes, not for its turn on the processor
+    os.nice(19)  # the measured runs must compete for the network, not for the CPU
 
     def download():
         fetch(open_tunnel(proxy, target), b"endless")

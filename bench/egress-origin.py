@@ -1,4 +1,4 @@
-"""A server to download from: `GET /N` is N bytes, `GET /endless` does not end. Prints its port and ends with its input."""
+"""A server to download from: `GET /N` returns N bytes, `GET /endless` never ends. Prints its port; exits when stdin ends."""
 import socket
 import sys
 import threading
@@ -23,7 +23,7 @@ def serve(client):
                 client.sendall(memoryview(BLOCK)[:count])
                 left -= count
     except OSError:
-        pass  # the client has gone
+        pass  # the client disconnected
     finally:
         client.close()
 

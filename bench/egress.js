@@ -17,11 +17,11 @@ const size = 256 * 1024 * 1024;
 const host = "origin.example";
 const rounds = 5;
 const newConnections = 60;
-/** A session may have 64 connections: one that stalls, 59 that are never read, 4 at full speed. */
+/** A session may have 64 connections. One stalls, 59 are never read, and 4 download at full speed. */
 const unread = 59;
 const full = 4;
 
-/** Cells on both carriers, against the same proxy without a cell: throughput, new connections, and runs in a flood. */
+/** Compares cells on both carriers with the same proxy without a cell: throughput, new connections, runs in a flood. */
 export async function egress() {
   const closing = [];
   try {
@@ -39,14 +39,14 @@ export async function egress() {
     }
     const outside = await openOutside(target, client);
     closing.push(outside.close);
-    const places = {
+    const callers = {
       outside: outside.call,
       listener: (call) => callInCell(cells.listener.session, call),
       streams: (call) => callInCell(cells.streams.session, call),
     };
     return [
-      ...(await speed(places, target)),
-      ...(await newTunnels(places, target)),
+      ...(await speed(callers, target)),
+      ...(await newTunnels(callers, target)),
       ...(await floods(cells, target, client)),
     ];
   } finally {
@@ -55,8 +55,8 @@ export async function egress() {
 }
 
 /** Downloads of 256 MiB. */
-async function speed(places, target) {
-  const variants = each(places, (call) => call((proxy) => `throughput(${proxy}, b"${target}", ${size})`));
+async function speed(callers, target) {
+  const variants = each(callers, (call) => call((proxy) => `throughput(${proxy}, b"${target}", ${size})`));
   await interleave(variants, 1);
   const figures = await interleave(variants, rounds);
   const rate = (value) => `${value.toFixed(0)} MB/s`;
@@ -77,9 +77,9 @@ async function speed(places, target) {
   ];
 }
 
-/** What a cell adds to a new tunnel and the first request in it. */
-async function newTunnels(places, target) {
-  const variants = each(places, async (call) =>
+/** The time that a cell adds to a new tunnel and the first request in it. */
+async function newTunnels(callers, target) {
+  const variants = each(callers, async (call) =>
     median(await call((proxy) => `new_connections(${proxy}, b"${target}", ${newConnections})`)),
   );
   await interleave(variants, 1);
@@ -94,7 +94,7 @@ async function newTunnels(places, target) {
   );
 }
 
-/** Runs in a cell whose connections are all in use, most of them by clients that never read. */
+/** Measures runs in a cell that uses all its connections, most of them without reading. */
 async function floods(cells, target, client) {
   const rows = [];
   for (const [carrier, { session }] of Object.entries(cells)) {
@@ -126,7 +126,7 @@ async function floods(cells, target, client) {
         `MB that a flood adds to host and proxy, ${carrier}`,
         (after - before) / 1e6,
         { atMost: 200 },
-        `${unread + 1} connections that nobody reads, ${full} downloads; ${(after / 1e6).toFixed(0)} MB in all`,
+        `${unread + 1} unread connections, ${full} downloads; ${(after / 1e6).toFixed(0)} MB in total`,
       ),
     );
   }
@@ -138,7 +138,7 @@ async function startFlood(session, target, client) {
   const { result, error } = await session.run(`import subprocess, sys
 flooding = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(program)}], stdout=subprocess.PIPE)
 flooding.stdout.readline().decode()`);
-  if (!result?.includes("flooding")) throw new Error(`no flood: ${result ?? error?.traceback}`);
+  if (!result?.includes("flooding")) throw new Error(`the flood did not start: ${result ?? error?.traceback}`);
 }
 
 async function roundTrip(session) {
@@ -150,11 +150,11 @@ async function roundTrip(session) {
   return median(samples);
 }
 
-function each(places, measure) {
-  return Object.fromEntries(Object.entries(places).map(([name, call]) => [name, () => measure(call)]));
+function each(callers, measure) {
+  return Object.fromEntries(Object.entries(callers).map(([name, call]) => [name, () => measure(call)]));
 }
 
-/** Requests a second: not what is measured here. */
+/** Requests per second, high enough to have no effect. */
 const unlimited = 10_000;
 
 function openCells(target, carrier) {
@@ -174,7 +174,7 @@ async function callInCell(session, call) {
   return JSON.parse(stdout);
 }
 
-/** The proxy at a port of the host, and a Python of the host as its client. */
+/** The proxy on a port of the host, with a Python process of the host as its client. */
 async function openOutside(target, client) {
   const proxy = new EgressProcess({ fixedAddresses: { [host]: "127.0.0.1" } });
   const rules = { enabled: true, allowlist: [target], deny: [], requests: unlimited };
@@ -184,7 +184,7 @@ async function openOutside(target, client) {
   return {
     call: async (call) => {
       const program = `${client}\nimport json\nprint(json.dumps(${call(listener.port)}))`;
-      // A session of its own, as cells have: Linux shares the processor out by sessions.
+      // In its own session, like cells, because Linux schedules CPU time by session.
       const child = spawn(python, ["-I", "-c", program], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
       return JSON.parse(await text(child.stdout));
     },
@@ -196,7 +196,7 @@ async function openOutside(target, client) {
   };
 }
 
-/** A socket that listens and that nobody here accepts on: another process makes it, as a cell does. */
+/** A listening socket that this process does not accept on. Another process creates it, as a cell does. */
 async function hostListener() {
   const program = `const server = require("node:net").createServer().listen(0, "127.0.0.1", () => {
     process.send({}, server._handle, () => process.disconnect());
@@ -207,7 +207,7 @@ async function hostListener() {
   return PassedListener.from(handle);
 }
 
-/** Resident bytes of this process and of the proxies that it started. */
+/** Resident memory of this process and of the proxies that it started, in bytes. */
 async function memory() {
   let bytes = 0;
   for (const pid of await readdir("/proc")) {

@@ -4,7 +4,7 @@ import { addressFacts } from "../dist/runners/container/engine/engine-address.js
 
 export const image = process.env.CODECELL_BENCH_IMAGE ?? "codecell-python:latest";
 
-/** The Docker that DOCKER_HOST or the usual place names, if it has the image; otherwise why not. */
+/** A client of the Docker engine (DOCKER_HOST or the default socket) if it has the image; otherwise what is missing. */
 export async function benchEngine() {
   const found = await findEngine(addressFacts(), "docker");
   if (!found.available) return { lacking: `${found.reason}; ${found.hint}` };
@@ -12,12 +12,12 @@ export async function benchEngine() {
   try {
     await client.json({ path: `/images/${encodeURIComponent(image)}/json` });
   } catch {
-    return { lacking: `Docker has no image ${image}: codecell image build, or name one in CODECELL_BENCH_IMAGE` };
+    return { lacking: `Docker has no image ${image}. Run \`codecell image build\`, or set CODECELL_BENCH_IMAGE` };
   }
   return { client };
 }
 
-/** Create, attach, start, and nothing else: what anybody pays who talks to the engine directly. */
+/** Creates, attaches to and starts a container, and nothing else: the minimum cost of using the engine directly. */
 export async function bareContainer(client, { command, from = image, env = [], published, hostConfig = {} }) {
   const ports = published === undefined ? undefined : `${published}/tcp`;
   const network = ports

@@ -1,4 +1,4 @@
-// Interleaved measurements: every round measures each variant once, so that a busy machine hurts all of them alike.
+// Measurements are interleaved: each round measures every variant once, so that a busy machine affects all of them equally.
 
 /** Medians in milliseconds of each variant, measured round by round. */
 export async function interleave(variants, rounds) {
@@ -17,12 +17,12 @@ export function median(values) {
 
 /** How long a piece of work takes, in milliseconds. */
 export async function timed(work) {
-  const began = performance.now();
+  const startedAt = performance.now();
   await work();
-  return performance.now() - began;
+  return performance.now() - startedAt;
 }
 
-/** One line of the report: a measured figure, its bound and whether it holds. `{}`: it is told, and nothing is asked of it. */
+/** One line of the report: a figure, its bound and whether it is within the bound. `{}` means no bound. */
 export function row(what, figure, bound, detail) {
   const { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY } = bound;
   const holds = figure <= atMost && figure >= atLeast;

@@ -15,7 +15,7 @@ const buildMs = 600_000;
 const readyMs = 60_000;
 const files = new URL("http-kernels/", import.meta.url);
 
-/** A kernel behind HTTP in a container of the engine: one connection, kept open, and a request per run. */
+/** Starts a kernel with an HTTP API in a container. It has one kept-alive connection, and each run is a request. */
 export async function startHttpKernel(client, { program, args = () => [], from = image, published = false }) {
   const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await chmod(directory, 0o777);
@@ -35,11 +35,11 @@ export async function startHttpKernel(client, { program, args = () => [], from =
       hostConfig: { Mounts: [{ Type: "bind", Source: directory, Target: "/run/kernel", ReadOnly: false }] },
     });
     await once(container.stream, "data");
-    const place = published
+    const address = published
       ? { host: "127.0.0.1", port: await publishedPort(client, container.id) }
       : { socketPath: join(directory, "http.sock") };
-    const post = (code) => postCode({ ...place, agent }, code);
-    await untilItAnswers(post);
+    const post = (code) => postCode({ ...address, agent }, code);
+    await waitUntilReady(post);
     return { id: container.id, post, close };
   } catch (error) {
     await close();
@@ -47,7 +47,7 @@ export async function startHttpKernel(client, { program, args = () => [], from =
   }
 }
 
-/** The image of that design: ours, and Debian's packages of FastAPI and IPython's kernel. Built once per recipe. */
+/** The image of the usual design: ours plus Debian's packages of FastAPI and the IPython kernel. Rebuilt only on changes. */
 export async function fastapiImage(client) {
   const dockerfile = await readFile(new URL("Dockerfile", files), "utf8");
   const version = createHash("sha256").update(`${image}\n${dockerfile}`).digest("hex").slice(0, 12);
@@ -70,7 +70,7 @@ export async function fastapiImage(client) {
   return name;
 }
 
-/** Without a bridge no port of a container can be published. */
+/** Ports of a container can be published only with a bridge network. */
 export async function hasBridge(client) {
   const networks = await client.json({ path: "/networks" });
   return networks.some(({ Name }) => Name === "bridge");
@@ -81,8 +81,8 @@ async function publishedPort(client, id) {
   return Number(NetworkSettings.Ports[`${port}/tcp`][0].HostPort);
 }
 
-/** A server says that it is ready an instant before it listens. */
-async function untilItAnswers(post) {
+/** Retries, because the server reports that it is ready just before it listens. */
+async function waitUntilReady(post) {
   const end = performance.now() + readyMs;
   while (true) {
     try {
@@ -94,11 +94,11 @@ async function untilItAnswers(post) {
   }
 }
 
-function postCode(place, code) {
+function postCode(address, code) {
   const body = JSON.stringify({ code });
   const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
-    const sent = request({ ...place, method: "POST", path: "/exec", headers }, async (answer) => {
+    const sent = request({ ...address, method: "POST", path: "/exec", headers }, async (answer) => {
       const pieces = [];
       for await (const piece of answer) pieces.push(piece);
       const text = Buffer.concat(pieces).toString();

@@ -15,10 +15,10 @@ const launcher = fileURLToPath(new URL("../bin/codecell.js", import.meta.url));
 const token = "the-token-of-the-benchmark";
 const spacingMs = 4;
 
-/** A run over HTTP against the same run through the library, and against a server that does nothing. */
+/** Compares a run over HTTP with the same run through the library and with a server that does nothing. */
 export async function http() {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
-  await chmod(stateDir, 0o711); // as root, cells are another user and pass through
+  await chmod(stateDir, 0o711); // if we are root, cells run as another user and must be able to enter
   const agent = new Agent({ keepAlive: true });
   const manager = await Codecell.open({ policy: parsePolicy({}), runners: [processRunner()], stateDir });
   const echo = createServer((_request, response) => response.end("{}")).listen(0, "127.0.0.1");
@@ -33,7 +33,7 @@ export async function http() {
   try {
     const [line] = await once(server.stdout, "data");
     const { url } = JSON.parse(String(line));
-    await ask(agent, "POST", `${url}/v1/sessions`, { id: "bench" });
+    await send(agent, "POST", `${url}/v1/sessions`, { id: "bench" });
     const session = await manager.session();
     const spaced = async (work) => {
       await pause(spacingMs);
@@ -42,11 +42,11 @@ export async function http() {
     const code = { code: "1+1" };
     const variants = {
       library: () => spaced(async () => session.run("1+1")),
-      echo: () => spaced(() => ask(agent, "POST", `http://127.0.0.1:${echo.address().port}/`, code)),
-      http: () => spaced(() => ask(agent, "POST", `${url}/v1/sessions/bench/runs`, code)),
-      health: () => spaced(() => ask(agent, "GET", `${url}/v1/health`)),
+      echo: () => spaced(() => send(agent, "POST", `http://127.0.0.1:${echo.address().port}/`, code)),
+      http: () => spaced(() => send(agent, "POST", `${url}/v1/sessions/bench/runs`, code)),
+      health: () => spaced(() => send(agent, "GET", `${url}/v1/health`)),
     };
-    await interleave(variants, 50); // all are compiled after this
+    await interleave(variants, 50); // warm-up
     const figures = await interleave(variants, 300);
     const detail = `${ms(figures.http)} / ${ms(figures.library)}; a server that does nothing takes ${ms(figures.echo)}, /v1/health ${ms(figures.health)}`;
     return [row("a run over HTTP / the library", figures.http / figures.library, { atMost: 3 }, detail)];
@@ -60,16 +60,16 @@ export async function http() {
   }
 }
 
-function ask(agent, method, url, body) {
+function send(agent, method, url, body) {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const asked = request(url, { agent, method, headers }, async (response) => {
+    const sent = request(url, { agent, method, headers }, async (response) => {
       let text = "";
       for await (const chunk of response) text += chunk;
       if (response.statusCode >= 300) reject(new Error(`${response.statusCode} ${text}`));
       else resolve(text);
     });
-    asked.once("error", reject);
-    asked.end(body && JSON.stringify(body));
+    sent.once("error", reject);
+    sent.end(body && JSON.stringify(body));
   });
 }

@@ -1,4 +1,4 @@
-// What the README's plot shows: the first result of a new sandbox, and the next run in a session that is warm.
+// Data for the plot in the README: the first result of a new sandbox, and the next run in a warm session.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
@@ -15,16 +15,16 @@ import { startHttpKernel } from "./http-kernel.js";
 
 const python = "/usr/bin/python3";
 const launcher = fileURLToPath(new URL("../bin/codecell.js", import.meta.url));
-const rounds = { first: 15, anew: 15, warm: 200, warmUp: 100 };
+const rounds = { first: 15, restarted: 15, warm: 200, warmUp: 100 };
 const spacingMs = 4;
 
 /**
- * Medians in milliseconds. `engine`: a Docker client, the address for its command line, and an image with Python; without
- * one, what needs Docker is left out.
+ * Medians in milliseconds. `engine`: a Docker client, the address for the `docker` command, and an image with Python.
+ * Without it, the measurements that need Docker are skipped.
  */
 export async function latency(engine) {
   const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
-  await chmod(directory, 0o755); // as root, the cell is another user
+  await chmod(directory, 0o755); // if we are root, the cell runs as another user
   const runners = {
     process: [processRunner()],
     wasm: [wasmRunner({ runtimeDir: directory })],
@@ -44,7 +44,7 @@ export async function latency(engine) {
   }
 }
 
-/** From nothing to the output of `print(1)`. Removing what was started is not in the clock. */
+/** Time from the start to the output of `print(1)`. The cleanup is not included. */
 async function firstResult(opened, engine, stateHome) {
   const command = [launcher, "run", "--runner", "process", "-c", "print(1)"];
   const fresh = (codecell) => async () => {
@@ -64,7 +64,7 @@ async function firstResult(opened, engine, stateHome) {
   });
 }
 
-/** `x += 1` where `x` is kept, after a pause as calls of a model have; and what is started anew for each call. */
+/** `x += 1` in a session that keeps `x`, with pauses between runs as a model makes; and programs that start for each call. */
 async function nextRun(opened, engine) {
   const sessions = {};
   for (const [name, codecell] of Object.entries(opened)) {
@@ -82,18 +82,18 @@ async function nextRun(opened, engine) {
       ...(kernel ? { http: again(() => kernel.post("x += 1")) } : {}),
     };
     for (let round = 0; round < rounds.warmUp; round++) for (const run of Object.values(warm)) await run();
-    const anew = {
+    const restarted = {
       python: () => timed(() => finished(python, ["-c", "x = 1"])),
       ...(kernel ? { exec: () => timed(() => docker(engine, ["exec", kernel.id, "python3", "-c", "x = 1"])) } : {}),
     };
-    return { ...(await interleave(warm, rounds.warm)), ...(await interleave(anew, rounds.anew)) };
+    return { ...(await interleave(warm, rounds.warm)), ...(await interleave(restarted, rounds.restarted)) };
   } finally {
     await kernel?.close();
     for (const session of Object.values(sessions)) await session.close();
   }
 }
 
-/** One run before it counts: files are read, snapshots and templates are made. */
+/** Runs each variant once before measuring, so that files are cached and snapshots and templates exist. */
 async function measured(variants) {
   for (const measure of Object.values(variants)) await measure();
   return await interleave(variants, rounds.first);

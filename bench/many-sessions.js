@@ -7,7 +7,7 @@ const idleCells = 20;
 const concurrent = 32;
 const windowMs = 2000;
 
-/** Memory of an idle cell, and throughput of many sessions against one. */
+/** Measures the memory of an idle cell, and the throughput of many sessions compared with one. */
 export async function manySessions() {
   const codecell = await openProcess({ proc: { cpus: 2 } });
   try {

@@ -1,4 +1,4 @@
-// An MCP server whose one tool does nothing: what the protocol itself takes on this machine.
+// An MCP server whose only tool does nothing, to measure the cost of the protocol on this machine.
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";

@@ -14,10 +14,10 @@ import { interleave, ms, row, timed } from "./harness.js";
 const launcher = fileURLToPath(new URL("../bin/codecell.js", import.meta.url));
 const spacingMs = 4;
 
-/** A run over MCP against the same run through the library, and what a client pays that only looks. */
+/** Compares a run over MCP with the same run through the library, and measures a client that only lists the tools. */
 export async function mcp() {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
-  await chmod(stateDir, 0o711); // as root, cells are another user and pass through
+  await chmod(stateDir, 0o711); // if we are root, cells run as another user and must be able to enter
   try {
     return [...(await overStdio(stateDir)), ...(await probe(stateDir))];
   } finally {
@@ -43,7 +43,7 @@ async function overStdio(stateDir) {
       echo: () => spaced(() => call(echo)),
       mcp: () => spaced(() => call(server, session_id)),
     };
-    await interleave(variants, 50); // all are compiled after this
+    await interleave(variants, 50); // warm-up
     const figures = await interleave(variants, 300);
     const detail = `${ms(figures.mcp)} / ${ms(figures.library)}; a tool that does nothing takes ${ms(figures.echo)}`;
     return [row("run_python over stdio MCP / the library", figures.mcp / figures.library, { atMost: 3 }, detail)];
@@ -59,12 +59,12 @@ async function connected(args) {
   return client;
 }
 
-/** From the start of the process to its exit: connect, list the tools, leave. */
+/** From the start of the process to its exit: connect, list the tools, disconnect. */
 async function probe(stateDir) {
   const figures = await interleave(
     {
       node: () => timed(() => ended(spawn(process.execPath, ["-e", "0"]))),
-      probe: () => timed(() => connectListLeave([launcher, "mcp", "--state-dir", stateDir])),
+      probe: () => timed(() => connectListDisconnect([launcher, "mcp", "--state-dir", stateDir])),
     },
     15,
   );
@@ -73,7 +73,7 @@ async function probe(stateDir) {
   return [row("MCP probe over a bare Node, ms", added, { atMost: 300 }, detail)];
 }
 
-async function connectListLeave(args) {
+async function connectListDisconnect(args) {
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
   const clientInfo = { name: "bench", version: "1" };
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };

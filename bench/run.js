@@ -1,4 +1,4 @@
-// npm run bench [-- --json] [-- NAME…]: prints every figure as a ratio with its bound; exit 1 when one is missed.
+// npm run bench [-- --json] [-- NAME…]: prints every figure as a ratio with its bound. Exits with 1 if one misses its bound.
 import { bulk, output } from "./bulk.js";
 import { coldStart } from "./cold-start.js";
 import { containers } from "./containers.js";
@@ -31,7 +31,7 @@ const names = words.filter((word) => word in suites);
 const unknown = words.filter((word) => word !== "--json" && !(word in suites));
 
 if (unknown.length > 0) {
-  console.error(`unknown: ${unknown.join(", ")}; there are ${Object.keys(suites).join(", ")}`);
+  console.error(`unknown benchmark: ${unknown.join(", ")}; use one or more of: ${Object.keys(suites).join(", ")}`);
   process.exit(2);
 }
 

@@ -6,11 +6,11 @@ import { processRunner } from "../dist/runners/process/runner.js";
 import { Codecell } from "../dist/sessions/codecell.js";
 import { median, ms, row, timed } from "./harness.js";
 
-const handOuts = 60;
+const poolRounds = 60;
 
 async function withManager(session, work) {
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
-  await chmod(stateDir, 0o711); // as root, cells are another user and pass through
+  await chmod(stateDir, 0o711); // if we are root, cells run as another user and must be able to enter
   const policy = parsePolicy({ session, proc: { memory: "1GiB" } });
   const manager = await Codecell.open({ policy, runners: [processRunner()], stateDir });
   try {
@@ -21,11 +21,11 @@ async function withManager(session, work) {
   }
 }
 
-/** A ready cell from the pool, and its first reply. */
+/** Measures how long it takes to get a session from the pool, and its first result. */
 export function pool() {
   return withManager({ pool: 4, limit: 100 }, async (manager) => {
     const [handed, replied] = [[], []];
-    for (let round = 0; round < handOuts; round++) {
+    for (let round = 0; round < poolRounds; round++) {
       await manager.poolFilled();
       let session;
       handed.push(await timed(async () => (session = await manager.session())));
@@ -33,13 +33,13 @@ export function pool() {
       await manager.closeSession(session.id);
     }
     return [
-      row("hand-out from the pool, ms", median(handed), { atMost: 0.1 }, `median of ${handOuts}`),
-      row("first reply of a pooled session, ms", median(replied), { atMost: 1 }, `median of ${handOuts}`),
+      row("session from the pool, ms", median(handed), { atMost: 0.1 }, `median of ${poolRounds}`),
+      row("first reply of a pooled session, ms", median(replied), { atMost: 1 }, `median of ${poolRounds}`),
     ];
   });
 }
 
-/** Checkpoint and rollback of 100 MB, against pickle in the same interpreter. */
+/** Compares checkpoint and rollback of 100 MB with pickle in the same interpreter. */
 export function checkpoints() {
   return withManager({}, async (manager) => {
     const session = await manager.session();
@@ -75,7 +75,7 @@ export function checkpoints() {
   });
 }
 
-/** Many sessions one after the other leave nothing behind, and many at once answer. */
+/** Checks that 1000 sequential sessions leak nothing, and that 200 concurrent sessions return correct results. */
 export function manyLives() {
   return withManager({ limit: 250 }, async (manager) => {
     const count = async () => (await import("node:fs/promises")).readdir("/proc/self/fd").then((names) => names.length);
@@ -87,7 +87,7 @@ export function manyLives() {
     const after = { descriptors: await count(), memory: process.memoryUsage().rss };
     const alive = await Promise.all(Array.from({ length: 200 }, () => manager.session()));
     const answers = await Promise.all(alive.map(async (session, n) => (await session.run(`${n} * 2`)).value));
-    const right = answers.filter((answer, n) => answer === String(n * 2)).length;
+    const correct = answers.filter((answer, n) => answer === String(n * 2)).length;
     await Promise.all(alive.map((session) => manager.closeSession(session.id)));
     return [
       row(
@@ -102,7 +102,7 @@ export function manyLives() {
         { atMost: 1.3 },
         `${(after.memory / 2 ** 20).toFixed(0)} / ${(before.memory / 2 ** 20).toFixed(0)} MiB`,
       ),
-      row("right answers of 200 sessions alive at once", right, { atLeast: 200 }, "each doubles its number"),
+      row("correct results of 200 concurrent sessions", correct, { atLeast: 200 }, "each doubles its number"),
     ];
   });
 }
@@ -110,6 +110,6 @@ export function manyLives() {
 async function oneLife(manager, n) {
   const session = await manager.session();
   const { value: result } = await session.run(`${n} + 1`);
-  if (result !== String(n + 1)) throw new Error(`session ${n} answered ${result}`);
+  if (result !== String(n + 1)) throw new Error(`session ${n} returned ${result}`);
   await manager.closeSession(session.id);
 }

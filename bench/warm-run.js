@@ -9,10 +9,10 @@ import { openAudited, openProcess } from "./open.js";
 
 const spacingMs = 4;
 const burstRuns = 20;
-/** Long enough for the copy that is made in idle time, which the next run must not feel. */
+/** Long enough for the copy that is made while idle, which must not slow down the next run. */
 const copiedMs = 200;
 
-/** A spaced round trip of a warm run, against an echo through `cat`, and what writing it down adds. */
+/** Compares a warm run with an echo through `cat`, and with runs that are audited. */
 export async function warmRun() {
   const codecell = await openProcess();
   const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
@@ -33,29 +33,29 @@ export async function warmRun() {
       },
       300,
     );
-    const thinking = await interleave(
+    const pauses = await interleave(
       {
         soon: () => spaced(() => session.run("x += 1")),
         later: () => spaced(() => session.run("x += 1"), copiedMs),
       },
       60,
     );
-    // What is written down in the background shows here: the next run waits for it.
+    // Shows the cost of writing the audit in the background, because the next run waits for it.
     const bursts = await interleave(
       { plain: () => timed(() => burst(session)), audited: () => timed(() => burst(writing)) },
       60,
     );
-    const burden = bursts.audited / bursts.plain;
+    const burstRatio = bursts.audited / bursts.plain;
     const figure = figures.run / figures.echo;
     const added = figures.audited / figures.run;
-    const felt = thinking.later / thinking.soon;
+    const copyRatio = pauses.later / pauses.soon;
     const synced = figures.durable / figures.run;
     return [
       row("warm run, spaced / echo through cat", figure, { atMost: 5 }, `${ms(figures.run)} / ${ms(figures.echo)}`),
-      row("warm run after a copy / without", felt, { atMost: 1.25 }, `${ms(thinking.later)} / ${ms(thinking.soon)}`),
+      row("warm run after a copy / without", copyRatio, { atMost: 1.25 }, `${ms(pauses.later)} / ${ms(pauses.soon)}`),
       row("warm run, audited / not", added, { atMost: 1.25 }, `${ms(figures.audited)} / ${ms(figures.run)}`),
-      row("runs back to back, audited / not", burden, { atMost: 2 }, `${ms(bursts.audited)} / ${ms(bursts.plain)}`),
-      // two flushes of the disk are in it, so the bound only tells whether something else got in the way
+      row("runs back to back, audited / not", burstRatio, { atMost: 2 }, `${ms(bursts.audited)} / ${ms(bursts.plain)}`),
+      // includes two flushes of the disk, so the bound only catches other problems
       row("warm run, durable audit / none", synced, { atMost: 100 }, `${ms(figures.durable)} / ${ms(figures.run)}`),
     ];
   } finally {

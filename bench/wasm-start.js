@@ -6,10 +6,10 @@ import { wasmRunner } from "../dist/runners/wasm/runner.js";
 import { LiveSessions } from "../dist/sessions/live-sessions.js";
 import { interleave, ms, row, timed } from "./harness.js";
 
-/** The WASM runner's start to a first result, with and without its memory snapshot. */
+/** Compares the first result of the WASM runner with and without its memory snapshot. */
 export async function wasmStart() {
   const directory = await mkdtemp(join(tmpdir(), "codecell-bench-"));
-  await chmod(directory, 0o755); // as root, the cell is another user
+  await chmod(directory, 0o755); // if we are root, the cell runs as another user
   const open = (options) =>
     LiveSessions.open({ policy: parsePolicy({}), runners: [wasmRunner({ runtimeDir: directory, ...options })] });
   const warm = await open({});
@@ -29,7 +29,7 @@ export async function wasmStart() {
     return time;
   };
   try {
-    await measured(first(warm))(); // makes the snapshot
+    await measured(first(warm))(); // creates the snapshot
     const figures = await interleave({ snapshot: measured(first(warm)), plain: measured(first(plain)) }, 4);
     const figure = figures.snapshot / figures.plain;
     return [

@@ -1,8 +1,8 @@
-# A sandbox of the usual design: POST /exec, FastAPI, an IPython kernel that keeps the variables.
+# A sandbox with the usual design: POST /exec with FastAPI, and an IPython kernel that keeps the variables.
 #   fastapi_kernel.py usual|process|shell tcp PORT | unix PATH
-# "usual": the kernel is a process of its own, spoken to with jupyter_client, as notebooks do; it can be interrupted.
-# "process": the same without its history, which no program asks for.
-# "shell": IPython's shell in the server's own process: less to carry, and nothing that could end a run.
+# "usual": the kernel is a separate process, used through jupyter_client as notebooks do; it can be interrupted.
+# "process": the same without its history, which programs do not need.
+# "shell": IPython's shell in the server's own process. It is faster, but nothing can stop a run.
 import asyncio
 import os
 import sys

@@ -1,4 +1,4 @@
-# What a kernel behind HTTP costs at the least: one connection kept open, a request per run, exec in one namespace.
+# The minimal kernel over HTTP: one kept-alive connection, a request per run, exec in one namespace.
 import contextlib
 import io
 import json

@@ -18,7 +18,7 @@ test.each([
   new CodecellError("image_failed", `${secret}/Dockerfile:3`, { details: { log: secret } }),
   new CodecellError("secret_unavailable", `net.secrets.TOKEN: ${secret} cannot be read (ENOENT)`),
   new CodecellError("policy_refused", `fs.mounts[0]: ${secret} does not exist`, { hint: `${secret} is a link` }),
-])("names no file of the host to a tenant: %s", (error) => {
+])("an error for a guest contains no host path: %s", (error) => {
   const { message, hint, cause, details } = guestError(error);
   expect(JSON.stringify([message, hint, details, String(cause)])).not.toContain("/srv");
 });
@@ -37,7 +37,14 @@ test("a full disk is reported to guests as disk_failed, not as a bug", () => {
 });
 
 test("an error about the guest's own call is passed on unchanged", () => {
-  const error = new CodecellError("session_busy", "a run goes on", { hint: "wait", details: { run: 1 } });
-  expect(guestError(error)).toMatchObject({ code: "session_busy", message: "a run goes on", hint: "wait" });
+  const error = new CodecellError("session_busy", "another run is still running", {
+    hint: "wait",
+    details: { run: 1 },
+  });
+  expect(guestError(error)).toMatchObject({
+    code: "session_busy",
+    message: "another run is still running",
+    hint: "wait",
+  });
   expect(guestError(error).details).toEqual({ run: 1 });
 });

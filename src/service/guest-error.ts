@@ -1,7 +1,7 @@
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 import { diskFailure } from "../lib/files/disk-failure.ts";
 
-/** Replaces messages that come from the system, an engine or the operator's policy: they name paths of the host. */
+/** Replacements for messages of the OS, an engine or the operator's policy, because those contain host paths. */
 const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
   policy_refused: "this service cannot enforce its policy at the moment",
   secret_unavailable: "a secret in this service's policy has no value at the moment",
@@ -11,13 +11,13 @@ const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
   image_failed: "the container image could not be built",
   cell_start_failed: "the cell did not start",
 };
-/** A guest knows its sessions without their namespace. */
+/** Guests see session ids without the namespace. */
 const namespaces = /\b(session )ns-[0-9a-f]{12}\./g;
 const laterHint = "try again later; the service's log has the reason";
 
 /**
- * A failure as it is told to a caller who does not run this service. Unexpected errors and messages of the system may name
- * files of the host or of other tenants, so they are replaced.
+ * The error to show to a caller who does not run this service. Unexpected errors and messages of the OS may contain paths
+ * of the host or of other tenants, so they are replaced.
  */
 export function guestError(thrown: unknown): CodecellError {
   const error = diskFailure(thrown) ?? thrown;
@@ -31,7 +31,7 @@ export function guestError(thrown: unknown): CodecellError {
   return new CodecellError(code, message, { details, ...(hint === undefined ? {} : { hint }) });
 }
 
-/** Whether `guestError` leaves something out; then the log must have it. */
+/** Whether `guestError` hides the original message. If so, the caller must log it. */
 export function isWithheld(error: unknown): boolean {
   return !(error instanceof CodecellError) || error.code === "internal" || withheldTexts[error.code] !== undefined;
 }

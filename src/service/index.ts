@@ -1,6 +1,6 @@
 /** Which files of a workspace are listed. */
 
-/** A changed file that is no artifact, and why. */
+/** A changed file that is not an artifact, and why. */
 export type { LeftOut, LeftOutReason } from "../artifacts/artifacts.ts";
 export type { ListOptions } from "../artifacts/list-files.ts";
 /** A part of a file, and a file that is open. */
@@ -9,15 +9,15 @@ export type { ByteRange, OpenFile } from "../artifacts/regular-file.ts";
 export type { FileStream } from "../artifacts/workspace-files.ts";
 /** How a file is written into a workspace. */
 export type { WriteOptions } from "../artifacts/write-file.ts";
-/** What the pool of ready cells did so far. */
+/** Statistics of the warm pool. */
 export type { PoolStatistics } from "../sessions/lifecycle/warm-pool.ts";
-/** A host that a run reached, and one that it was refused. */
+/** A host that a run reached, and a host that the policy denied. */
 export type { ReachedHost, RefusedHost } from "../sessions/network/egress-record.ts";
 /** The events of a run, with their numbers. */
 export type { NumberedEvent, RunLog } from "../sessions/runs/run-log.ts";
 /** Opens the sandbox of a server when its first tool is called. */
 export { LazySandbox } from "./lazy-sandbox.ts";
-/** What a search looks for. */
+/** The pattern of a search. */
 export type { LinePattern } from "./output/find-lines.ts";
 /** Keeps the full output of runs, to page and search by a handle. */
 export {
@@ -28,7 +28,7 @@ export {
   type StreamSize,
   type TextChoice,
 } from "./output/kept-output.ts";
-/** The streams of a run that are kept. */
+/** The kept streams of a run. */
 export type { KeptStream } from "./output/kept-stream.ts";
 /** Fits a result into a budget of characters, as data and as text for a model. */
 export {
@@ -48,7 +48,7 @@ export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-searc
 /** Keeps runs that outlive their caller: wait, watch, interrupt, cancel. */
 export {
   type FollowedRun,
-  type ReleasePlace,
+  type ReleaseSlot,
   type RunHandle,
   RunRegistry,
   type RunRegistryOptions,
@@ -77,7 +77,7 @@ export {
   type ToolProgress,
   type ToolReply,
 } from "./tools/tool.ts";
-/** What a client tells people about a tool before they allow a call. */
+/** What a client shows about a tool before the user allows a call. */
 export { type HostEffects, hostEffects, type ToolHints, toolHints } from "./tools/tool-hints.ts";
 /** The tools of a set. */
 export { toolsOf } from "./tools/toolset.ts";
@@ -88,7 +88,7 @@ export { encodeArtifact, type WireArtifact } from "./wire/artifact.ts";
 /** An error in the wire format. */
 export { encodeError, type Failure, type WireError } from "./wire/error.ts";
 /** A run in the wire format, ended or still running. */
-export { type EncodeRunOptions, encodeRun, encodeRunning, type RunPlace, type WireRun } from "./wire/run.ts";
+export { type EncodeRunOptions, encodeRun, encodeRunning, type RunReference, type WireRun } from "./wire/run.ts";
 /** One event of a run in the wire format. */
 export { encodeRunEvent, type WireRunEvent } from "./wire/run-event.ts";
 /** Every object of the wire format as a zod schema and as JSON Schema. */

@@ -12,20 +12,20 @@ test("a lazy sandbox is opened once, by the first call", async () => {
   expect(lazy.opened).toBe(one);
 });
 
-test("a call after the sandbox was disposed opens nothing", async () => {
+test("a disposed lazy sandbox cannot be opened", async () => {
   const lazy = newSandbox();
   await lazy[Symbol.asyncDispose]();
   await expect(lazy.open()).rejects.toMatchObject({ code: "session_closed" });
   expect(lazy.opened).toBeUndefined();
 });
 
-test("a listener added before the sandbox opens hears about changed files until it is removed", async () => {
+test("a listener added before a lazy sandbox opens is called for changed files until it is removed", async () => {
   const lazy = newSandbox();
-  let heard = 0;
-  const stop = lazy.onArtifactsChanged(() => heard++);
+  let calls = 0;
+  const stop = lazy.onArtifactsChanged(() => calls++);
   const sandbox = await lazy.open();
   sandbox.artifactsChanged();
   stop();
   sandbox.artifactsChanged();
-  expect(heard).toBe(1);
+  expect(calls).toBe(1);
 });

@@ -14,12 +14,12 @@ export class LazySandbox implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The sandbox if a tool has needed it; reading this loads nothing. */
+  /** The sandbox, or undefined before the first call of `open`. */
   get opened(): Sandbox | undefined {
     return this.#sandbox;
   }
 
-  /** What code may do outside its cell; unknown: the worst. */
+  /** What code may do outside its cell. Unless the options say otherwise, assume the worst. */
   get effects(): HostEffects {
     return this.#options.effects ?? { writesHost: true, reachesNetwork: true };
   }
@@ -28,7 +28,7 @@ export class LazySandbox implements AsyncDisposable {
     return this.#options.isForGuests === true;
   }
 
-  /** After the end, nothing is opened. */
+  /** Throws `session_closed` after disposal. */
   async open(): Promise<Sandbox> {
     if (this.#isClosed) throw new CodecellError("session_closed", "the server is shutting down");
     this.#opening ??= this.#load();

@@ -33,6 +33,9 @@ test("a sandbox that failed to open its sessions tries again", async () => {
 });
 
 test("disposing an unused sandbox opens nothing", async () => {
-  const sandbox = new Sandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("it must not")) });
+  const sandbox = new Sandbox({
+    projectDir: "/nowhere",
+    open: () => Promise.reject(new Error("it must not be opened")),
+  });
   await sandbox[Symbol.asyncDispose]();
 });

@@ -8,33 +8,33 @@ import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
 import type { HostEffects } from "./tools/tool-hints.ts";
 
-/** What a sandbox for tools is told. */
+/** Options of a sandbox for tools. */
 export interface SandboxOptions {
-  /** Opens the sessions. The first tool that needs them calls it, and the next one if that failed. */
+  /** Opens the sessions when a tool first needs them. If it fails, the next tool calls it again. */
   readonly open: () => Promise<Sessions>;
   /** whether disposing the sandbox closes the sessions; default: true */
   readonly ownsSessions?: boolean;
-  /** where relative paths of `rlm_load` start */
+  /** base directory for relative paths of `rlm_load` */
   readonly projectDir: string;
   readonly runs?: RunRegistryOptions;
-  /** Makes links to the files of a session; undefined: no service gives them out. */
+  /** Creates download links for the files of a session; undefined if no service serves them. */
   readonly links?: (session: Session) => Promise<DownloadUrl | undefined>;
-  /** what the policy lets code do outside its cell, for clients that ask people before a call */
+  /** what the policy lets code do outside its cell; clients show it before a user allows a call */
   readonly effects?: HostEffects;
-  /** the caller does not run this server, so errors do not tell it about the host */
+  /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
   readonly isForGuests?: boolean;
 }
 
-/** A link to this content of a file, for anybody who has the link. */
+/** Creates a link to one version of a file. Anybody with the link can download it. */
 export type DownloadUrl = (artifact: { readonly name: string; readonly sha256: string }) => string;
 
 /** How long running code may take to stop before its cell is killed, when the server shuts down. */
-const leavingGraceMs = 300;
-const leavingLimitMs = 1_000;
+const shutdownGraceMs = 300;
+const shutdownLimitMs = 1_000;
 
 /**
- * What all tools and surfaces of one caller share: sessions, runs, kept output, the default session. A connection owns
- * nothing here: sessions and runs are reached by their ids, from any connection that knows them.
+ * What all tools and surfaces of one caller share: sessions, runs, kept output, the default session. Nothing here belongs
+ * to a connection: any connection that knows the id of a session or run can use it.
  */
 export class Sandbox implements AsyncDisposable {
   readonly runs: RunRegistry;
@@ -42,7 +42,7 @@ export class Sandbox implements AsyncDisposable {
   readonly projectDir: string;
   /** tells clients that the list of files has changed */
   readonly artifactsChanged: () => void;
-  /** digests of files that links were made for @internal */
+  /** digests of linked files @internal */
   readonly digests = new HashCache();
   readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;
@@ -63,12 +63,12 @@ export class Sandbox implements AsyncDisposable {
     this.artifactsChanged = artifactsChanged;
   }
 
-  /** The sessions if a tool has needed them; reading this opens nothing. */
+  /** The sessions, or undefined before the first call of `sessions`. */
   get opened(): Sessions | undefined {
     return this.#sessions;
   }
 
-  /** A failure is not remembered: after installing what was missing, nobody has to restart the server. */
+  /** Does not cache a failure: users can install what is missing without restarting the server. */
   sessions(): Promise<Sessions> {
     if (this.#closing) throw new CodecellError("session_closed", "the server is shutting down");
     this.#opening ??= this.#open().then(
@@ -90,13 +90,13 @@ export class Sandbox implements AsyncDisposable {
     return id === undefined ? sessions.session() : sessions.get(id);
   }
 
-  /** Links to the files of a session that is open; opens nothing itself. */
+  /** Download links for the files of a session. Never opens `sessions` itself. */
   async linksOf(sessionId: string): Promise<DownloadUrl | undefined> {
     const session = this.#links && (await this.#sessions?.get(sessionId).catch(() => undefined));
     return session && this.#links?.(session);
   }
 
-  /** The one session that the rlm tools share. Where sessions persist it belongs to the project, and comes back. */
+  /** The session that all rlm tools share. If sessions persist, each project has one, and it is restored after a restart. */
   async defaultSession(): Promise<Session> {
     this.#defaultOpening ??= this.#openDefault().finally(() => {
       this.#defaultOpening = undefined;
@@ -104,7 +104,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#defaultOpening;
   }
 
-  /** The handle to read the full text of a run by: one per run, however often its result is asked for. */
+  /** The handle to read the full output of a run. The same run always gets the same handle. */
   handleFor(result: RunResult): string {
     const known = this.#handles.get(result);
     if (known !== undefined && this.kept.has(known)) return known;
@@ -113,7 +113,7 @@ export class Sandbox implements AsyncDisposable {
     return handle;
   }
 
-  /** Stops all runs; then, if the sessions are its own, saves persistent ones and closes every cell. */
+  /** Stops all runs. Then, if it owns the sessions, saves persistent ones and closes every cell. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -144,8 +144,8 @@ export class Sandbox implements AsyncDisposable {
     if (!sessions) return;
     // A session cannot be saved while code runs in it.
     const running = this.runs.list().filter(({ status }) => status === "running");
-    for (const { runId } of running) this.runs.cancel(runId, { graceMs: leavingGraceMs });
-    const ends = running.map(({ runId }) => this.runs.wait(runId, { timeoutMs: leavingLimitMs }));
+    for (const { runId } of running) this.runs.cancel(runId, { graceMs: shutdownGraceMs });
+    const ends = running.map(({ runId }) => this.runs.wait(runId, { timeoutMs: shutdownLimitMs }));
     await Promise.allSettled(ends);
     if (this.#ownsSessions) await sessions[Symbol.asyncDispose]();
   }

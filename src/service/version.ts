@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
-const known: { version?: string } = {};
+const cache: { version?: string } = {};
 
 /** The version in package.json, which lies at the same distance from `src` and from `dist`. Read once. */
 export function codecellVersion(): string {
-  known.version ??= (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-  return known.version;
+  cache.version ??= (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+  return cache.version;
 }
 
 const file = new URL("../../package.json", import.meta.url);

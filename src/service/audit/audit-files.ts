@@ -1,4 +1,4 @@
-/** What surfaces read of the audit. Sessions write it. */
+/** The part of the audit that surfaces may use: they read it, and sessions write it. */
 export { auditDirectory, listChains, readHead } from "../../audit/chain-files.ts";
 export { csvHeader, csvLine } from "../../audit/csv.ts";
 export { auditEventTypes, type ChainHead } from "../../audit/event.ts";

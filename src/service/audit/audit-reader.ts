@@ -7,26 +7,26 @@ import { CodecellError } from "../../lib/errors.ts";
 import { SealedText } from "../../lib/sealed-text.ts";
 import { SerialQueues } from "../../lib/serial-queues.ts";
 
-/** Files of 16 MiB that the search for the last events goes back in each chain. */
+/** How many files of 16 MiB the search for the last events reads in each chain. */
 const maxFilesBack = 4;
-/** What the last events take at most: their code is in them, and a page lies in memory until its reader has taken it. */
+/** Limit of the last events: they contain code, and a page stays in memory until the client has read it. */
 const maxLastBytes = 4 * 1024 * 1024;
-/** What one page reads at most, whatever fits: a rare kind of event comes in more pages, not in a longer answer. */
+/** How much one page reads, even if few events match: rare events then need more pages, not a slower request. */
 const maxPageBytes = 16 * 1024 * 1024;
 
 const cursorSchema = z.array(z.tuple([z.string(), z.int().min(1), z.int().min(0)])).max(10_000);
 
-/** Who reads a page, and until when. */
+/** Who reads a page; `signal` aborts the read. */
 export interface PageReader {
   readonly namespace: string;
   readonly signal: AbortSignal;
 }
 
-/** The audit as callers page through it. Cursors are sealed: offsets in the files would tell how much others do. */
+/** Reads the audit page by page. Cursors are encrypted: offsets in the files would reveal how active other tenants are. */
 export class AuditReader {
   readonly #dir: string;
   readonly #cursors: SealedText;
-  /** The attack: one caller who has many pages read at once takes memory and processor from everybody. */
+  /** One page at a time per tenant. The attack: a caller requests many pages at once and uses up memory and CPU. */
   readonly #turns = new SerialQueues();
   #verifying: Promise<AuditReport> | undefined;
 
@@ -35,10 +35,10 @@ export class AuditReader {
     this.#cursors = new SealedText(secret, "codecell audit cursor");
   }
 
-  /** The last entries that fit, and where to go on from. */
+  /** The last matching entries, and where to continue. */
   last(reader: PageReader, limit: number, filter: AuditFilter): Promise<AuditPage> {
     const read = async () => {
-      // Before the entries: what comes in between is given twice rather than never.
+      // Read the positions first: an event written in between is then returned twice rather than never.
       const places = await auditPlaces(this.#dir);
       const limits = { maxFiles: maxFilesBack, maxBytes: maxLastBytes };
       return { entries: await lastEntries(this.#dir, limit, filter, limits), places, isEnd: true };
@@ -55,7 +55,7 @@ export class AuditReader {
     return followAudit(this.#dir, from, filter, signal);
   }
 
-  /** Reads everything; whoever asks meanwhile gets the same answer. */
+  /** Reads the whole audit. Concurrent calls share one verification. */
   verify(): Promise<AuditReport> {
     this.#verifying ??= verifyAudit(this.#dir).finally(() => {
       this.#verifying = undefined;
@@ -69,7 +69,10 @@ export class AuditReader {
 
   placesOf(cursor: string): AuditPlaces {
     const text = this.#cursors.open(cursor);
-    if (text === undefined) throw new CodecellError("usage", "`after` is not the `next` of a page");
+    if (text === undefined)
+      throw new CodecellError("usage", "`after` is not a valid cursor", {
+        hint: "pass the `next` of a page",
+      });
     const places = cursorSchema.parse(JSON.parse(text));
     return new Map(places.map(([chain, file, at]): [string, AuditPlace] => [chain, { file, at }]));
   }

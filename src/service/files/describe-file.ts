@@ -6,7 +6,7 @@ import type { Session } from "../../sessions/session.ts";
 
 export { describeArtifacts } from "../../artifacts/artifacts.ts";
 
-/** One file of a session with the digest of its content now; `file_refused` when it is not given out. */
+/** One file of a session with the digest of its current content. Throws `file_refused` if the file may not be served. */
 export async function describeFile(
   session: Session,
   path: string,

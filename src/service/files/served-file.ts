@@ -8,14 +8,14 @@ export { HashCache } from "../../artifacts/hash-cache.ts";
 export { isActiveType } from "../../artifacts/mime.ts";
 export type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 
-/** An open file with what its receiver wants to know first. Whoever opened it disposes `file`. */
+/** An open file with its digest and type. The caller disposes `file`. */
 export interface ServedFile {
   readonly file: OpenFile;
   readonly sha256: string;
   readonly mimeType: string;
 }
 
-/** Opens a file once, so that digest, type and content are those of the same file, even if a program renames it. */
+/** Opens a file once, so that digest, type and content belong to the same file even if a program renames it. */
 export async function openServedFile(files: WorkspaceFiles, name: string, digests: HashCache): Promise<ServedFile> {
   const file = await files.open(name);
   try {

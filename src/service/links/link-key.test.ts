@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-test("services of one state directory share a link key, even when they start concurrently", async () => {
+test("services with the same state directory share a link key, even if they start concurrently", async () => {
   const keys = await Promise.all([1, 2, 3, 4].map(() => openLinkKey(directory)));
   const [first] = keys;
   expect(first?.byteLength).toBe(32);

@@ -6,7 +6,7 @@ import { writeFileAtomically } from "../../lib/files/atomic-file.ts";
 
 const keyBytes = 32;
 
-/** The key that signs links, made by the first service of a state directory: links outlive a restart. */
+/** The key that signs links. It is stored in the state directory, so links stay valid after a restart. */
 export async function openLinkKey(stateDir: string): Promise<Uint8Array> {
   const path = join(stateDir, "link-key");
   const known = await read(path);
@@ -14,7 +14,7 @@ export async function openLinkKey(stateDir: string): Promise<Uint8Array> {
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
   try {
     await writeFileAtomically(draft, `${randomBytes(keyBytes).toString("base64url")}\n`);
-    // Two services that start at the same time: the first one's key is everybody's.
+    // If two services start at the same time, both use the key that was stored first.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
@@ -34,7 +34,7 @@ async function read(path: string): Promise<Uint8Array | undefined> {
   if (!file) return undefined;
   try {
     const stats = await file.stat();
-    // Whoever reads the key signs links to every file of every tenant.
+    // The attack: another user of this machine reads the key and signs links to the files of every tenant.
     if (!stats.isFile() || (stats.mode & 0o077) !== 0) {
       throw new CodecellError("usage", `${path} can be read by others`, { hint: `chmod 600 ${path}, or remove it` });
     }

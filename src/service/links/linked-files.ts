@@ -9,9 +9,9 @@ import { localSessionOf } from "./local-links.ts";
 
 export interface LinkHost {
   readonly codecell: Codecell;
-  /** where sessions of other processes have their files; absent: nowhere */
+  /** where other processes keep the files of their sessions; undefined: local sessions have no links */
   readonly stateDir: string | undefined;
-  /** whether some token still has this namespace */
+  /** whether a valid token has this namespace */
   knowsNamespace(namespace: string): Promise<boolean>;
 }
 
@@ -19,12 +19,12 @@ export interface LinkedFiles extends AsyncDisposable {
   readonly files: WorkspaceFiles;
 }
 
-/** The files of the session that a link names; undefined when this service does not give them out. */
+/** The files of the session in a link; undefined if this service does not serve them. */
 export async function openLinkedFiles({ session: key }: LinkClaim, host: LinkHost): Promise<LinkedFiles | undefined> {
   const local = localSessionOf(key);
   if (local) {
     if (host.stateDir === undefined) return undefined;
-    // A session of another process of this user: its files are read from the disk, without a cell.
+    // A session of another process of this user: read its files from the disk, without a cell.
     const stored = await openStoredWorkspace(host.stateDir, local.workspace);
     const written = host.codecell.audit;
     const files = written ? auditedFiles(stored, written.audit, local.id) : stored;
@@ -32,7 +32,7 @@ export async function openLinkedFiles({ session: key }: LinkClaim, host: LinkHos
   }
   const namespace = key.slice(0, key.indexOf("."));
   if (!(await host.knowsNamespace(namespace))) return undefined;
-  // through the tenant's own view, so that no error names a namespace
+  // through `TenantSessions`, so that no error message contains a namespace
   const sessions = new TenantSessions(host.codecell, namespace, 0);
   const files = await (await sessions.get(shownId(key))).files();
   return { files, async [Symbol.asyncDispose]() {} }; // the session closes them

@@ -2,15 +2,15 @@ import { checkLink, type LinkCheck, type LinkClaim, signLink } from "../../artif
 import { sessionKey } from "../../sessions/session-id.ts";
 
 export const defaultLinkMs = 3_600_000;
-/** Where links lead, on whatever address the service has. */
+/** The path of links, below the service's address. */
 export const downloadPath = "/v1/download/";
 export const maxLinkMs = 7 * 24 * 3_600_000;
 
-/** Links of one service: made for its own address, and believed only when its own key signed them. */
+/** Creates and checks the links of one service. Only links signed with its own key are valid. */
 export class Links {
   readonly #key: Uint8Array;
   readonly #now: () => number;
-  /** where clients reach the service; known once it listens, unless a proxy stands in front */
+  /** the service's public address; set once it listens, unless there is a reverse proxy */
   baseUrl: string;
 
   constructor(key: Uint8Array, options: { baseUrl: string; now: () => number }) {

@@ -7,16 +7,16 @@ import { openLinkKey } from "./link-key.ts";
 import { defaultLinkMs, downloadPath } from "./links.ts";
 import { findService } from "./published-service.ts";
 
-/** A session of another process than the service, with a workspace in the same state directory. */
+/** A session outside the service's process, with a workspace in the same state directory. */
 export interface LocalSession {
   readonly id: string;
   readonly workspace: string;
 }
 
 /**
- * Links to the files of a session of this process, for the service that runs over the same state directory; undefined
- * when none does, or when the files are where no other process finds them. The key is this user's own file: whoever can
- * read it can read the files as well.
+ * Links to the files of a session of this process, served by the service of the same state directory. Undefined if no
+ * service runs there, or if the files are not on disk. Using the service's key is safe: it belongs to this user, who can
+ * read the files anyway.
  */
 export async function localLinks(stateDir: string, session: LocalSession): Promise<DownloadUrl | undefined> {
   const url = await findService(stateDir);
@@ -34,7 +34,7 @@ export async function localLinks(stateDir: string, session: LocalSession): Promi
   };
 }
 
-/** No id of a session has an `@`, so no tenant's key can be taken for one of these. */
+/** A session id never contains an `@`, so this key never equals a tenant's. */
 export function localKey({ id, workspace }: LocalSession): string {
   return `${id}@${workspace}`;
 }

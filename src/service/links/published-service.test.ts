@@ -14,7 +14,7 @@ afterEach(() => rm(top, { recursive: true, force: true }));
 const place = () => ({ stateDir: join(top, "state"), runtimeDir: join(top, "rt") });
 const notes = () => readdir(join(top, "state", "services"));
 
-test("a running service is found; of several, the one that started last", async () => {
+test("findService returns the running service that started last", async () => {
   expect(await findService(place().stateDir)).toBeUndefined();
   await using first = await publishService({ ...place(), url: "http://127.0.0.1:1" });
   expect(await findService(place().stateDir)).toBe("http://127.0.0.1:1");
@@ -27,7 +27,7 @@ test("a running service is found; of several, the one that started last", async 
   expect(await notes()).toEqual([]);
 });
 
-test("the note of a killed service is ignored, and removed by the next start", async () => {
+test("the published note of a killed service is ignored, and the next start removes it", async () => {
   await using _living = await publishService({ ...place(), url: "http://127.0.0.1:1" });
   const dead = { version: 1, url: "http://127.0.0.1:9", lock: join(top, "rt", "nobody"), startedMs: Date.now() + 1e6 };
   const path = join(top, "state", "services", "0123456789ab.json");
@@ -37,7 +37,7 @@ test("the note of a killed service is ignored, and removed by the next start", a
   expect(await notes()).not.toContain("0123456789ab.json");
 });
 
-test("a note that others could have written, or that is damaged, is ignored", async () => {
+test("a published note that others can write, or that is damaged, is ignored", async () => {
   await using _living = await publishService({ ...place(), url: "http://127.0.0.1:1" });
   const [name = ""] = await notes();
   const path = join(top, "state", "services", name);
@@ -49,7 +49,7 @@ test("a note that others could have written, or that is damaged, is ignored", as
   expect(await findService(place().stateDir)).toBeUndefined();
 });
 
-test("the link key of a local session never equals a tenant's, and contains no path", () => {
+test("the key of a local session in a link never equals a tenant's, and rejects paths", () => {
   const session = { id: "work", workspace: "m0123-1" };
   expect(localSessionOf(localKey(session))).toEqual(session);
   expect(localSessionOf("ns-0123456789ab.work")).toBeUndefined();

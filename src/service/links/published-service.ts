@@ -9,11 +9,11 @@ import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
 
-/** What a service says of itself to other processes of the same user. */
+/** A file that tells other processes of the same user how to reach a service. */
 const noteSchema = z.strictObject({
   version: z.literal(1),
   url: z.url(),
-  /** held as long as the service lives */
+  /** path of a lock that is held while the service runs */
   lock: z.string(),
   startedMs: z.int(),
 });
@@ -21,7 +21,7 @@ type Note = z.output<typeof noteSchema>;
 
 const maxNoteBytes = 8_192;
 
-/** Tells processes that work with the same state directory where a service gives their files out, until it is disposed. */
+/** Publishes the address of a service to processes that use the same state directory, until it is disposed. */
 export async function publishService(options: {
   readonly stateDir: string;
   readonly runtimeDir?: string | undefined;
@@ -44,7 +44,7 @@ export async function publishService(options: {
   return cleanup.move();
 }
 
-/** Where a service of this state directory is reached now; of several, the one that started last. */
+/** The address of the running service of a state directory; if there are several, the one that started last. */
 export async function findService(stateDir: string): Promise<string | undefined> {
   const notes = await readNotes(notesDirectory(stateDir));
   for (const { url, lock } of notes.sort((a, b) => b.startedMs - a.startedMs)) if (await isHeld(lock)) return url;
@@ -62,7 +62,7 @@ async function readNotes(directory: string): Promise<(Note & { readonly path: st
   return read.flatMap(({ path, note }) => (note ? [{ ...note, path }] : []));
 }
 
-/** Believed only from this user: whoever writes it chooses where links to files lead. */
+/** Ignores notes of other users. The attack: a note sends links to files to an attacker's server. */
 async function readNote(path: string): Promise<Note | undefined> {
   const file = await open(path, "r").catch(() => undefined);
   if (!file) return undefined;
@@ -77,7 +77,7 @@ async function readNote(path: string): Promise<Note | undefined> {
   }
 }
 
-/** What a service left that was killed. */
+/** Removes the notes of services that were killed. */
 async function removeDead(directory: string): Promise<void> {
   for (const { path, lock } of await readNotes(directory)) if (!(await isHeld(lock))) await rm(path, { force: true });
 }

@@ -1,8 +1,8 @@
-/** Lines that a notice stands for. */
+/** Repeated lines that a notice replaces. */
 export interface Repeats {
-  /** where the line begins that is repeated, in the collapsed text */
+  /** start of the repeated line, in the collapsed text */
   readonly lineAt: number;
-  /** where the notice begins and ends, in the collapsed text */
+  /** start and end of the notice, in the collapsed text */
   readonly at: number;
   readonly end: number;
   readonly originalStart: number;
@@ -13,20 +13,20 @@ export interface Collapsed {
   readonly text: string;
   /** in order */
   readonly repeats: readonly Repeats[];
-  /** length of the text before */
+  /** length of the text before collapsing */
   readonly originalLength: number;
 }
 
-/** Below this many characters of repetition, which is twice a notice, equal lines read better as they are. */
-const worthCharacters = 120;
+/** Minimum of repeated characters to collapse: about twice the length of a notice. */
+const minRepeatedCharacters = 120;
 
-/** Says a line once that comes many times in a row: `… the line above 9,998 more times`. */
+/** Replaces repeats of a line with a notice: `… the line above 9,998 more times`. */
 export function collapseRepeats(original: string): Collapsed {
-  if (original.length < worthCharacters) return { text: original, repeats: [], originalLength: original.length };
+  if (original.length < minRepeatedCharacters) return { text: original, repeats: [], originalLength: original.length };
   const parts: string[] = [];
   const repeats: Repeats[] = [];
   let length = 0;
-  let copied = 0; // how far of the original is in `parts`
+  let copied = 0; // end of the part of the original that is in `parts`
   const copyTo = (end: number) => {
     parts.push(original.slice(copied, end));
     length += end - copied;
@@ -38,7 +38,7 @@ export function collapseRepeats(original: string): Collapsed {
     const size = lineEnd + 1 - start;
     const end = endOfRepeats(original, start, size);
     const saved = end - start - size;
-    if (saved >= worthCharacters) {
+    if (saved >= minRepeatedCharacters) {
       const notice = noticeOf(saved / size);
       copyTo(start + size);
       const at = length;
@@ -54,7 +54,7 @@ export function collapseRepeats(original: string): Collapsed {
   return { text: parts.join(""), repeats, originalLength: original.length };
 }
 
-/** Where a position of the collapsed text lies in the original; positions inside a notice do not occur. */
+/** Maps a position of the collapsed text to the original. The position must not be inside a notice. */
 export function originalPosition(collapsed: Collapsed, position: number): number {
   let shift = 0;
   for (const one of collapsed.repeats) {

@@ -9,15 +9,15 @@ export interface Cut {
 }
 
 export interface CutOptions {
-  /** characters that the answer may take, marker included; a marker alone may take more */
+  /** maximum length of the result, marker included; only a marker alone may be longer */
   readonly room: number;
-  /** the part of the room that the beginning gets, from 0 to 1 */
+  /** the share of the room for the beginning, from 0 to 1 */
   readonly headShare: number;
-  /** the line that says what is missing; longest for the largest numbers */
+  /** the line that tells what is missing; it must be longest for the largest numbers */
   readonly marker: (leftOut: number, offset: number) => string;
 }
 
-/** Keeps head and tail of a text: at line ends where they are near, never inside a surrogate pair or a notice. */
+/** Keeps the head and tail of a text. It cuts at a line end if one is near, never inside a surrogate pair or a notice. */
 export function cutMiddle(collapsed: Collapsed, options: CutOptions): Cut {
   const { text } = collapsed;
   if (text.length <= options.room) return { text, leftOut: 0, head: text, tail: "" };
@@ -32,7 +32,7 @@ export function cutMiddle(collapsed: Collapsed, options: CutOptions): Cut {
   return { text: `${before}${options.marker(leftOut, offset)}\n${tail}`, leftOut, head, tail };
 }
 
-/** What a marker may take with the line ends around it. */
+/** The maximum length of a marker with the line ends around it. */
 export function longestMarker(collapsed: Collapsed, marker: CutOptions["marker"]): number {
   return marker(collapsed.originalLength, collapsed.originalLength).length + 2;
 }
@@ -54,7 +54,7 @@ function tailCut({ text, repeats }: Collapsed, room: number): number {
   return repeats.find((one) => one.lineAt < cut && cut < one.end)?.end ?? cut;
 }
 
-/** Whether a cut here would leave half a character on each side. */
+/** Whether a cut here would split a surrogate pair. */
 export function splitsPair(text: string, at: number): boolean {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }

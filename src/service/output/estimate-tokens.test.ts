@@ -9,6 +9,6 @@ test.each([
   ["漢字仮名", 4],
   ["한국어", 3],
   ["👍", 2],
-])("%j is about %i tokens", (text, tokens) => {
+])("estimateTokens counts %j as %i tokens", (text, tokens) => {
   expect(estimateTokens(text)).toBe(tokens);
 });

@@ -1,7 +1,7 @@
 /**
- * A rough count of a model's tokens, without any model's vocabulary: four ASCII characters are about one token, two of
- * other alphabets, one of Chinese, Japanese or Korean; what lies beyond the basic plane (emoji) takes about two. It is
- * meant for budgets, and is within some 30 % on prose and code; long numbers and base64 take more than it says.
+ * Estimates the number of tokens without a model's vocabulary. One token is about four ASCII characters, two characters
+ * of other alphabets, or one of Chinese, Japanese or Korean; an emoji is about two tokens. The error is about 30 % for
+ * prose and code. Long numbers and base64 need more tokens than estimated.
  */
 export function estimateTokens(text: string): number {
   let quarters = 0;

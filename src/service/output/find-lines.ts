@@ -1,22 +1,22 @@
 import { CodecellError } from "../../lib/errors.ts";
 
-/** Which lines are looked for. */
+/** Which lines to find. */
 export interface LinePattern {
-  /** text that a line contains; `*` is a star unless `wildcards` is set */
+  /** text that a line contains; `*` has no special meaning unless `wildcards` is set */
   readonly pattern: string;
-  /** `*` stands for anything within the line, `\*` for a star */
+  /** `*` matches anything within the line, `\*` matches a star */
   readonly wildcards?: boolean;
   readonly ignoreCase?: boolean;
 }
 
-/** Where in a line the match begins, or -1. */
+/** Returns where in a line the match begins, or -1. */
 export type LineMatcher = (line: string) => number;
 
 const maxPatternCharacters = 200;
 
 /**
- * No regular expressions: a pattern from a model, tried on text from a cell, could take the host's thread for hours.
- * Parts are looked for one after another, so a line costs at most its length times the pattern's.
+ * Does not support regular expressions. The attack: a pattern and a text that block the host's thread for hours. The cost
+ * per line is at most its length times the length of the pattern.
  */
 export function lineMatcher(search: LinePattern): LineMatcher {
   const { pattern } = search;

@@ -6,7 +6,7 @@ import { renderShaped, shapeResult } from "./shape-output.ts";
 const gone = expect.objectContaining({ code: "output_gone" });
 
 describe("kept output", () => {
-  test("gives every stream of a run by its handle", () => {
+  test("returns every stream of a run by its handle", () => {
     const kept = new KeptOutput();
     const error = { name: "E", message: "m", traceback: "Traceback\nE: m" };
     const handle = kept.keep(fakeResult({ stdout: "out\n", stderr: "err\n", value: "[1]", error }));
@@ -21,7 +21,7 @@ describe("kept output", () => {
     expect(kept.page(handle)).toMatchObject({ stream: "stdout", writtenBytes: 4, isPartial: false });
   });
 
-  test("gives the readable text, and the raw one when asked", () => {
+  test("returns the readable text, and the raw text on request", () => {
     const kept = new KeptOutput();
     const stdout = "\u001b[31merr\u001b[0mor\r50%\r100%\n";
     const handle = kept.keep(fakeResult({ stdout }));
@@ -31,7 +31,7 @@ describe("kept output", () => {
     expect(kept.search(handle, { pattern: "50%", form: "raw" }).total).toBe(1);
   });
 
-  test("holds what a shaped result left out, where its marker says", () => {
+  test("contains the truncated part of a shaped result at the offset in its marker", () => {
     const kept = new KeptOutput();
     const stdout = Array.from({ length: 3_000 }, (_, index) => `\u001b[32mline\u001b[0m ${index}\n`).join("");
     const result = fakeResult({ stdout });
@@ -45,7 +45,7 @@ describe("kept output", () => {
     );
   });
 
-  test("says when the run's limit kept the rest from it", () => {
+  test("is marked as partial if the run's output limit dropped the rest", () => {
     const kept = new KeptOutput();
     const handle = kept.keep(fakeResult({ stdout: "first", stdoutBytes: 9_000_000, stderr: "all", truncated: true }));
     expect(kept.page(handle)).toMatchObject({ total: 5, writtenBytes: 9_000_000, isPartial: true });
@@ -53,15 +53,15 @@ describe("kept output", () => {
     expect(kept.search(handle, { pattern: "first" })).toMatchObject({ total: 1, isPartial: true });
   });
 
-  test("knows what a cell printed that died before it counted", () => {
+  test("counts the output of a cell that crashed before it reported a size", () => {
     const kept = new KeptOutput();
     const handle = kept.keep(fakeResult({ stdout: "printed", stdoutBytes: 0 }));
     expect(kept.page(handle)).toMatchObject({ writtenBytes: 7, isPartial: false });
   });
 });
 
-describe("the bounds", () => {
-  test("drop the oldest first, and a dropped handle says so", () => {
+describe("kept output with limits", () => {
+  test("drops the oldest run first, and reports output_gone for its handle", () => {
     const kept = new KeptOutput({ totalBytes: 50_000 });
     const handles = Array.from({ length: 10 }, () => kept.keep(fakeResult({ stdout: "x".repeat(5_000) })));
     expect(handles.map((handle) => kept.has(handle))).toEqual([...Array(6).fill(false), ...Array(4).fill(true)]);
@@ -70,7 +70,7 @@ describe("the bounds", () => {
     expect(kept.page(handles[9] ?? "").total).toBe(5_000);
   });
 
-  test("count what is held, in both forms", () => {
+  test("counts the raw and the readable text", () => {
     const bold = new KeptOutput();
     bold.keep(fakeResult({ stdout: "\u001b[1mx".repeat(1_000) }));
     expect(bold.bytes).toBe(2 * (5_000 + 1_000) + 1024);
@@ -82,7 +82,7 @@ describe("the bounds", () => {
     expect(kept.bytes).toBeGreaterThan(80_000);
   });
 
-  test("keep the beginning of what one run has too much of, and all of its small streams", () => {
+  test("keeps the beginning of a run's large stream and all of its small streams", () => {
     const kept = new KeptOutput({ runBytes: 20_000 });
     const handle = kept.keep(fakeResult({ stdout: "👍".repeat(100_000), stderr: "small" }));
     expect(kept.bytes).toBeLessThan(25_000);
@@ -93,7 +93,7 @@ describe("the bounds", () => {
     expect(kept.page(handle, { stream: "stderr" })).toMatchObject({ text: "small", isPartial: false });
   });
 
-  test("forget a run on request, once", () => {
+  test("can drop a run, and dropping it twice is safe", () => {
     const kept = new KeptOutput();
     const handle = kept.keep(fakeResult({ stdout: "x" }));
     kept.drop(handle);
@@ -102,7 +102,7 @@ describe("the bounds", () => {
     expect(() => kept.page(handle)).toThrow(gone);
   });
 
-  test("an unknown handle is not repeated at length", () => {
+  test("truncates an unknown handle in the error message", () => {
     const error = (() => {
       try {
         return new KeptOutput().page("x\n".repeat(10_000));

@@ -8,27 +8,27 @@ import { shareBudget } from "./share-budget.ts";
 import { type PageRequest, type TextPage, textPage } from "./text-page.ts";
 import { type SearchAnswer, type SearchRequest, searchText } from "./text-search.ts";
 
-/** How much text is kept. */
+/** Limits of the kept output. */
 export interface KeptOutputLimits {
-  /** what all runs together may take in memory; the oldest are dropped first */
+  /** memory for all runs together; the oldest are dropped first */
   readonly totalBytes?: number;
-  /** what one run may take; the beginning of each stream is kept */
+  /** memory for one run; if it has more output, the beginning of each stream is kept */
   readonly runBytes?: number;
 }
 
-/** Which text is meant: as a model reads it, or exactly as the program wrote it. Offsets differ between the two. */
+/** Which text to read: readable for a model, or exactly as the program wrote it. Offsets differ between the two. */
 export interface TextChoice {
-  /** stdout unless told */
+  /** default: stdout */
   readonly stream?: KeptStream;
-  /** readable unless told */
+  /** default: readable */
   readonly form?: "readable" | "raw";
 }
 
-/** How much of a stream there is. */
+/** The size of a stream. */
 export interface StreamSize {
-  /** bytes the program wrote, where they were counted */
+  /** bytes that the program wrote; undefined if they were not counted */
   readonly writtenBytes: number | undefined;
-  /** whether the kept text is only the beginning: the run's output limit or this store's dropped the rest */
+  /** whether only the beginning was kept, because of the run's output limit or of `runBytes` */
   readonly isPartial: boolean;
 }
 
@@ -48,10 +48,10 @@ interface KeptRun {
 }
 
 const MiB = 1024 * 1024;
-/** A string takes one byte per character or two; the larger is counted. */
+/** A string takes one or two bytes per character; count the maximum. */
 const bytesPerCharacter = 2;
 
-/** The full text of runs, by unguessable handles, to be paged and searched. Bounded; it holds no timer and no file. */
+/** Keeps the full output of runs in memory, within limits, to page and search by unguessable handles. */
 export class KeptOutput {
   readonly #totalBytes: number;
   readonly #runBytes: number;
@@ -63,12 +63,12 @@ export class KeptOutput {
     this.#runBytes = Math.min(limits.runBytes ?? 16 * MiB, this.#totalBytes);
   }
 
-  /** What all kept runs are counted with, in bytes. */
+  /** The memory of all kept runs, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Keeps the text of a run and answers the handle that leads to it. */
+  /** Keeps the output of a run and returns its handle. */
   keep(result: Pick<RunResult, "stdout" | "stderr" | "value" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">) {
     const handle = `out_${randomBytes(12).toString("base64url")}`;
     const run = keptRun(result, this.#runBytes);
@@ -97,7 +97,7 @@ export class KeptOutput {
     return this.#runs.has(handle);
   }
 
-  /** Forgets a run's text; unknown handles are ignored. */
+  /** Drops the output of a run. Ignores unknown handles. */
   drop(handle: string): void {
     this.#bytes -= this.#runs.get(handle)?.bytes ?? 0;
     this.#runs.delete(handle);
@@ -108,7 +108,7 @@ export class KeptOutput {
     const run = this.#runs.get(handle);
     if (!run) {
       throw new CodecellError("output_gone", `there is no output with handle ${JSON.stringify(handle.slice(0, 64))}`, {
-        hint: "old output is dropped first; run the code again, or write its output to a file in the workspace",
+        hint: "it was dropped to make room for newer output; run the code again, or write its output to a file in the workspace",
         details: { totalBytes: this.#totalBytes },
       });
     }
@@ -142,7 +142,7 @@ function bothForms(raw: string): Forms {
   return { raw, readable: readableText(raw) };
 }
 
-/** Most text reads as it was written: then both forms are one string in memory. */
+/** If both forms are equal, as for most output, they are one string in memory. */
 function charactersOf({ raw, readable }: Forms): number {
   return raw.length + (readable === raw ? 0 : readable.length);
 }
@@ -157,7 +157,7 @@ function fitted(text: Forms, room: number): Forms {
   return { raw: beginning(text.raw, half), readable: beginning(text.readable, half), isCut: true };
 }
 
-/** A copy, since a slice would hold the whole text in memory behind the bound's back. */
+/** Returns a copy, because a slice would keep the whole text in memory. */
 function beginning(text: string, characters: number): string {
   const end = characters - (splitsPair(text, characters) ? 1 : 0);
   return Buffer.from(text.slice(0, end), "utf16le").toString("utf16le");
@@ -167,7 +167,7 @@ function sized(text: Forms = { raw: "", readable: "" }, isTruncated = false, wri
   const { raw, readable, isCut = false } = text;
   const keptBytes = Buffer.byteLength(raw);
   const isShort = isTruncated && writtenBytes !== undefined && writtenBytes > keptBytes;
-  // a cell that died has counted nothing
+  // a cell that crashed did not report a count
   const written = writtenBytes === undefined ? undefined : Math.max(writtenBytes, keptBytes);
   return { raw, readable, writtenBytes: written, isPartial: isCut || isShort };
 }

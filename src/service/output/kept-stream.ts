@@ -1,3 +1,3 @@
-/** The texts of a run that are kept in full. */
+/** The streams of a run that are kept in full. */
 export type KeptStream = "stdout" | "stderr" | "value" | "traceback";
 export const keptStreams: readonly KeptStream[] = ["stdout", "stderr", "value", "traceback"];

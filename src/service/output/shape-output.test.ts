@@ -10,7 +10,7 @@ const numbered = (count: number) => Array.from({ length: count }, (_, index) => 
 const roomy = { characters: 100_000 };
 
 describe("a shaped result", () => {
-  test("shows everything of a small one, the status and the error first", () => {
+  test("contains everything if the run result is small, with status and error first", () => {
     const error = {
       name: "ZeroDivisionError",
       message: "division by zero",
@@ -37,7 +37,7 @@ describe("a shaped result", () => {
     ]);
   });
 
-  test("says what was lost, what was displayed and what the run's limits dropped", () => {
+  test("tells which variables were lost, what was displayed and what the run's limits dropped", () => {
     const result = fakeResult({
       status: "crashed",
       state: "recovered",
@@ -59,12 +59,12 @@ describe("a shaped result", () => {
     );
   });
 
-  test("says that the value was cut when no stream was", () => {
+  test("tells that the value was truncated if no stream was", () => {
     const shaped = shapeResult(fakeResult({ value: "[0, 1", truncated: true }), roomy);
     expect(renderShaped(shaped)).toBe("status: ok · 12 ms · truncated by the run's output limit\n[value]\n[0, 1");
   });
 
-  test("cuts the middle and says the true size and where the rest is", () => {
+  test("truncates the middle of long output, and tells the full size and how to read the rest", () => {
     const stdout = numbered(5_000);
     const shaped = shapeResult(fakeResult({ stdout }), { characters: 1_000 }, "out_ab12");
     const found =
@@ -79,7 +79,7 @@ describe("a shaped result", () => {
     expect(shaped.isCut).toBe(true);
   });
 
-  test("never cuts a small stream because another is large", () => {
+  test("never truncates a small stream because another is large", () => {
     const result = fakeResult({ stdout: numbered(50_000), stderr: "one warning\n", value: "42" });
     const shaped = shapeResult(result, { characters: 2_000 });
     expect(shaped.sections.map(({ name, leftOut }) => [name, leftOut > 0])).toEqual([
@@ -89,7 +89,7 @@ describe("a shaped result", () => {
     ]);
   });
 
-  test("gives the traceback more than the output when both are large", () => {
+  test("gives the traceback more room than the output if both are large", () => {
     const error = { name: "E", message: "m", traceback: numbered(5_000) };
     const shaped = shapeResult(fakeResult({ error, stdout: numbered(5_000) }), { characters: 4_000 });
     const size = (name: string) => shaped.sections.find((section) => section.name === name)?.text.length ?? 0;
@@ -97,18 +97,18 @@ describe("a shaped result", () => {
     expect(size("stdout")).toBeGreaterThan(1_000);
   });
 
-  test("estimates its tokens", () => {
+  test("has a length in tokens that can be estimated", () => {
     const shaped = shapeResult(fakeResult({ stdout: "x".repeat(4_000) }), roomy);
     expect(estimateTokens(renderShaped(shaped))).toBeCloseTo(1_010, -2);
   });
 });
 
-test("output so far has no status", () => {
+test("the shaped output of a running run has no status", () => {
   expect(renderShaped(shapeStreams({ stdout: "10%\r20%", stderr: "" }, roomy))).toBe("[stdout]\n20%");
   expect(renderShaped(shapeStreams({ stdout: "", stderr: "" }, roomy))).toBe("");
 });
 
-test("a shaped text fits its budget, and head and tail are the original's", () => {
+test("a shaped result fits its budget and begins and ends like the original", () => {
   const random = new FakeRandom(11);
   const pieces = ["a", "word ", "\n", "漢字", "👍", "\u001b[31m", "\r", "\0", "\u202e", "x".repeat(300)] as const;
   const longer = [...pieces, "same line\n".repeat(40), numbered(100)] as const;

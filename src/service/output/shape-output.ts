@@ -4,55 +4,55 @@ import { cutMiddle, longestMarker } from "./cut-middle.ts";
 import { readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
 
-/** How long a shaped text may get. */
+/** The maximum length of a shaped text. */
 export interface ShapeBudget {
   /** characters (UTF-16 units) of the whole shaped text, markers included */
   readonly characters: number;
 }
 
-/** What a shaped text may take when its budget is smaller: status, labels and markers. */
+/** The minimum room for status, labels and markers, even if the budget is smaller. */
 export const maxFrameCharacters = 2_000;
 
 const maxTypeCharacters = 200;
 
-/** The parts of a shaped text, in the order of their worth. */
+/** The parts of a shaped text, most important first. */
 export type SectionName = "error" | "notes" | "traceback" | "value" | "stdout" | "stderr" | "displays";
 
-/** One part of a shaped text, as data: `renderShaped` puts the labels. */
+/** One part of a shaped text, as data; `renderShaped` adds the labels. */
 export interface ShapedSection {
   readonly name: SectionName;
-  /** what is shown, with a marker where it is cut and the line about what the run's own limit dropped */
+  /** the visible text, with a marker where it is truncated and a line about what the run's own limit dropped */
   readonly text: string;
-  /** what of the readable text is shown before and after the cut; all of it is in `head` when nothing is cut */
+  /** the visible text before and after the marker; if nothing is truncated, all of it is in `head` */
   readonly head: string;
   readonly tail: string;
-  /** length of the readable text, of which `leftOut` is not shown; lines said once for many count as shown */
+  /** length of the readable text, of which `leftOut` is not shown; collapsed repeats count as shown */
   readonly characters: number;
   readonly leftOut: number;
 }
 
-/** Texts that were cut to a budget. */
+/** Texts that were truncated to a budget. */
 export interface ShapedText {
   /** most important first */
   readonly sections: readonly ShapedSection[];
-  /** whether a section is cut; what the run's own limits dropped is said in the text and not meant here */
+  /** whether a section is truncated; this does not include what the run's own limits dropped */
   readonly isCut: boolean;
 }
 
 /** A result as a model sees it. */
 export interface ShapedResult extends ShapedText {
   readonly status: RunResult["status"];
-  /** the line that says how the run ended */
+  /** the line about how the run ended */
   readonly ending: string;
   /** class of the error; its message is the section `error` */
   readonly errorType: string | undefined;
-  /** where the full text can be paged and searched */
+  /** to page and search the full text */
   readonly handle: string | undefined;
 }
 
 /**
- * A result as a model sees it: how it ended and the error first, then the value and the output, each cut to its part of
- * the budget. Sections come from the cell and may imitate this frame; `sections` and `status` cannot be imitated.
+ * A result as a model sees it: the status and the error first, then the value and the output, each truncated to its share
+ * of the budget. Output of the cell can imitate labels in the rendered text, but not `sections` and `status`.
  */
 export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: string): ShapedResult {
   const { error, notes, displays } = result;
@@ -68,7 +68,10 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
       ...section("value", result.value ?? ""),
       ...section("stdout", result.stdout, lostOutput(result, "stdout")),
       ...section("stderr", result.stderr, lostOutput(result, "stderr")),
-      ...section("displays", displays.map((one) => `${one.mime}, ${said(one.data.byteLength)} bytes`).join("\n")),
+      ...section(
+        "displays",
+        displays.map((one) => `${one.mime}, ${formatCount(one.data.byteLength)} bytes`).join("\n"),
+      ),
     ],
     budget,
     handle,
@@ -76,19 +79,19 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
   return { ...shaped, status: result.status, ending, errorType, handle };
 }
 
-/** The text of a shaped result, or of output so far, for a model. Nothing reads it back: `sections` are the data. */
+/** The text of a shaped result, or of output so far, for a model. Programs read `sections` instead of parsing it. */
 export function renderShaped(shaped: ShapedText | ShapedResult): string {
   const { ending, errorType } = { ending: "", errorType: undefined, ...shaped };
   const parts = shaped.sections.map(({ name, text }) => `${labelOf(name, errorType)}${text}`);
   return [ending, ...parts].filter((part) => part !== "").join("\n");
 }
 
-/** What is shown of one section; nothing where there is none. */
+/** The visible text of a section; empty if there is no such section. */
 export function shownText({ sections }: ShapedText, name: SectionName): string {
   return sections.find((section) => section.name === name)?.text ?? "";
 }
 
-/** The output of a run that still goes on. */
+/** The output of a run that is still running. */
 export function shapeStreams(
   streams: { readonly stdout: string; readonly stderr: string },
   budget: ShapeBudget,
@@ -98,13 +101,13 @@ export function shapeStreams(
   return shape(0, sources, budget, handle);
 }
 
-/** How a section is cut. A reader needs the end of a traceback and of a log, and the beginning of a value. */
+/** How a section is truncated. A reader needs the end of a traceback and of a log, and the beginning of a value. */
 interface SectionStyle {
   readonly name: SectionName;
-  /** its part of a budget that is too small for all */
+  /** its share if the budget is too small for all */
   readonly weight: number;
   readonly headShare: number;
-  /** whether a handle leads to the rest of it */
+  /** whether the rest can be read by a handle */
   readonly isKept: boolean;
 }
 
@@ -121,11 +124,11 @@ const styles = {
 interface SectionSource extends SectionStyle {
   readonly raw: string;
   readonly label: string;
-  /** the line that says what the run's own limit dropped */
+  /** the line about what the run's own limit dropped */
   readonly lost?: string | undefined;
 }
 
-/** Nothing for what is empty: most results have one section or two. */
+/** Empty sections are omitted: most results have only one or two. */
 function section(name: SectionName, raw: string, lost?: string): SectionSource[] {
   return raw === "" && lost === undefined ? [] : [{ ...styles[name], raw, label: labelOf(name), lost }];
 }
@@ -138,7 +141,7 @@ function shape(top: number, sources: readonly SectionSource[], budget: ShapeBudg
   return { sections, isCut: sections.some((section) => section.leftOut > 0) };
 }
 
-/** What each section may take; most results fit whole, and then nothing has to be shared. */
+/** The room for each section. Most results fit, and then no budget has to be split. */
 function sharesOf(prepared: readonly PreparedSection[], room: number): number[] {
   const needs = prepared.map(({ collapsed }) => collapsed.text.length);
   if (needs.reduce((sum, need) => sum + need, 0) <= room) return needs;
@@ -159,11 +162,11 @@ interface PreparedSection {
 function prepare(source: SectionSource, handle: string | undefined): PreparedSection {
   const collapsed = collapseRepeats(readableText(source.raw));
   const marker = (leftOut: number, offset: number) => {
-    const where = handle !== undefined && source.isKept;
-    const remedy = where ? `; read them with handle ${handle} (${source.name}, offset ${offset})` : "";
-    return `… ${said(leftOut)} of ${said(collapsed.originalLength)} characters left out${remedy} …`;
+    const canReadRest = handle !== undefined && source.isKept;
+    const remedy = canReadRest ? `; read them with handle ${handle} (${source.name}, offset ${offset})` : "";
+    return `… ${formatCount(leftOut)} of ${formatCount(collapsed.originalLength)} characters left out${remedy} …`;
   };
-  // the line ends: one after the text, one after what was lost, one between sections
+  // three line ends: after the text, after the line about dropped output, and between sections
   const frameCharacters = source.label.length + (source.lost?.length ?? 0) + 3;
   return { source, collapsed, marker, frameCharacters };
 }
@@ -181,12 +184,12 @@ function cutSection({ source, collapsed, marker }: PreparedSection, room: number
   };
 }
 
-/** The error stands right under the status, behind its class. */
+/** The error message follows its class on one line, directly below the status. */
 function labelOf(name: SectionName, errorType = ""): string {
   return name === "error" ? `${errorType}: ` : `[${name}]\n`;
 }
 
-/** The name of a class may be anything. */
+/** A program chooses the names of its classes, so they can be long or unreadable. */
 function shortType(name: string): string {
   return readableText(name)
     .slice(0, maxTypeCharacters)
@@ -194,8 +197,8 @@ function shortType(name: string): string {
 }
 
 function endingLine(result: RunResult): string {
-  const lostAnything = ["stdout", "stderr"] as const;
-  const isExplained = lostAnything.some((stream) => lostOutput(result, stream) !== undefined);
+  const streams = ["stdout", "stderr"] as const;
+  const isExplained = streams.some((stream) => lostOutput(result, stream) !== undefined);
   const parts = [
     `status: ${result.status}`,
     ...(result.exitCode ? [`exit code ${result.exitCode}`] : []),
@@ -207,21 +210,21 @@ function endingLine(result: RunResult): string {
   return parts.join(" · ");
 }
 
-/** The kernel sends the first `proc.output` bytes of a run and counts the rest. */
+/** The kernel sends only the first `proc.output` bytes of a run, but counts all of them. */
 function lostOutput(result: RunResult, stream: "stdout" | "stderr"): string | undefined {
   if (!result.truncated) return undefined;
-  const trueBytes = stream === "stdout" ? result.stdoutBytes : result.stderrBytes;
+  const writtenBytes = stream === "stdout" ? result.stdoutBytes : result.stderrBytes;
   const keptBytes = Buffer.byteLength(result[stream]);
-  if (trueBytes <= keptBytes) return undefined;
-  return `… ${stream} had ${said(trueBytes)} bytes; only the first ${said(keptBytes)} were kept …`;
+  if (writtenBytes <= keptBytes) return undefined;
+  return `… ${stream} had ${formatCount(writtenBytes)} bytes; only the first ${formatCount(keptBytes)} were kept …`;
 }
 
-/** A traceback ends with the line that already stands at the top. */
+/** The last line of a traceback is already shown at the top. */
 function withoutHeadline(traceback: string, headline: string): string {
   const trimmed = traceback.trimEnd();
   return headline !== "" && trimmed.endsWith(headline) ? trimmed.slice(0, -headline.length).trimEnd() : trimmed;
 }
 
-function said(count: number): string {
+function formatCount(count: number): string {
   return count.toLocaleString("en-US");
 }

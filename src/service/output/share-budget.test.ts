@@ -4,23 +4,23 @@ import { shareBudget } from "./share-budget.ts";
 
 const claim = (need: number, weight = 1, floor = 0) => ({ need, weight, floor });
 
-test("everyone gets what it needs while there is enough", () => {
+test("shareBudget meets all claims in full if the budget is large enough", () => {
   expect(shareBudget([claim(10), claim(20, 5)], 100)).toEqual([10, 20]);
 });
 
-test("a small claim is met in full beside a huge one", () => {
+test("shareBudget meets a small claim in full even next to a huge one", () => {
   expect(shareBudget([claim(1_000_000, 9), claim(30)], 1_000)).toEqual([970, 30]);
 });
 
-test("large claims share by weight", () => {
+test("shareBudget splits the budget between large claims by weight", () => {
   expect(shareBudget([claim(9_999, 3), claim(9_999, 1)], 400)).toEqual([300, 100]);
 });
 
-test("a floor is given even past the budget", () => {
+test("shareBudget grants a claim's floor even beyond the budget", () => {
   expect(shareBudget([claim(500, 1, 40), claim(500, 1, 40)], 10)).toEqual([40, 40]);
 });
 
-test("shares never exceed the needs, nor the budget but for the floors", () => {
+test("shareBudget never exceeds a need, and exceeds the budget only for floors", () => {
   const random = new FakeRandom(3);
   for (let round = 0; round < 2_000; round++) {
     const claims = Array.from({ length: random.below(7) }, () => {

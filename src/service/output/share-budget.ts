@@ -1,14 +1,14 @@
-/** One who wants a part of a budget. */
+/** A claim to a share of a budget. */
 export interface Claim {
   readonly need: number;
-  /** given in any case, even past the budget; at most `need` */
+  /** granted even if it exceeds the budget; at most `need` */
   readonly floor: number;
   readonly weight: number;
 }
 
 /**
- * Weighted max-min shares: nobody gets more than it needs, and what one leaves over goes to the others, so a small
- * claim is met in full however large another is.
+ * Weighted max-min fairness: no claim gets more than it needs, and what it does not need goes to the others. A small claim
+ * is met in full, however large another is.
  */
 export function shareBudget(claims: readonly Claim[], budget: number): number[] {
   const shares = claims.map((claim) => claim.floor);

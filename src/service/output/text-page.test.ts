@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { FakeRandom } from "../../../test/fakes/fake-random.ts";
 import { maxPageCharacters, textPage } from "./text-page.ts";
 
-describe("a page", () => {
-  test("is a part of the text by characters", () => {
+describe("a page of text", () => {
+  test("can be requested by characters", () => {
     expect(textPage("0123456789", { offset: 3, limit: 4 })).toEqual({
       text: "3456",
       by: "characters",
@@ -15,7 +15,7 @@ describe("a page", () => {
     });
   });
 
-  test("is a part of the text by lines", () => {
+  test("can be requested by lines", () => {
     expect(textPage("a\nbb\nccc\nd", { by: "lines", offset: 1, limit: 2 })).toEqual({
       text: "bb\nccc\n",
       by: "lines",
@@ -27,17 +27,17 @@ describe("a page", () => {
     });
   });
 
-  test.each(["characters", "lines"] as const)("is empty past the end, by %s", (by) => {
+  test.each(["characters", "lines"] as const)("is empty past the end if requested by %s", (by) => {
     expect(textPage("a\nb\n", { by, offset: 99 })).toMatchObject({ text: "", nextOffset: undefined });
     expect(textPage("", { by })).toMatchObject({ text: "", nextOffset: undefined, total: 0 });
   });
 
-  test("never holds half a character, and is never empty before the end", () => {
+  test("never splits a character, and is never empty before the end", () => {
     expect(textPage("👍👍", { offset: 1, limit: 1 })).toMatchObject({ text: "👍", offset: 0, nextOffset: 2 });
     expect(textPage("a👍b", { offset: 0, limit: 2 })).toMatchObject({ text: "a", nextOffset: 1 });
   });
 
-  test("is bounded, and says where a line goes on that is longer", () => {
+  test("has a maximum size, and tells where a longer line continues", () => {
     const long = "x".repeat(maxPageCharacters + 5);
     expect(textPage(long, { limit: 10 ** 9 }).text).toHaveLength(maxPageCharacters);
     const page = textPage(`${long}\nnext\n`, { by: "lines", limit: 10 });
@@ -45,12 +45,15 @@ describe("a page", () => {
     expect(textPage(`short\n${long}`, { by: "lines", limit: 10 })).toMatchObject({ text: "short\n", nextOffset: 1 });
   });
 
-  test.each([{ offset: -1 }, { offset: 0.5 }, { limit: 0 }, { limit: Number.NaN }])("refuses %j", (request) => {
-    expect(() => textPage("text", request)).toThrow(expect.objectContaining({ code: "usage" }));
-  });
+  test.each([{ offset: -1 }, { offset: 0.5 }, { limit: 0 }, { limit: Number.NaN }])(
+    "cannot be requested with %j",
+    (request) => {
+      expect(() => textPage("text", request)).toThrow(expect.objectContaining({ code: "usage" }));
+    },
+  );
 });
 
-test("pages one after another give the whole text", () => {
+test("pages of text in sequence contain the whole text", () => {
   const random = new FakeRandom(5);
   for (let round = 0; round < 500; round++) {
     const pieces = ["a", "word", "\n", "\n\n", "👍", "漢"] as const;

@@ -1,11 +1,11 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { splitsPair } from "./cut-middle.ts";
 
-/** Which part of a text is wanted. */
+/** Which part of a text to read. */
 export interface PageRequest {
-  /** what `offset` and `limit` count; characters (UTF-16 units) unless told */
+  /** the unit of `offset` and `limit`; default: characters (UTF-16 units) */
   readonly by?: "characters" | "lines";
-  /** the first one to read, from 0 */
+  /** the first character or line to read, from 0 */
   readonly offset?: number;
   readonly limit?: number;
 }
@@ -17,19 +17,19 @@ export interface TextPage {
   readonly offset: number;
   /** where the next page begins; absent at the end */
   readonly nextOffset: number | undefined;
-  /** characters or lines in all */
+  /** total number of characters or lines */
   readonly total: number;
-  /** where this page's text lies in the whole, in characters */
+  /** the position of this page in the whole text, in characters */
   readonly range: { readonly from: number; readonly to: number };
-  /** whether the last line is longer than a page: the rest of it is read by characters, from `range.to` on */
+  /** whether the last line is longer than a page; read the rest of it by characters, from `range.to` */
   readonly isLineCut: boolean;
 }
 
-/** What one page holds at most, in characters, whatever is asked. */
+/** The maximum size of a page in characters, whatever is requested. */
 export const maxPageCharacters = 100_000;
 const defaultPage = { characters: 4_000, lines: 100 } as const;
 
-/** Reads a part of a text. Pages that follow `nextOffset` give the whole text, each character once. */
+/** Reads a part of a text. Following `nextOffset` returns the whole text, each character once. */
 export function textPage(text: string, request: PageRequest): TextPage {
   const by = request.by ?? "characters";
   const offset = wholeNumber("offset", request.offset ?? 0, 0);
@@ -72,13 +72,13 @@ function pageByLines(text: string, offset: number, limit: number): TextPage {
   return { ...page, nextOffset, total: line };
 }
 
-/** The position after the line end that comes next. */
+/** The position after the next line end. */
 function lineEndFrom(text: string, at: number): number {
   const found = text.indexOf("\n", at);
   return found === -1 ? text.length : found + 1;
 }
 
-function wholeNumber(name: string, value: number, least: number): number {
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new CodecellError("usage", `${name} must be a whole number of at least ${least}, not ${value}`);
+function wholeNumber(name: string, value: number, min: number): number {
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  throw new CodecellError("usage", `${name} must be a whole number of at min ${min}, not ${value}`);
 }

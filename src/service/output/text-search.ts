@@ -1,6 +1,6 @@
 import { type LinePattern, lineMatcher } from "./find-lines.ts";
 
-/** What to look for in a text. */
+/** What to find in a text. */
 export interface SearchRequest extends LinePattern {
   /** lines shown before and after a match; at most 20 */
   readonly contextLines?: number;
@@ -8,11 +8,11 @@ export interface SearchRequest extends LinePattern {
   readonly maxMatches?: number;
 }
 
-/** A line that was found. */
+/** A line that matches. */
 export interface TextMatch {
-  /** number of the line, from 0, as a page by lines counts */
+  /** number of the line, from 0, as in a page by lines */
   readonly line: number;
-  /** where the match begins, in characters of the whole text; with `ignoreCase` it may be off by a few */
+  /** start of the match in the whole text, in characters; with `ignoreCase` it may be off by a few */
   readonly offset: number;
   /** the line, or the part of a long one around the match */
   readonly text: string;
@@ -20,27 +20,27 @@ export interface TextMatch {
   readonly after: readonly string[];
 }
 
-/** The lines that were found. */
+/** The result of a search. */
 export interface SearchAnswer {
   readonly matches: readonly TextMatch[];
-  /** matching lines in all, of which `matches` holds the first */
+  /** total number of matching lines, of which `matches` has the first */
   readonly total: number;
 }
 
 const maxShownLine = 500;
-/** What one answer holds at most, context included, whatever is asked. */
-const maxAnswerCharacters = 100_000;
+/** The maximum size of a result, context included, whatever is requested. */
+const maxResultCharacters = 100_000;
 const limits = { contextLines: 20, maxMatches: 1_000 } as const;
 const defaults = { contextLines: 0, maxMatches: 50 } as const;
 
 /** The lines of a text that match, in order. */
 export function searchText(text: string, request: SearchRequest): SearchAnswer {
   const match = lineMatcher(request);
-  const contextLines = within(request.contextLines ?? defaults.contextLines, limits.contextLines);
-  const maxMatches = within(request.maxMatches ?? defaults.maxMatches, limits.maxMatches);
+  const contextLines = clamp(request.contextLines ?? defaults.contextLines, limits.contextLines);
+  const maxMatches = clamp(request.maxMatches ?? defaults.maxMatches, limits.maxMatches);
   const matches: TextMatch[] = [];
   let total = 0;
-  let answerCharacters = 0;
+  let resultCharacters = 0;
   let line = 0;
   for (let start = 0; start < text.length; line++) {
     const end = endOfLine(text, start);
@@ -48,12 +48,12 @@ export function searchText(text: string, request: SearchRequest): SearchAnswer {
     const column = match(content);
     if (column >= 0) {
       total++;
-      if (matches.length < maxMatches && answerCharacters < maxAnswerCharacters) {
+      if (matches.length < maxMatches && resultCharacters < maxResultCharacters) {
         const before = linesBefore(text, start, contextLines);
         const after = linesAfter(text, end + 1, contextLines);
         const offset = start + Math.min(column, content.length);
         const found = { line, offset, text: shown(content, column), before, after };
-        answerCharacters += [found.text, ...before, ...after].join("\n").length;
+        resultCharacters += [found.text, ...before, ...after].join("\n").length;
         matches.push(found);
       }
     }
@@ -87,7 +87,7 @@ function endOfLine(text: string, at: number): number {
   return found === -1 ? text.length : found;
 }
 
-/** A long line around the match; one line of a megabyte is not an answer. Cut by code point, not inside a pair. */
+/** The part of a long line around the match, without splitting a surrogate pair. */
 function shown(line: string, column: number): string {
   if (line.length <= maxShownLine) return line;
   const from = Math.max(0, Math.min(column - maxShownLine / 4, line.length - maxShownLine));
@@ -95,6 +95,6 @@ function shown(line: string, column: number): string {
   return `${from > 0 ? "…" : ""}${part}${from + maxShownLine < line.length ? "…" : ""}`;
 }
 
-function within(value: number, most: number): number {
-  return Number.isFinite(value) ? Math.max(0, Math.min(Math.floor(value), most)) : most;
+function clamp(value: number, max: number): number {
+  return Number.isFinite(value) ? Math.max(0, Math.min(Math.floor(value), max)) : max;
 }

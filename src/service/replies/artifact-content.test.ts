@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-test("text is returned in parts that join to the whole file", async () => {
+test("a text file is returned in parts that join to the whole file", async () => {
   let text = "";
   for (let start = 0; start < 120_000; ) {
     const part = await artifactContent(files, "a/long.txt", { start });
@@ -35,7 +35,7 @@ test("text is returned in parts that join to the whole file", async () => {
     start = part.end;
   }
   expect(text).toBe("ü".repeat(60_000));
-  // a part that begins or ends inside a character moves to its border
+  // a part never begins or ends inside a character
   expect((await artifactContent(files, "a/long.txt", { start: 0, end: 3 })).end).toBe(2);
 });
 
@@ -50,13 +50,13 @@ test("the type of a file follows its content, not only its name", async () => {
   expect(body.as).not.toBe("image");
 });
 
-test("a binary file over the limit is refused, and a part of it is returned", async () => {
+test("a binary file over the limit is refused, but a part of it is returned", async () => {
   await expect(artifactContent(files, "large.bin")).rejects.toMatchObject({ code: "too_large" });
   const part = await artifactContent(files, "large.bin", { start: 10, end: 20 });
   expect(part).toMatchObject({ start: 10, end: 20, size: 600 * 1024 });
 });
 
-test("an empty file and a range past the end are read as empty text", async () => {
+test("an empty file and a range past the end of a file are returned as empty text", async () => {
   expect((await artifactContent(files, "empty.txt")).body).toEqual({ as: "text", text: "" });
   expect(await artifactContent(files, "a/long.txt", { start: 999_999 })).toMatchObject({
     start: 120_000,

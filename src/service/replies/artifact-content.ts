@@ -33,8 +33,8 @@ export async function artifactContent(
   const mimeType = mimeTypeOf(name, head);
   const start = Math.min(range.start ?? 0, size);
   const wanted = Math.max(start, Math.min(range.end ?? size, size));
-  // Read once: what is read is what is returned and what the audit records.
-  const read = (most: number) => file.read({ start, end: Math.min(wanted, start + most), maxBytes: most });
+  // Read once, so that the audit records exactly what is returned.
+  const read = (maxBytes: number) => file.read({ start, end: Math.min(wanted, start + maxBytes), maxBytes });
   if (isText(mimeType, head)) {
     const whole = await read(maxTextBytes);
     const data = start + whole.byteLength < size ? whole.subarray(0, lastWholeCharacter(whole)) : whole;
@@ -70,7 +70,7 @@ function isText(mimeType: string, head: Uint8Array): boolean {
   }
 }
 
-/** Where the last whole UTF-8 character ends: a page must not cut one in two. */
+/** The end of the last complete UTF-8 character: a page must not split one. */
 function lastWholeCharacter(data: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, data.length); back++) {
     const byte = data[data.length - back] ?? 0;

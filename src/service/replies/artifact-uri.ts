@@ -2,7 +2,7 @@ import type { ArtifactLink } from "../tools/tool.ts";
 
 export const artifactTemplate = "codecell://sessions/{session}/artifacts/{name}";
 
-/** Slashes in the name are encoded, since the template has one segment for it. */
+/** Slashes in the name are encoded because the template has one segment for it. */
 export function artifactUri(sessionId: string, name: string): string {
   return `codecell://sessions/${encodeURIComponent(sessionId)}/artifacts/${encodeURIComponent(name)}`;
 }

@@ -4,7 +4,7 @@ import { errorReply } from "./error-text.ts";
 
 const errorText = (...args: Parameters<typeof errorReply>) => errorReply(...args).text;
 
-test("the text of an error has code, cause, hint and next step", () => {
+test("the text of an error has the code, cause, hint and next step", () => {
   const cause = new Error("ENOENT");
   const error = new CodecellError("runner_unavailable", "bubblewrap is missing", { hint: "apt install it", cause });
   const lines = errorText(error).split("\n");
@@ -21,7 +21,7 @@ test("a hint for library users is left out of the text for a model", () => {
   expect(lines).toEqual(["session_culled: it is over", expect.stringMatching(/^next: .*without session_id/)]);
 });
 
-test("the text of an error has no control sequences and a bounded length", () => {
+test("the text of an error is truncated and has no control sequences", () => {
   const text = errorText(new CodecellError("expression_failed", `\u001b[31mred\u001b[0m ${"x".repeat(50_000)}`));
   expect(text).not.toContain("\u001b");
   expect(text.length).toBeLessThan(10_000);
@@ -31,7 +31,7 @@ test("an unexpected error is reported as internal", () => {
   expect(errorText(new TypeError("x is undefined"))).toMatch(/^internal: x is undefined\nnext: /);
 });
 
-test("the text of an error for guests names no path of the host", () => {
+test("the text of an error for a guest contains no host path", () => {
   const text = errorText(new Error("EACCES: '/srv/state'"), true);
   expect(text).toMatch(/^internal: a bug in codecell\n/);
   expect(text).not.toContain("/srv");

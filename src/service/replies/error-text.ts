@@ -43,16 +43,16 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   internal: "this is a bug in codecell; call again once, then tell the user",
 };
 
-/** Here `next` tells the model what to do, and the hint is for programs that use the library. */
+/** The hints of these codes are for users of the library; for a model, `next` is enough. */
 const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled"]);
 
-/** A failure as a model reads it, and the same as data. */
+/** An error as text for a model, and as data. */
 export interface ErrorReply {
   readonly text: string;
   readonly error: WireError["error"];
 }
 
-/** Why a tool failed, and what the model can do next. Guests do not read about the host. */
+/** Why a tool failed, and what the model can do next. For guests, nothing about the host. */
 export function errorReply(error: unknown, isForGuests = false): ErrorReply {
   const { code, message, hint, cause } = isForGuests ? guestError(error) : ownError(error);
   const causeText = cause === undefined ? undefined : messageOf(cause);
@@ -62,7 +62,7 @@ export function errorReply(error: unknown, isForGuests = false): ErrorReply {
     ...(hint === undefined || withoutHint.has(code) ? [] : [`hint: ${hint}`]),
     `next: ${nextSteps[code]}`,
   ];
-  // parts of it may come from a cell
+  // parts of the text may come from a cell
   const readable = (text: string) => readableText(text).slice(0, maxCharacters);
   const remedy = hint === undefined || withoutHint.has(code) ? nextSteps[code] : hint;
   return {

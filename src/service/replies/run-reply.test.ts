@@ -9,20 +9,20 @@ const identity = { runId: "run_1", sessionId: "s-1", runner: "wasm", notes: [] }
 const newSandbox = () =>
   new Sandbox({ projectDir: "/nowhere", open: () => Promise.reject(new Error("nothing is opened here")) });
 
-test("says the same in both forms", () => {
+test("a run reply has the same content as facts and as text", () => {
   const { facts, text } = endedReply(fakeResult({ stdout: "hello\n", value: "42" }), identity, newSandbox());
   expect(toolRunSchema.parse(facts)).toEqual(facts);
   expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", value: "42", session_id: "s-1", run_id: "run_1" });
   for (const part of ["status: ok", "hello", "42", "s-1", "run_1"]) expect(text).toContain(part);
 });
 
-test("names the error apart from its traceback", () => {
+test("a run reply has the error separate from its traceback", () => {
   const error = { name: "ValueError", message: "no", traceback: "Traceback\n  line 1\nValueError: no" };
   const { facts } = endedReply(fakeResult({ status: "error", error }), identity, newSandbox());
   expect(facts.error).toEqual({ type: "ValueError", message: "no", traceback: "Traceback\n  line 1" });
 });
 
-test("cuts a long output, keeps all of it, and gives the same handle twice", () => {
+test("a run reply truncates long output, and the same handle reads all of it every time", () => {
   const sandbox = newSandbox();
   const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index}`).join("\n");
   const result = fakeResult({ stdout: lines });
@@ -34,7 +34,7 @@ test("cuts a long output, keeps all of it, and gives the same handle twice", () 
   expect(endedReply(result, identity, sandbox).facts.output_handle).toBe(facts.output_handle);
 });
 
-test("names as many files as a model needs, and says that there are more", () => {
+test("a run reply lists 25 artifacts and notes how many more there are", () => {
   const artifacts = Array.from({ length: 30 }, (_, index) => {
     return { name: `${index}.txt`, size: 1, mimeType: "text/plain", sha256: "00", modifiedMs: 0 };
   });
@@ -43,7 +43,7 @@ test("names as many files as a model needs, and says that there are more", () =>
   expect(facts.notes).toEqual(["5 more files were written; list_artifacts lists them"]);
 });
 
-test("links every artifact and shows every picture", () => {
+test("a run reply links every artifact and shows every image", () => {
   const artifact = { name: "out/ä b.csv", size: 3, mimeType: "text/csv", sha256: "00", modifiedMs: 0 };
   const display = { type: "display" as const, display: 1, mime: "image/png", data: smallPng() };
   const result = fakeResult({ artifacts: [artifact], displays: [display] });

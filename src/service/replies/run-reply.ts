@@ -7,7 +7,7 @@ import { encodeToolRun, encodeToolRunning, type ToolRun } from "../wire/tool-run
 import { artifactLink, artifactUri } from "./artifact-uri.ts";
 import { imageContent } from "./image-content.ts";
 
-/** Well under what clients take before they put a result into a file. */
+/** Well below the size at which clients write a result to a file instead. */
 const budget = { characters: 16_000 };
 const maxNotes = 20;
 const maxArtifacts = 25;
@@ -16,7 +16,7 @@ export interface RunIdentity {
   readonly runId: string;
   readonly sessionId: string;
   readonly runner: string;
-  /** said besides what the run itself has to say */
+  /** in addition to the notes of the run */
   readonly notes: readonly string[];
 }
 
@@ -31,14 +31,14 @@ export function endedReply(
   const images = imageContent(result.displays);
   const leftOut = result.leftOut.map(({ name, message }) => `${name} is not an artifact: ${message}`);
   const artifacts = result.artifacts.slice(0, maxArtifacts);
-  const unnamed = result.artifacts.length - artifacts.length;
-  const more = unnamed > 0 ? [`${unnamed} more files were written; list_artifacts lists them`] : [];
+  const unlisted = result.artifacts.length - artifacts.length;
+  const more = unlisted > 0 ? [`${unlisted} more files were written; list_artifacts lists them`] : [];
   const notes = [...identity.notes, ...result.notes, ...images.notes, ...more, ...leftOut].slice(0, maxNotes);
   const shortened = { ...result, notes, artifacts };
   const whole = shapeResult(shortened, budget);
   const shaped = whole.isCut ? shapeResult(shortened, budget, sandbox.handleFor(result)) : whole;
-  const place = { runId, sessionId, downloadUrl, artifactUri: (name: string) => artifactUri(sessionId, name) };
-  const facts = encodeToolRun(shortened, shaped, images.blocks.length, place);
+  const reference = { runId, sessionId, downloadUrl, artifactUri: (name: string) => artifactUri(sessionId, name) };
+  const facts = encodeToolRun(shortened, shaped, images.blocks.length, reference);
   const links = artifacts.map((artifact) => artifactLink(sessionId, artifact));
   const text = `${renderShaped(shaped).trimEnd()}\n${footer(facts)}`;
   return { facts, text, more: [...images.blocks, ...links] };

@@ -3,8 +3,8 @@ const pngEnd = Buffer.from("IEND\xaeB`\x82", "latin1");
 const longestSide = 8_000;
 
 /**
- * Whether bytes from a cell are a complete PNG of a usual size. With some clients, a broken image in a conversation makes
- * every later request fail, so a file that only claims to be a PNG is not passed on.
+ * Whether bytes from a cell are a complete PNG of a reasonable size. With some clients, a damaged image in a conversation
+ * makes every later request fail, so it must not be sent.
  */
 export function isSoundPng(data: Uint8Array): boolean {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);

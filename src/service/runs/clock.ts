@@ -1,12 +1,12 @@
-/** Time as something that is handed in, so that tests decide when it passes. */
+/** A clock that tests can replace. */
 export interface Clock {
-  /** milliseconds that only grow */
+  /** monotonic time in milliseconds */
   now(): number;
-  /** calls back once after a while; the answer calls it off. It does not keep the process alive. */
+  /** Calls back once after the delay. The returned function cancels the timer, which does not keep the process alive. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** The longest delay that a Node timer takes; a longer one would fire at once. */
+/** The longest delay of a Node timer; a longer one would fire at once. */
 const maxDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -3,7 +3,7 @@ import { readableText } from "../output/readable-text.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { RunRegistry } from "./run-registry.ts";
 
-/** Clients give up on a call that is silent for long; each message restarts their clock. */
+/** Clients time out a call without progress; each message restarts their timeout. */
 const everyMs = 3_000;
 const maxLine = 200;
 
@@ -21,8 +21,8 @@ export function followProgress(runs: RunRegistry, runId: string, { progress }: T
   let isReading = false;
   const timer = setInterval(async () => {
     if (!isReading) {
-      isReading = true; // not earlier, since most runs are over by now; it reads from the first event on
-      read().catch(() => {}); // whoever waits for the run hears why it failed
+      isReading = true; // only now, because most runs have ended by then; it still reads from the first event
+      read().catch(() => {}); // `wait` reports why the run failed
       await setImmediate();
     }
     if (stop.signal.aborted) return;

@@ -23,13 +23,13 @@ export async function runCode(
 ): Promise<ToolReply<ToolRun>> {
   const { code, language = defaultLanguage, timeoutSeconds } = request;
   const waitMs = request.waitSeconds * 1000;
-  const mostMs = session.policy.proc.timeoutMs;
-  const timeoutMs = timeoutSeconds === undefined ? mostMs : timeoutSeconds * 1000;
+  const maxTimeoutMs = session.policy.proc.timeoutMs;
+  const timeoutMs = timeoutSeconds === undefined ? maxTimeoutMs : timeoutSeconds * 1000;
   const started = performance.now();
   const { runId } = await startRun(sandbox.runs, session, code, {
     ...{ language, timeout: timeoutMs, turnMs: waitMs, signal: context.signal },
   });
-  const notes = timeoutMs > mostMs ? [`the policy limits runs to ${formatDuration(mostMs)}`] : [];
+  const notes = timeoutMs > maxTimeoutMs ? [`the policy limits runs to ${formatDuration(maxTimeoutMs)}`] : [];
   const leftMs = Math.max(0, waitMs - (performance.now() - started));
   return awaitRun(sandbox, runId, context, { waitMs: leftMs, cancelStopsRun: true, notes });
 }

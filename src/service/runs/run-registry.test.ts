@@ -22,8 +22,8 @@ async function collect(events: AsyncIterable<NumberedEvent>): Promise<NumberedEv
 
 const gone = expect.objectContaining({ code: "run_gone" });
 
-describe("starting", () => {
-  test("answers at once with an unguessable id", () => {
+describe("starting a run", () => {
+  test("returns an unguessable id at once", () => {
     const { session, runs } = setUp();
     const handle = runs.start(session, "work()", { timeout: 5 });
     expect(handle).toMatchObject({ sessionId: "fake", status: "running", isCancelled: false, nextOffset: 0 });
@@ -31,7 +31,7 @@ describe("starting", () => {
     expect(session.last).toMatchObject({ code: "work()", options: { timeout: 5 } });
   });
 
-  test("throws what the session refuses and remembers nothing", () => {
+  test("throws the session's error and registers nothing", () => {
     const { runs } = setUp();
     const busy = new CodecellError("session_busy", "busy");
     const refuse = () => {
@@ -42,8 +42,8 @@ describe("starting", () => {
   });
 });
 
-describe("following", () => {
-  test("takes over a run that was started elsewhere, and cancels it by the signal it was started with", async () => {
+describe("the run registry", () => {
+  test("follows a run that was started elsewhere, and cancels it with that run's own signal", async () => {
     const { session, runs } = setUp();
     const cancelling = new AbortController();
     const started = session.run("work()", { signal: cancelling.signal });
@@ -54,7 +54,7 @@ describe("following", () => {
     expect(await runs.wait(runId)).toMatchObject({ status: "cancelled" });
   });
 
-  test("tells which runs of a session go on, and nothing of others", async () => {
+  test("lists the running runs of one session only", async () => {
     const { session, runs } = setUp();
     const ended = runs.start(session, "one");
     session.last.end();
@@ -65,8 +65,8 @@ describe("following", () => {
   });
 });
 
-describe("waiting", () => {
-  test("gives the result when the run ends first", async () => {
+describe("waiting for a run", () => {
+  test("returns the result if the run ends before the timeout", async () => {
     const { clock, session, runs } = setUp();
     const { runId } = runs.start(session, "");
     const waited = runs.wait(runId, { timeoutMs: 100 });
@@ -76,7 +76,7 @@ describe("waiting", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("says how far the run is when the time is up first", async () => {
+  test("returns the output so far if the timeout passes first", async () => {
     const { clock, session, runs } = setUp();
     const { runId } = runs.start(session, "");
     session.last.print(" 10%\r");
@@ -101,7 +101,7 @@ describe("waiting", () => {
     expect(await runs.wait(runId)).toMatchObject({ status: "ok" });
   });
 
-  test("shapes the output so far to a budget", async () => {
+  test("truncates the output so far to the budget", async () => {
     const { clock, session, runs } = setUp();
     const { runId } = runs.start(session, "");
     session.last.print("x".repeat(50_000));
@@ -112,7 +112,7 @@ describe("waiting", () => {
     expect(answer.status === "running" && renderShaped(answer.outputSoFar).length).toBeLessThanOrEqual(3_000);
   });
 
-  test("is called off by a signal, and the run goes on", async () => {
+  test("stops when the caller's signal is aborted, and the run is still running", async () => {
     const { clock, session, runs } = setUp();
     const { runId } = runs.start(session, "");
     const caller = new AbortController();
@@ -125,7 +125,7 @@ describe("waiting", () => {
     expect(runs.status(runId).status).toBe("running");
   });
 
-  test("throws what codecell itself failed with, and watching does too", async () => {
+  test("throws if codecell itself failed, and so does watching it", async () => {
     const { session, runs } = setUp();
     const { runId } = runs.start(session, "");
     session.last.print("before\n");
@@ -136,8 +136,8 @@ describe("waiting", () => {
   });
 });
 
-describe("watching", () => {
-  test("gives every reader every event, from any offset, past and to come", async () => {
+describe("watching a run", () => {
+  test("gives every reader all past and future events from any offset", async () => {
     const { session, runs } = setUp();
     const { runId } = runs.start(session, "");
     session.last.print("a");
@@ -159,7 +159,7 @@ describe("watching", () => {
     expect(await collect(runs.watch(runId, 4))).toEqual([]);
   });
 
-  test("ends with the reader's signal, without an end event", async () => {
+  test("stops without an end event when the reader's signal is aborted", async () => {
     const { session, runs } = setUp();
     const { runId } = runs.start(session, "");
     const reader = new AbortController();
@@ -171,15 +171,15 @@ describe("watching", () => {
     expect(session.last.interrupts).toBe(0);
   });
 
-  test.each([-1, 0.5, Number.NaN])("refuses the offset %d", (offset) => {
+  test.each([-1, 0.5, Number.NaN])("rejects the offset %d", (offset) => {
     const { session, runs } = setUp();
     const { runId } = runs.start(session, "");
     expect(() => runs.watch(runId, offset)).toThrow(expect.objectContaining({ code: "usage" }));
   });
 });
 
-describe("stopping", () => {
-  test("an interrupt reaches a run that goes on, and no other", async () => {
+describe("stopping a run", () => {
+  test("interrupts it only while it is still running", async () => {
     const { session, runs } = setUp();
     const { runId } = runs.start(session, "");
     runs.interrupt(runId);
@@ -190,7 +190,7 @@ describe("stopping", () => {
     expect(session.last.interrupts).toBe(1);
   });
 
-  test("a cancel interrupts, and interrupts again after the grace", () => {
+  test("by cancel interrupts it, and interrupts it again after the grace period", () => {
     const { clock, session, runs } = setUp();
     const { runId } = runs.start(session, "");
     expect(runs.cancel(runId, { graceMs: 50 })).toMatchObject({ status: "running", isCancelled: true });
@@ -203,7 +203,7 @@ describe("stopping", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("a run that ends within the grace is not interrupted again", async () => {
+  test("by cancel does not interrupt it again if it ends within the grace period", async () => {
     const { clock, session, runs } = setUp();
     const { runId } = runs.start(session, "");
     runs.cancel(runId);
@@ -215,7 +215,7 @@ describe("stopping", () => {
   });
 });
 
-describe("remembering", () => {
+describe("the registry of ended runs", () => {
   async function finished(runs: RunRegistry, session: FakeSession, text = ""): Promise<string> {
     const { runId } = runs.start(session, "");
     if (text) session.last.print(text);
@@ -224,7 +224,7 @@ describe("remembering", () => {
     return runId;
   }
 
-  test("keeps a result for a while after the end, then says that it is gone", async () => {
+  test("keeps a result for 15 minutes, then reports run_gone", async () => {
     const { clock, session, runs } = setUp();
     const runId = await finished(runs, session);
     clock.pass(15 * 60_000 - 1);
@@ -237,21 +237,21 @@ describe("remembering", () => {
     await expect(runs.wait(runId)).rejects.toMatchObject({ hint: expect.stringContaining("15 min") });
   });
 
-  test("never forgets a run that goes on", () => {
+  test("never removes a run that is still running", () => {
     const { clock, session, runs } = setUp();
     const { runId } = runs.start(session, "");
     clock.pass(24 * 3_600_000);
     expect(runs.status(runId)).toMatchObject({ status: "running", elapsedMs: 24 * 3_600_000 });
   });
 
-  test("keeps so many ended runs, the oldest out first", async () => {
+  test("removes the oldest ended runs beyond keepRuns", async () => {
     const { session, runs } = setUp({ keepRuns: 2 });
     const ids = [await finished(runs, session), await finished(runs, session), await finished(runs, session)];
     expect(runs.list().map((run) => run.runId)).toEqual(ids.slice(1));
     expect(() => runs.status(ids[0] ?? "")).toThrow(gone);
   });
 
-  test("keeps so many bytes of ended runs, but always the last one", async () => {
+  test("removes the oldest ended runs beyond keepBytes, but always keeps the last one", async () => {
     const { session, runs } = setUp({ keepBytes: 10_000 });
     const small = await finished(runs, session, "x".repeat(1_000));
     const alsoSmall = await finished(runs, session, "x".repeat(1_000));
@@ -269,7 +269,7 @@ describe("remembering", () => {
   });
 });
 
-test("a real session's run is watched, cancelled and reported as cancelled", async () => {
+test("a run of a real session can be watched and cancelled, and its status is then cancelled", async () => {
   const runner = new FakeRunner({
     program: async (cell) => {
       cell.print("stdout", "working\n");
@@ -287,7 +287,7 @@ test("a real session's run is watched, cancelled and reported as cancelled", asy
   expect(runs.status(runId).status).toBe("cancelled");
 });
 
-/** Waits until so many events are written down. */
+/** Waits until the run has `count` events. */
 async function printed(runs: RunRegistry, runId: string, count: number): Promise<void> {
   for await (const { offset } of runs.watch(runId)) if (offset + 1 >= count) return;
 }

@@ -17,58 +17,58 @@ export interface RunStarter {
   run(code: string, options: RunOptions): FollowedRun;
 }
 
-/** A run ends by `cancel` and by its limits, not by the signal of the caller that started it. */
+/** Without `signal`: a run is stopped by `cancel` or by its limits, not by the caller that started it. */
 export type RunStartOptions = Omit<RunOptions, "signal">;
 
-/** A run by its id, and how far it is. */
+/** The id and the current status of a run. */
 export interface RunHandle {
   readonly runId: string;
   readonly sessionId: string;
-  /** `failed`: codecell itself could not finish the run; `wait` and `watch` throw why */
+  /** `failed`: codecell itself could not finish the run; `wait` and `watch` throw the reason */
   readonly status: RunStatus | "running" | "failed";
   /** whether `cancel` was called */
   readonly isCancelled: boolean;
   /** time since the start, or from start to end */
   readonly elapsedMs: number;
-  /** how many events there are so far: where to go on watching */
+  /** the number of events so far, which is the offset to continue watching from */
   readonly nextOffset: number;
 }
 
-/** What `wait` answers when the time is up before the run is over. */
+/** What `wait` returns if the timeout passes before the run ends. */
 export interface StillRunning {
   readonly status: "running";
   readonly runId: string;
   readonly elapsedMs: number;
   readonly outputSoFar: ShapedText;
-  /** the events after this output begin here */
+  /** the offset of the first event after this output */
   readonly nextOffset: number;
 }
 
 /** How long to wait for a run. */
 export interface WaitOptions {
-  /** how long to wait; absent: to the end. 0 asks and does not wait. */
+  /** how long to wait; default: until the run ends. 0 does not wait. */
   readonly timeoutMs?: number;
   /** aborting ends the waiting, not the run */
   readonly signal?: AbortSignal;
-  /** for `outputSoFar`; 4,000 characters unless told */
+  /** for `outputSoFar`; default: 4,000 characters */
   readonly budget?: ShapeBudget;
 }
 
-/** What a registry remembers, and how many runs it takes. */
+/** Limits of a registry. */
 export interface RunRegistryOptions {
   /** @internal */
   readonly clock?: Clock;
-  /** how long an ended run is remembered */
+  /** how long an ended run is kept */
   readonly keepMs?: number;
-  /** how many ended runs are remembered, and what their events may take; the oldest are forgotten first */
+  /** how many ended runs are kept, and how many bytes of their events; the oldest are removed first */
   readonly keepRuns?: number;
   readonly keepBytes?: number;
-  /** Takes a place for a run that is about to start, or throws where there is none. */
-  readonly takePlace?: () => ReleasePlace;
+  /** Acquires a slot for a run that is about to start, or throws if none is free. */
+  readonly acquireSlot?: () => ReleaseSlot;
 }
 
-/** Gives a run's place back: with how it ended, or without when it never started. */
-export type ReleasePlace = (end?: RunStatus | "failed") => void;
+/** Releases the slot of a run, with the status it ended with, or with none if it never started. */
+export type ReleaseSlot = (end?: RunStatus | "failed") => void;
 
 interface Entry {
   readonly runId: string;
@@ -83,18 +83,18 @@ interface Entry {
 const defaultBudget: ShapeBudget = { characters: 4_000 };
 const defaultGraceMs = 2_000;
 
-/** Runs that outlive the caller that started them: waited on, watched, interrupted and cancelled by an unguessable id. */
+/** Runs that outlive their caller. Anybody with the unguessable id can wait for, watch, interrupt and cancel a run. */
 export class RunRegistry {
   readonly #clock: Clock;
   readonly #keepMs: number;
   readonly #keepRuns: number;
   readonly #keepBytes: number;
-  /** sessions in which a run is about to start, and what settles when it did or failed to */
+  /** by session id: settles when the run that is about to start has started or failed to start */
   readonly #starting = new Map<string, Promise<void>>();
-  /** Called before a run is started that `follow` then takes over. */
-  readonly takePlace: () => ReleasePlace;
+  /** Must be called before starting a run for `follow`. */
+  readonly acquireSlot: () => ReleaseSlot;
   readonly #running = new Map<string, Entry>();
-  /** in the order of their ends */
+  /** ordered by when they ended */
   readonly #ended = new Map<string, Entry>();
   #endedBytes = 0;
 
@@ -103,23 +103,18 @@ export class RunRegistry {
     this.#keepMs = options.keepMs ?? 15 * 60_000;
     this.#keepRuns = options.keepRuns ?? 200;
     this.#keepBytes = options.keepBytes ?? 256 * 1024 * 1024;
-    this.takePlace = options.takePlace ?? (() => () => {});
+    this.acquireSlot = options.acquireSlot ?? (() => () => {});
   }
 
-  /** Starts a run and answers at once; what the session refuses is thrown here. */
+  /** Starts a run and returns at once. Throws if the session refuses the run. */
   start(session: RunStarter, code: string, options: RunStartOptions = {}): RunHandle {
     const cancelling = new AbortController();
     return this.follow(session.id, session.run(code, { ...options, signal: cancelling.signal }), cancelling);
   }
 
   /** Takes over a run that was started with the signal of `cancelling`. */
-  follow(
-    sessionId: string,
-    run: FollowedRun,
-    cancelling: AbortController,
-    release: ReleasePlace = () => {},
-  ): RunHandle {
-    this.#forgetOld();
+  follow(sessionId: string, run: FollowedRun, cancelling: AbortController, release: ReleaseSlot = () => {}): RunHandle {
+    this.#removeOld();
     const entry: Entry = {
       ...{ runId: newRunId(), sessionId, run, cancelling, startedAt: this.#clock.now() },
       ended: Promise.resolve(run),
@@ -137,7 +132,7 @@ export class RunRegistry {
     return this.#handle(entry);
   }
 
-  /** The result, or how far it is when the time is up first. */
+  /** The result, or the output so far if the timeout passes first. */
   async wait(runId: string, options: WaitOptions = {}): Promise<RunResult | StillRunning> {
     const entry = this.#entry(runId);
     if (options.signal?.aborted) throw aborted(options.signal);
@@ -145,11 +140,11 @@ export class RunRegistry {
     let stopWaiting = () => {};
     const limit = new Promise<typeof timeUp>((resolve, reject) => {
       const { timeoutMs, signal } = options;
-      const callOff = timeoutMs === undefined ? () => {} : this.#clock.after(timeoutMs, () => resolve(timeUp));
+      const stopTimer = timeoutMs === undefined ? () => {} : this.#clock.after(timeoutMs, () => resolve(timeUp));
       const abort = () => reject(aborted(signal));
       signal?.addEventListener("abort", abort, { once: true });
       stopWaiting = () => {
-        callOff();
+        stopTimer();
         signal?.removeEventListener("abort", abort);
       };
     });
@@ -161,7 +156,7 @@ export class RunRegistry {
     }
   }
 
-  /** Events from an offset on, past and to come, then `end`. Any number of readers; aborting ends the reading. */
+  /** Past and future events from an offset, then `end`. There can be any number of readers; aborting stops only this one. */
   watch(runId: string, fromOffset = 0, options: { signal?: AbortSignal } = {}): AsyncIterable<NumberedEvent> {
     if (!Number.isSafeInteger(fromOffset) || fromOffset < 0) {
       throw new CodecellError("usage", `an offset must be a whole number of at least 0, not ${fromOffset}`);
@@ -169,20 +164,20 @@ export class RunRegistry {
     return this.#entry(runId).run.log.from(fromOffset, options.signal);
   }
 
-  /** Stops what the run does now and keeps the state; a second call ends what ignores the first. */
+  /** Interrupts the run and keeps the state. A second call kills code that ignores the first. */
   interrupt(runId: string): RunHandle {
     const entry = this.#entry(runId);
     if (!entry.end) entry.run.interrupt();
     return this.#handle(entry);
   }
 
-  /** Interrupts the run, and ends it after a grace if it goes on; `wait` tells when it is over. Twice is safe. */
+  /** Interrupts the run, and again after a grace period. Use `wait` to learn when it has ended. Calling it twice is safe. */
   cancel(runId: string, options: { graceMs?: number } = {}): RunHandle {
     const entry = this.#entry(runId);
     if (!entry.end && !entry.cancelling.signal.aborted) {
-      entry.cancelling.abort(); // the session's first interrupt, and the reason why the result says `cancelled`
-      const callOff = this.#clock.after(options.graceMs ?? defaultGraceMs, () => entry.run.interrupt());
-      entry.ended.then(callOff, callOff);
+      entry.cancelling.abort(); // the session sends the first interrupt and reports the status `cancelled`
+      const stopTimer = this.#clock.after(options.graceMs ?? defaultGraceMs, () => entry.run.interrupt());
+      entry.ended.then(stopTimer, stopTimer);
     }
     return this.#handle(entry);
   }
@@ -191,26 +186,26 @@ export class RunRegistry {
     return this.#handle(this.#entry(runId));
   }
 
-  /** Ended runs, oldest first, then running ones; of one session when asked. */
+  /** Ended runs, oldest first, then running ones; optionally of one session only. */
   list(options: { sessionId?: string } = {}): RunHandle[] {
-    this.#forgetOld();
+    this.#removeOld();
     const entries = [...this.#ended.values(), ...this.#running.values()];
-    const isAsked = (entry: Entry) => options.sessionId === undefined || entry.sessionId === options.sessionId;
-    return entries.filter(isAsked).map((entry) => this.#handle(entry));
+    const isIncluded = (entry: Entry) => options.sessionId === undefined || entry.sessionId === options.sessionId;
+    return entries.filter(isIncluded).map((entry) => this.#handle(entry));
   }
 
-  /** Runs of a session that go on. Every run asks this first, so it does not look at those that ended. */
+  /** The running runs of a session. Every run calls this first, so it skips ended runs to stay fast. */
   running(sessionId: string): RunHandle[] {
     const entries = [...this.#running.values()].filter((entry) => entry.sessionId === sessionId);
     return entries.map((entry) => this.#handle(entry));
   }
 
-  /** Settles when the run that is about to start in a session has started or failed to; undefined: there is none. */
+  /** Settles when the run that is about to start in a session has started or failed to start; undefined if there is none. */
   starting(sessionId: string): Promise<void> | undefined {
     return this.#starting.get(sessionId);
   }
 
-  /** Says that a run is about to start in a session, until the answer is called. */
+  /** Marks a session as about to start a run, until the returned function is called. */
   claim(sessionId: string): () => void {
     let settle = () => {};
     const started = new Promise<void>((resolve) => {
@@ -224,7 +219,7 @@ export class RunRegistry {
   }
 
   #entry(runId: string): Entry {
-    this.#forgetOld();
+    this.#removeOld();
     const entry = this.#running.get(runId) ?? this.#ended.get(runId);
     if (entry) return entry;
     const minutes = Math.round(this.#keepMs / 60_000);
@@ -256,14 +251,14 @@ export class RunRegistry {
     this.#running.delete(entry.runId);
     this.#ended.set(entry.runId, entry);
     this.#endedBytes += entry.run.log.bytes;
-    this.#forgetOld();
+    this.#removeOld();
   }
 
-  /** Asked on every call instead of by a timer; between calls the bounds on number and bytes hold. */
-  #forgetOld(): void {
+  /** Runs on every call instead of on a timer. Between calls, `keepRuns` and `keepBytes` bound the memory. */
+  #removeOld(): void {
     const oldest = this.#clock.now() - this.#keepMs;
     for (const entry of this.#ended.values()) {
-      // the run that ended last stays for its caller, however large
+      // keep the last run for its caller, whatever its size
       const isOverBytes = this.#endedBytes > this.#keepBytes && this.#ended.size > 1;
       const isOver = this.#ended.size > this.#keepRuns || isOverBytes;
       if (!isOver && (entry.end?.at ?? 0) > oldest) return;
@@ -273,7 +268,7 @@ export class RunRegistry {
   }
 }
 
-/** An id that nobody can guess. `randomUUID` has random bytes in reserve; asking the system for each id takes longer. */
+/** An unguessable id. `randomUUID` buffers random bytes, so it is faster than `randomBytes`. */
 function newRunId(): string {
   const random = Buffer.from(randomUUID().replaceAll("-", ""), "hex");
   return `run_${random.subarray(0, 12).toString("base64url")}`;

@@ -7,7 +7,7 @@ import type { Session } from "../../sessions/session.ts";
 import { RunRegistry } from "./run-registry.ts";
 import { startRun } from "./start-run.ts";
 
-/** One run at a time; each ends when the test says so, or when it is cancelled. */
+/** A session with one run at a time. A run ends when the test calls `end` or when it is cancelled. */
 class OneAtATime {
   readonly id = "s-1";
   readonly started: string[] = [];
@@ -15,7 +15,7 @@ class OneAtATime {
 
   run(code: string, { signal }: RunOptions = {}): Run {
     return new Run(async (progress) => {
-      if (this.#end) throw new CodecellError("session_busy", "a run goes on");
+      if (this.#end) throw new CodecellError("session_busy", "another run is still running");
       this.started.push(code);
       progress.accepted(() => {});
       signal?.addEventListener("abort", () => this.end({ status: "cancelled" }));
@@ -43,7 +43,7 @@ function setUp() {
   return { session, runs, start };
 }
 
-test("a call waits until the run before it has ended", async () => {
+test("a second run starts after the first has ended", async () => {
   const { session, runs, start } = setUp();
   const first = await start("one");
   const second = start("two");
@@ -56,7 +56,7 @@ test("a call waits until the run before it has ended", async () => {
   await runs.wait(runId);
 });
 
-test("a call that waits too long for its turn is told which run is in the way", async () => {
+test("a call that times out waiting for its turn gets session_busy with the id of the running run", async () => {
   const { session, start } = setUp();
   const { runId } = await start("one");
   await expect(start("two", { turnMs: 0 })).rejects.toMatchObject({
@@ -66,7 +66,7 @@ test("a call that waits too long for its turn is told which run is in the way", 
   session.end();
 });
 
-test("a call that is cancelled while it waits runs nothing", async () => {
+test("a call that is cancelled while it waits for its turn runs nothing", async () => {
   const { session, start } = setUp();
   await start("one");
   const controller = new AbortController();
@@ -77,23 +77,23 @@ test("a call that is cancelled while it waits runs nothing", async () => {
   expect(session.started).toEqual(["one"]);
 });
 
-test("cancelling a run by its id reaches the run", async () => {
+test("a run can be cancelled by its id", async () => {
   const { runs, start } = setUp();
   const { runId } = await start("one");
   runs.cancel(runId);
   expect(await runs.wait(runId)).toMatchObject({ status: "cancelled" });
 });
 
-test("calls that wait for their turn take a run's place one at a time", async () => {
+test("calls that wait for their turn acquire a slot one at a time", async () => {
   const session = new OneAtATime();
   let [taken, most] = [0, 0];
-  const takePlace = () => {
+  const acquireSlot = () => {
     most = Math.max(most, ++taken);
     return () => {
       taken--;
     };
   };
-  const runs = new RunRegistry({ takePlace });
+  const runs = new RunRegistry({ acquireSlot });
   const options = { turnMs: 5_000, signal: new AbortController().signal };
   const calls = Array.from({ length: 8 }, async (_, index) => {
     const { runId } = await startRun(runs, session as unknown as Session, `${index}`, options);

@@ -9,7 +9,7 @@ export interface StartRunOptions extends Pick<RunOptions, "language" | "timeout"
   readonly signal: AbortSignal;
 }
 
-/** Starts a run in the registry when it is its turn; throws what the session refuses. */
+/** Starts a run in the registry when it is its turn. Throws if the session refuses the run. */
 export async function startRun(
   runs: RunRegistry,
   session: Session,
@@ -22,14 +22,14 @@ export async function startRun(
     const started = await claimTurn(runs, session.id, end, signal);
     try {
       if (signal.aborted) throw new CodecellError("aborted", "the call was cancelled before its code ran");
-      const release = runs.takePlace();
+      const release = runs.acquireSlot();
       try {
         const run = session.run(code, { ...options, signal: cancelling.signal });
         await run.accepted();
         return runs.follow(session.id, run, cancelling, release);
       } catch (error) {
         release();
-        // a caller that is not the registry's took the turn in between
+        // a caller that does not use the registry started a run in between
         const isTaken = error instanceof CodecellError && error.code === "session_busy";
         if (!isTaken || performance.now() >= end || runningIn(runs, session.id) === undefined) throw error;
       }
@@ -39,7 +39,7 @@ export async function startRun(
   }
 }
 
-/** Waits for the turn and claims it at once: of all calls that wait, only one starts and takes a place. */
+/** Waits for the turn and claims it at once, so that only one of the waiting calls starts and acquires a slot. */
 async function claimTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<() => void> {
   for (;;) {
     const before = runningIn(runs, sessionId);
@@ -55,7 +55,7 @@ async function claimTurn(runs: RunRegistry, sessionId: string, end: number, sign
     if (!before) await starting;
     else {
       await runs.wait(before.runId, { timeoutMs: leftMs, signal }).catch((error: unknown) => {
-        if (signal.aborted) throw error; // else the other run failed, which is not this call's matter
+        if (signal.aborted) throw error; // otherwise the other run failed, which does not concern this call
       });
     }
   }

@@ -3,7 +3,7 @@ interface OpenRequest {
   readonly end: () => void;
 }
 
-/** Requests that one tenant has open, each with the digest of the secret it came with. */
+/** The open requests of one tenant, each with the digest of the secret it was sent with. */
 export class OpenRequests {
   readonly #open = new Set<OpenRequest>();
 
@@ -11,14 +11,14 @@ export class OpenRequests {
     return this.#open.size;
   }
 
-  /** Counts a request until the answer is disposed; `end` breaks its connection. */
+  /** Adds a request until the returned object is disposed; `end` closes its connection. */
   enter(secret: string, end: () => void): Disposable {
     const request = { secret, end };
     this.#open.add(request);
     return { [Symbol.dispose]: () => void this.#open.delete(request) };
   }
 
-  /** The attack: a stolen secret that was rotated keeps watching through requests it opened before. */
+  /** Closes requests with another secret. The attack: a stolen secret keeps watching after it was rotated. */
   endOthers(secret: string): void {
     for (const request of this.#open) if (request.secret !== secret) request.end();
   }

@@ -47,7 +47,7 @@ describe("the sessions of a tenant", () => {
     expect(await bob.list()).toEqual([]);
   });
 
-  test("look to other tenants as if they did not exist", async () => {
+  test("look nonexistent to other tenants", async () => {
     await alice.session("secret");
     for (const ask of [
       (id: string) => bob.get(id),
@@ -62,7 +62,7 @@ describe("the sessions of a tenant", () => {
     }
   });
 
-  test("are named without their namespace", async () => {
+  test("are listed without their namespace", async () => {
     const messages = [await failure(alice.get("x")), await failure(alice.closeSession("x"))];
     await alice.session("one");
     messages.push(await failure(alice.fork("one", "one")));
@@ -81,7 +81,7 @@ describe("the sessions of a tenant", () => {
     expect((await alice.session("next")).id).toBe("next");
   });
 
-  test("have ids that fit into a directory name together with their prefix", async () => {
+  test("have ids short enough for a directory name that includes the prefix", async () => {
     expect((await alice.session("x".repeat(48))).id.length).toBe(48);
     await expect(alice.session("x".repeat(49))).rejects.toThrow(/48 characters/);
     await expect(alice.session("../x")).rejects.toThrow(/invalid session id/);

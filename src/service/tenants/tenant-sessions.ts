@@ -6,21 +6,21 @@ import type { Session } from "../../sessions/session.ts";
 import { newSessionId, sessionKey, shownId } from "../../sessions/session-id.ts";
 import type { SessionInfo } from "../../sessions/session-info.ts";
 
-/** Sessions by id, as a surface uses them: all of a `Codecell`, or those of one tenant. */
+/** Sessions by id: all sessions of a `Codecell`, or those of one tenant. */
 export type Sessions = Pick<Codecell, "policy" | "runner" | "session" | "get" | "info" | "list" | "fork"> &
   Pick<Codecell, "closeSession"> &
   AsyncDisposable;
 
 /**
- * The sessions of one tenant. Every id gets the tenant's prefix before it is looked up, so an id of another tenant names
- * nothing: neither answers nor their timing reveal that it exists.
+ * The sessions of one tenant. Every id gets the tenant's prefix before it is looked up, so ids of other tenants are never
+ * found: neither results nor their timing reveal that they exist.
  */
 export class TenantSessions implements Sessions {
   readonly #manager: Codecell;
   readonly #namespace: string;
   readonly #quota: number;
   /** ids that are being created, so that concurrent calls cannot exceed the quota together */
-  readonly #coming = new Set<string>();
+  readonly #creating = new Set<string>();
 
   constructor(manager: Codecell, namespace: string, quota: number) {
     this.#manager = manager;
@@ -38,17 +38,17 @@ export class TenantSessions implements Sessions {
 
   async session(id: string = newSessionId(), options: { waitMs?: number } = {}): Promise<Session> {
     const key = this.#key(id);
-    return this.#own(() => this.#within(key, () => this.#manager.session(key, options)));
+    return this.#withoutPrefix(() => this.#withinQuota(key, () => this.#manager.session(key, options)));
   }
 
   async get(id: string): Promise<Session> {
     const key = this.#key(id);
-    return this.#own(() => this.#manager.get(key));
+    return this.#withoutPrefix(() => this.#manager.get(key));
   }
 
   async info(id: string): Promise<SessionInfo> {
     const key = this.#key(id);
-    return this.#own(async () => shown(await this.#manager.info(key)));
+    return this.#withoutPrefix(async () => shown(await this.#manager.info(key)));
   }
 
   async list(): Promise<SessionInfo[]> {
@@ -58,15 +58,15 @@ export class TenantSessions implements Sessions {
   async fork(id: string, newId: string = newSessionId()): Promise<Session> {
     const key = this.#key(id);
     const forkKey = this.#key(newId);
-    return this.#own(async () => {
+    return this.#withoutPrefix(async () => {
       await this.#manager.info(key); // an unknown parent is reported before a full quota
-      return this.#within(forkKey, () => this.#manager.fork(key, forkKey));
+      return this.#withinQuota(forkKey, () => this.#manager.fork(key, forkKey));
     });
   }
 
   async closeSession(id: string, options: { forget?: boolean } = {}): Promise<void> {
     const key = this.#key(id);
-    return this.#own(() => this.#manager.closeSession(key, options));
+    return this.#withoutPrefix(() => this.#manager.closeSession(key, options));
   }
 
   /** The `Codecell` has other tenants, so its owner closes it. */
@@ -81,26 +81,26 @@ export class TenantSessions implements Sessions {
   }
 
   /** Creates a session if the quota allows it. Saved sessions count: they take space until they are deleted. */
-  async #within<T>(key: string, make: () => Promise<T>): Promise<T> {
+  async #withinQuota<T>(key: string, make: () => Promise<T>): Promise<T> {
     const saved = (await this.#manager.list({ prefix: this.#prefix })).map(({ id }) => id);
-    // From here to `add` nothing else runs, and both sets are as they are now.
+    // No `await` from here to `add`: otherwise concurrent calls could exceed the quota.
     const alive = this.#manager.aliveIds().filter((id) => id.startsWith(this.#prefix));
-    const all = new Set([...saved, ...alive, ...this.#coming]);
+    const all = new Set([...saved, ...alive, ...this.#creating]);
     if (!all.has(key) && all.size >= this.#quota) {
       throw new CodecellError("session_limit", `this token has ${all.size} sessions, which is its limit`, {
         hint: "close one; delete it if sessions are persistent",
       });
     }
-    this.#coming.add(key);
+    this.#creating.add(key);
     try {
       return await make();
     } finally {
-      void setImmediate().then(() => this.#coming.delete(key));
+      void setImmediate().then(() => this.#creating.delete(key));
     }
   }
 
-  /** Errors name internal keys; a tenant knows only its own ids. */
-  async #own<T>(work: () => Promise<T>): Promise<T> {
+  /** Removes the prefix from error messages, because tenants know only their own ids. */
+  async #withoutPrefix<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {

@@ -3,7 +3,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
-import type { ReleasePlace } from "../runs/run-registry.ts";
+import type { ReleaseSlot } from "../runs/run-registry.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { hostEffects } from "../tools/tool-hints.ts";
 import { OpenRequests } from "./open-requests.ts";
@@ -11,26 +11,26 @@ import { TenantSessions } from "./tenant-sessions.ts";
 
 export interface TenantParts {
   readonly namespace: string;
-  /** sessions it may have */
+  /** limit of its sessions */
   readonly quota: number;
   readonly codecell: Codecell;
   readonly projectDir: string;
   readonly fileLinks: Links;
-  /** runs it may have at once */
+  /** limit of its concurrent runs */
   readonly maxRuns: number;
-  /** takes one of the runs that the whole service may have at once */
-  readonly takePlace: () => ReleasePlace;
+  /** acquires one of the concurrent runs of the whole service */
+  readonly acquireSlot: () => ReleaseSlot;
 }
 
-/** What ended runs of one tenant may take in memory. */
+/** Limits of the ended runs of one tenant that are kept in memory. */
 const keptRuns = { keepRuns: 200, keepBytes: 64 * 1024 * 1024 };
 
-/** Everything that one token reaches: its own sessions and runs. Tenants share nothing but the machine. */
+/** The sessions and runs of one token. Tenants share nothing but the machine. */
 export class Tenant implements AsyncDisposable {
   readonly namespace: string;
   readonly sessions: TenantSessions;
   readonly requests = new OpenRequests();
-  /** what the tools of this tenant work with */
+  /** for the tools of this tenant */
   readonly lazySandbox: LazySandbox;
   readonly #parts: TenantParts;
   readonly #ended = new AbortController();
@@ -42,7 +42,7 @@ export class Tenant implements AsyncDisposable {
     this.namespace = parts.namespace;
     this.sessions = new TenantSessions(parts.codecell, parts.namespace, parts.quota);
     const { projectDir, fileLinks, namespace } = parts;
-    const runs = { ...keptRuns, takePlace: () => this.#takePlace() };
+    const runs = { ...keptRuns, acquireSlot: () => this.#acquireSlot() };
     const effects = hostEffects(parts.codecell.policy);
     const open = async () => this.sessions;
     const links =
@@ -53,19 +53,19 @@ export class Tenant implements AsyncDisposable {
     this.#cleanup.defer(() => this.lazySandbox[Symbol.asyncDispose]());
   }
 
-  /** The same sandbox that the tools work with: a run started by a tool can be watched by its id. */
+  /** The sandbox that the tools use, too: a run started by a tool can be watched by its id. */
   async sandbox(): Promise<Sandbox> {
     const sandbox = await this.lazySandbox.open();
     await sandbox.sessions();
     return sandbox;
   }
 
-  /** Takes over something that has to end before the sandbox does. */
+  /** Disposes `resource` before the sandbox. */
   own(resource: AsyncDisposable): void {
     this.#cleanup.defer(() => resource[Symbol.asyncDispose]());
   }
 
-  /** Aborted when its token is gone: streams that it reads end with it. */
+  /** Aborted when the tenant's token is removed or expires, to end its streams. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }
@@ -83,14 +83,14 @@ export class Tenant implements AsyncDisposable {
     await this.#cleanup[Symbol.asyncDispose]();
   }
 
-  #takePlace(): ReleasePlace {
+  #acquireSlot(): ReleaseSlot {
     const { maxRuns } = this.#parts;
     if (this.#runs >= maxRuns) {
       throw new CodecellError("run_limit", `${maxRuns} runs are running, which is the limit of this token`, {
         hint: "wait for one, or cancel it",
       });
     }
-    const release = this.#parts.takePlace();
+    const release = this.#parts.acquireSlot();
     this.#runs++;
     return (end) => {
       this.#runs--;

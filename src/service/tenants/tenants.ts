@@ -1,10 +1,10 @@
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
-import { isOver, type TokenRecord } from "./token-store.ts";
+import { isExpired, type TokenRecord } from "./token-store.ts";
 
 export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
-  /** sessions of a tenant, whatever its token says */
+  /** limit of sessions per tenant, even if its token allows more */
   readonly maxSessions: number;
   readonly logger?: Logger;
 };
@@ -33,11 +33,11 @@ export class Tenants implements AsyncDisposable {
     return tenant;
   }
 
-  /** A tenant whose token was removed or has expired loses its runs: it must not leave a program running for days. */
+  /** Stops the runs of tenants whose token was removed or has expired, so that no program runs on for days. */
   keepOnly(tokens: readonly TokenRecord[], nowMs: number): void {
     if (tokens === this.#known && nowMs < this.#nextExpiryMs) return;
     this.#known = tokens;
-    const valid = tokens.filter((token) => !isOver(token, nowMs));
+    const valid = tokens.filter((token) => !isExpired(token, nowMs));
     this.#nextExpiryMs = Math.min(...valid.map(({ expiresMs = Number.POSITIVE_INFINITY }) => expiresMs));
     for (const { namespace, sha256 } of valid) this.#tenants.get(namespace)?.requests.endOthers(sha256);
     const namespaces = new Set(valid.map(({ namespace }) => namespace));

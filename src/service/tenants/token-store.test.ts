@@ -15,7 +15,7 @@ afterEach(() => rm(directory, { recursive: true }));
 const alice = { name: "alice", scopes: ["run" as const], sessions: 5 };
 
 describe("the token store", () => {
-  test("a single token lets in whoever holds it and nobody else", async () => {
+  test("with a single token accepts that token and no other", async () => {
     const token = newTokenText();
     const store = TokenStore.single(token);
     for (const header of [`Bearer ${token}`, `bearer ${token}`]) {
@@ -27,7 +27,7 @@ describe("the token store", () => {
     expect(() => TokenStore.single("short")).toThrow(/16 characters/);
   });
 
-  test("finds the record of a token, and of no other text", async () => {
+  test("finds the record of a token, and nothing for any other text", async () => {
     const store = await TokenStore.open(path);
     const { token, record } = await store.create(alice, 1);
     const other = await store.create({ ...alice, name: "bob" }, 1);
@@ -54,7 +54,7 @@ describe("the token store", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test("sees changes of another process at once", async () => {
+  test("picks up changes of another process at once", async () => {
     const [service, command] = [await TokenStore.open(path), await TokenStore.open(path)];
     const { token } = await command.create(alice, 1);
     expect(await service.find(`Bearer ${token}`, 2)).toMatchObject({ name: "alice" });

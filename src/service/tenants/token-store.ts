@@ -11,16 +11,16 @@ import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { isNamespace, newNamespace } from "../../sessions/session-id.ts";
 import { type Scope, scopes } from "./scope.ts";
 
-/** With the only token of a service, the policy's `session.limit` decides. */
-const mostSessions = 10_000;
+/** Limit of sessions per token. For a single token this is no limit: the policy's `session.limit` applies. */
+const maxSessions = 10_000;
 
 const tokenRecord = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, "use letters, digits, dots, dashes and underscores"),
-  /** of the token; the token itself is nowhere */
+  /** of the token, which itself is never stored */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   scopes: z.array(z.enum(scopes)).min(1),
-  /** sessions it may have, saved ones included */
-  sessions: z.int().min(1).max(mostSessions),
+  /** limit of its sessions, saved ones included */
+  sessions: z.int().min(1).max(maxSessions),
   namespace: z.string().refine(isNamespace, "not a namespace"),
   createdMs: z.int(),
   expiresMs: z.int().optional(),
@@ -31,10 +31,10 @@ export type TokenRecord = Readonly<z.output<typeof tokenRecord>>;
 const fileSchema = z.strictObject({ version: z.literal(1), tokens: z.array(tokenRecord).max(10_000) });
 const maxFileBytes = 8 * 1024 * 1024;
 
-/** The namespace of the one token that the environment gives. */
+/** The namespace of the single token from the environment. */
 const singleNamespace = "ns-000000000000";
 
-/** What a new token is given. */
+/** Options of a new token. */
 export interface NewToken {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -47,12 +47,12 @@ interface TokenDigests {
   readonly all: readonly { readonly record: TokenRecord; readonly sha256: Uint8Array }[];
 }
 
-/** The tokens of a service: of a file that others may change meanwhile, or the one of the environment. */
+/** The tokens of a service: from a file that other processes may change at any time, or a single token. */
 export class TokenStore {
   readonly #path: string | undefined;
   readonly #fixed: readonly TokenRecord[];
   #records: readonly TokenRecord[] = [];
-  #seen = "";
+  #version = "";
   #digests: TokenDigests | undefined;
 
   private constructor(path: string | undefined, fixed: readonly TokenRecord[]) {
@@ -60,15 +60,15 @@ export class TokenStore {
     this.#fixed = fixed;
   }
 
-  /** A file that is not there has no tokens yet. */
+  /** A missing file means that there are no tokens yet. */
   static async open(path: string): Promise<TokenStore> {
     const store = new TokenStore(path, []);
     await store.all();
     return store;
   }
 
-  /** One token with every scope, for a service that has one user. */
-  static single(token: string, sessions = mostSessions): TokenStore {
+  /** One token with every scope, for a service with one user. */
+  static single(token: string, sessions = maxSessions): TokenStore {
     if (token.length < 16 || /\s/.test(token)) {
       throw new CodecellError("usage", "the token must have at least 16 characters and no spaces", {
         hint: "create one with `openssl rand -hex 32`",
@@ -78,22 +78,22 @@ export class TokenStore {
     return new TokenStore(undefined, [{ ...record, namespace: singleNamespace, createdMs: 0 }]);
   }
 
-  /** Whether a file holds the tokens, so that there may be several tenants. */
+  /** Whether the tokens are in a file, so that there can be several tenants. */
   get isShared(): boolean {
     return this.#path !== undefined;
   }
 
-  /** Every token as it was when the file was last looked at; the same array as long as it is unchanged. */
+  /** All tokens as of the last check of the file; the same array until the file changes. */
   get current(): readonly TokenRecord[] {
     return this.#path === undefined ? this.#fixed : this.#records;
   }
 
-  /** Every token as the file has it now. */
+  /** All tokens that are in the file now. */
   async all(): Promise<readonly TokenRecord[]> {
     if (this.#path === undefined) return this.#fixed;
-    // Every request asks: at once, one look costs a few microseconds, and through the thread pool a good part of a run.
-    const stats = look(this.#path);
-    if (stats && markOf(stats) === this.#seen) return this.#records;
+    // Synchronous, because every request calls this: `statSync` takes microseconds, and the thread pool takes much longer.
+    const stats = statOf(this.#path);
+    if (stats && versionOf(stats) === this.#version) return this.#records;
     return this.#read(this.#path);
   }
 
@@ -103,39 +103,39 @@ export class TokenStore {
       throw diskFailure(error) ?? new CodecellError("usage", `the tokens cannot be read: ${messageOf(error)}`);
     });
     if (!file) {
-      if (this.#seen !== "") this.#records = [];
-      this.#seen = "";
+      if (this.#version !== "") this.#records = [];
+      this.#version = "";
       return this.#records;
     }
     try {
       const stats = await file.stat();
       if (!stats.isFile()) throw new CodecellError("usage", `${path} is not a file`, { hint: "name a token file" });
-      // Whoever can write it makes tokens for himself; whoever can read it learns the tenants.
+      // The attack: another user writes a token into the file, or reads who the tenants are.
       if ((stats.mode & 0o077) !== 0) {
         throw new CodecellError("usage", `${path} can be read by others`, { hint: `chmod 600 ${path}` });
       }
-      const seen = markOf(stats);
-      if (seen === this.#seen) return this.#records;
+      const version = versionOf(stats);
+      if (version === this.#version) return this.#records;
       if (stats.size > maxFileBytes) throw new CodecellError("usage", `${path} is too large to be a token file`);
       this.#records = parse(await file.readFile("utf8"), path);
-      this.#seen = seen;
+      this.#version = version;
       return this.#records;
     } finally {
       await file.close();
     }
   }
 
-  /** Whose token this is. Every record is compared, in constant time: the time of an answer tells nothing about any. */
+  /** The record of the token in a header. Compares every record in constant time, so that timing reveals nothing. */
   async find(header: string | undefined, nowMs: number): Promise<TokenRecord | undefined> {
     const given = digest(/^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "");
     let found: TokenRecord | undefined;
     for (const { record, sha256 } of this.#digestsOf(await this.all())) {
       if (timingSafeEqual(sha256, given)) found = record;
     }
-    return found && !isOver(found, nowMs) ? found : undefined;
+    return found && !isExpired(found, nowMs) ? found : undefined;
   }
 
-  /** The digests as bytes, made once for each state of the file. */
+  /** The digests as bytes, computed once per version of the file. */
   #digestsOf(records: readonly TokenRecord[]): TokenDigests["all"] {
     if (this.#digests?.of !== records) {
       this.#digests = {
@@ -146,7 +146,7 @@ export class TokenStore {
     return this.#digests.all;
   }
 
-  /** Adds a token and answers with its text, which is shown this once. */
+  /** Adds a token and returns its text, which cannot be shown again. */
   async create({ name, expiresMs, ...rest }: NewToken, nowMs: number): Promise<{ token: string; record: TokenRecord }> {
     const token = newTokenText();
     const record = tokenRecord.safeParse({
@@ -165,20 +165,20 @@ export class TokenStore {
     return { token, record: record.data };
   }
 
-  /** A new secret for the same tenant: its sessions stay, and the old secret is worth nothing from now on. */
+  /** Creates a new secret for the same tenant. Its sessions stay, and the old secret stops working at once. */
   async rotate(name: string): Promise<{ token: string; record: TokenRecord }> {
     const token = newTokenText();
     const sha256 = digest(token).toString("hex");
     const records = await this.#change((before) => {
-      known(before, name);
+      requireToken(before, name);
       return before.map((one) => (one.name === name ? { ...one, sha256 } : one));
     });
-    return { token, record: known(records, name) };
+    return { token, record: requireToken(records, name) };
   }
 
   async remove(name: string): Promise<void> {
     await this.#change((records) => {
-      known(records, name);
+      requireToken(records, name);
       return records.filter((one) => one.name !== name);
     });
   }
@@ -186,7 +186,7 @@ export class TokenStore {
   async #change(edit: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<readonly TokenRecord[]> {
     if (this.#path === undefined) throw new CodecellError("internal", "a token from the environment cannot be changed");
     await makeDirectories(dirname(this.#path), 0o700);
-    // Two commands at the same time would each write a file without the other's token.
+    // Without the lock, two concurrent commands would each lose the other's token.
     await using lock = await takeLock(`${this.#path}.lock`);
     if (!lock) throw new CodecellError("session_busy", "another command is changing the tokens", { hint: "try again" });
     const records = edit(await this.all());
@@ -195,7 +195,7 @@ export class TokenStore {
   }
 }
 
-export function isOver({ expiresMs = Number.POSITIVE_INFINITY }: TokenRecord, nowMs: number): boolean {
+export function isExpired({ expiresMs = Number.POSITIVE_INFINITY }: TokenRecord, nowMs: number): boolean {
   return expiresMs <= nowMs;
 }
 
@@ -204,7 +204,7 @@ export function newTokenText(): string {
   return `cc_${randomBytes(32).toString("base64url")}`;
 }
 
-function known(records: readonly TokenRecord[], name: string): TokenRecord {
+function requireToken(records: readonly TokenRecord[], name: string): TokenRecord {
   const record = records.find((one) => one.name === name);
   if (record) return record;
   throw new CodecellError("usage", `there is no token named ${JSON.stringify(name.slice(0, 80))}`, {
@@ -227,16 +227,16 @@ function digest(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }
 
-function look(path: string): Stats | undefined {
+function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
-    return undefined; // opening it says why
+    return undefined; // opening it reports the reason
   }
 }
 
-/** Tells one state of the file from another; who may read it counts too, for what others can read is not believed. */
-function markOf({ ino, size, mtimeMs, ctimeMs, mode }: Stats): string {
+/** Changes with every version of the file. It includes the mode, because a file that others can read is refused. */
+function versionOf({ ino, size, mtimeMs, ctimeMs, mode }: Stats): string {
   return `${ino}:${size}:${mtimeMs}:${ctimeMs}:${mode}`;
 }
 

@@ -24,21 +24,21 @@ function newSandbox(isForGuests = false): LazySandbox {
 const context = { signal: new AbortController().signal };
 
 describe("callTool", () => {
-  test("replies with the facts, and with their JSON where the tool has no text", async () => {
+  test("returns the facts, and their JSON as text if the tool has no text", async () => {
     const tool = newTool(async () => ({ facts: { count: 2 } }));
     expect(await callTool(tool, newSandbox(), { args: {}, context })).toEqual({
       ...{ isError: false, facts: { count: 2 }, content: [{ type: "text", text: '{"count":2}' }] },
     });
   });
 
-  test("puts the text of a tool first and its images behind it", async () => {
+  test("returns the text of a tool first, then its images", async () => {
     const image = { type: "image", data: "AA==", mimeType: "image/png" } as const;
     const tool = newTool(async () => ({ facts: { count: 2 }, text: "two", more: [image] }));
     const { content } = await callTool(tool, newSandbox(), { args: {}, context });
     expect(content).toEqual([{ type: "text", text: "two" }, image]);
   });
 
-  test("turns a failure into text that says what to do next", async () => {
+  test("returns a failure as an error with the next step", async () => {
     const tool = newTool(() => Promise.reject(new CodecellError("run_gone", "there is no such run")));
     const outcome = await callTool(tool, newSandbox(), { args: {}, context });
     expect(outcome).toEqual({
@@ -48,7 +48,7 @@ describe("callTool", () => {
     });
   });
 
-  test("refuses arguments that the tool's schema does not allow, and says which", async () => {
+  test("rejects arguments that do not match the tool's schema, and names them", async () => {
     const tool = newTool(async () => ({ facts: { count: 2 } }));
     const outcome = await callTool(tool, newSandbox(), { args: { unknown: 1 }, context });
     expect(outcome).toMatchObject({
@@ -57,7 +57,7 @@ describe("callTool", () => {
     });
   });
 
-  test("logs what it does not tell a guest", async () => {
+  test("logs the error that it hides from a guest", async () => {
     const errors: string[] = [];
     const logger: Logger = { ...silentLogger, error: (message) => void errors.push(message) };
     const tool = newTool(() => Promise.reject(new Error("EACCES: '/srv/state'")));
@@ -69,7 +69,7 @@ describe("callTool", () => {
   });
 });
 
-test("only tools that run code follow the policy in their hints", () => {
+test("the hints of a tool depend on the policy only if the tool runs code", () => {
   const open = { writesHost: true, reachesNetwork: true };
   const reads = newTool(async () => ({ facts: { count: 1 } }));
   expect(toolHints(reads, open)).toEqual({

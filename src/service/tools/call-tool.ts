@@ -6,7 +6,7 @@ import type { LazySandbox } from "../lazy-sandbox.ts";
 import type { WireError } from "../wire/error.ts";
 import type { Tool, ToolContent, ToolContext } from "./tool.ts";
 
-/** What a surface sends back. A failed call has no facts, which have to match the tool's output schema, but its error as data. */
+/** What a surface sends back. A failed call has `error` instead of `facts`, because facts must match the output schema. */
 export type ToolOutcome =
   | {
       readonly isError: false;
@@ -17,29 +17,29 @@ export type ToolOutcome =
 
 /** One call of a tool. */
 export interface ToolCall {
-  /** what the model wrote; `tool.input` decides whether it is valid, and fills in the defaults */
+  /** the arguments from the model, not validated; `tool.input` validates them and adds the defaults */
   readonly args: unknown;
   readonly context: ToolContext;
   readonly logger?: Logger;
 }
 
-const failing = loadOnce(() => Promise.all([import("../replies/error-text.ts"), import("../guest-error.ts")]));
+const loadErrorReplies = loadOnce(() => Promise.all([import("../replies/error-text.ts"), import("../guest-error.ts")]));
 
 /** Calls a tool and turns any failure into a reply that tells the model what to do next. */
 export async function callTool(tool: Tool, sandbox: LazySandbox, call: ToolCall): Promise<ToolOutcome> {
   const { args, context, logger = silentLogger } = call;
   const { name } = tool;
-  const began = performance.now();
+  const startedAt = performance.now();
   const log = (failed: boolean) =>
-    logger.debug("a tool was called", { tool: name, failed, ms: Math.round(performance.now() - began) });
+    logger.debug("a tool was called", { tool: name, failed, ms: Math.round(performance.now() - startedAt) });
   try {
-    const reply = await tool.call(checked(tool, args), await sandbox.open(), context);
+    const reply = await tool.call(parsedArguments(tool, args), await sandbox.open(), context);
     const { facts, text = JSON.stringify(facts), more = [] } = reply;
     log(false);
     return { isError: false, facts, content: [{ type: "text", text }, ...more] };
   } catch (error) {
     log(true);
-    const [{ errorReply }, { isWithheld }] = await failing();
+    const [{ errorReply }, { isWithheld }] = await loadErrorReplies();
     if (sandbox.isForGuests && isWithheld(error)) {
       logger.error(`${name} failed: ${messageOf(error)}`, { tool: name, error });
     }
@@ -48,7 +48,7 @@ export async function callTool(tool: Tool, sandbox: LazySandbox, call: ToolCall)
   }
 }
 
-function checked(tool: Tool, args: unknown): Record<string, unknown> {
+function parsedArguments(tool: Tool, args: unknown): Record<string, unknown> {
   const parsed = tool.input.safeParse(args);
   if (parsed.success) return parsed.data;
   throw new CodecellError("usage", `the arguments of ${tool.name} are not valid: ${z.prettifyError(parsed.error)}`);

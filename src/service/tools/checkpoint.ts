@@ -11,7 +11,7 @@ export const checkpointTool = defineTool({
   output: z.strictObject({
     session_id: z.string(),
     ...checkpointSchema.shape,
-    checkpoints: z.array(checkpointSchema).describe("all of this session"),
+    checkpoints: z.array(checkpointSchema).describe("all checkpoints of this session"),
   }),
   effect: "changes",
   isIdempotent: true,

@@ -5,7 +5,7 @@ export const closeSessionTool = defineTool({
   name: "close_session",
   title: "Close a session",
   description:
-    "Close a session and stop its run. Variables and files are lost, unless the policy makes sessions persistent: then they are saved and come back with the same session_id. forget=true deletes them for good.",
+    "Close a session and stop its run. Variables and files are lost, unless the policy makes sessions persistent: then they are saved, and a call with the same session_id restores them. forget=true deletes them for good.",
   input: z.strictObject({ session_id: z.string(), forget: z.boolean().default(false) }),
   output: z.object({ session_id: z.string(), closed: z.boolean(), kept: z.boolean() }),
   effect: "destroys",

@@ -12,7 +12,7 @@ const shared = `Use it for calculations, data analysis, plots, parsing large fil
 - Truncated output has an output_handle for read_output. Print less: summaries, heads, counts.
 - Code cannot reach the network or the user's files, unless the policy allows it. Do not work around a refusal; tell the user.`;
 
-/** What a client tells its model about the tools; under 2,000 characters, the most important first. */
+/** Instructions that a client gives its model about the tools: under 2,000 characters, most important first. */
 export function instructionsFor(tools: ToolsetName): string {
   const first = [...(tools === "rlm" ? [] : [interpreter]), ...(tools === "interpreter" ? [] : [rlm])];
   return [...first, shared].join("\n\n");

@@ -23,7 +23,7 @@ export const listArtifactsTool = defineTool({
     const session = await sandbox.session(session_id);
     const page = await session.listFiles({ limit: pageSize, ...(after === undefined ? {} : { after }) });
     const downloadUrl = await sandbox.linksOf(session_id);
-    // A link names the content, so the files are read for it; without a service this costs nothing.
+    // A link contains the digest of the file, so each file must be read. Skip that if no service serves links.
     const found = downloadUrl && (await session.describe(page.files, { cache: sandbox.digests }));
     const links = new Map(found?.artifacts.map(({ name, sha256 }) => [name, downloadUrl?.({ name, sha256 })]));
     const list = encodeFileList(page, links);

@@ -24,11 +24,11 @@ export const rlmGetTool = defineTool({
   async call({ name, query }, sandbox) {
     const session = await sandbox.defaultSession();
     const expression = query ?? name;
-    // The rest stays in the cell: a variable may be larger than the memory of this process.
+    // Truncated inside the cell: a variable may be larger than the memory of this process.
     const { form, text, characters, isCut } = await session.preview(expression, { maxBytes });
     const facts = { session_id: session.id, expression, form, value: text, truncated: isCut, characters };
     if (!isCut) return { facts, text };
     const rest = "ask for a part with query: a slice such as x[1000:2000], a count, a summary";
-    return { facts, text: `${text}\n… truncated: ${characters} characters in all; ${rest} …` };
+    return { facts, text: `${text}\n… truncated: ${characters} characters in total; ${rest} …` };
   },
 });

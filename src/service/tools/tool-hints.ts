@@ -13,7 +13,7 @@ export function hostEffects(policy: Policy): HostEffects {
   return { writesHost: writableHostPaths(policy).length > 0, reachesNetwork: policy.net.enabled };
 }
 
-/** What a client tells people about a tool. The names are those of MCP's annotations. */
+/** What a client shows about a tool. The names are those of MCP's annotations. */
 export interface ToolHints {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -21,7 +21,7 @@ export interface ToolHints {
   readonly openWorldHint: boolean;
 }
 
-/** What a client tells people about a tool before they allow a call. */
+/** What a client shows about a tool before the user allows a call. */
 export function toolHints({ effect, isIdempotent }: Tool, { writesHost, reachesNetwork }: HostEffects): ToolHints {
   return {
     readOnlyHint: effect === "reads",

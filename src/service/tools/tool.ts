@@ -14,7 +14,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly effect: "reads" | "changes" | "destroys" | "code";
   /** default: only tools that read are idempotent */
   readonly isIdempotent?: boolean;
-  /** keeps the tool in the model's context where clients hide tools behind a search */
+  /** keeps the tool in the model's context if a client hides tools behind a search */
   readonly isMain?: boolean;
   call(args: z.output<Input>, sandbox: Sandbox, context: ToolContext): Promise<ToolReply<z.output<Output>>>;
 }
@@ -23,11 +23,11 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
 export interface ToolContext {
   /** aborted when the caller cancels the call */
   readonly signal: AbortSignal;
-  /** reports a long run; absent: the caller did not ask for progress */
+  /** reports the progress of a long run; undefined if the caller did not request progress */
   readonly progress?: ((update: ToolProgress) => void) | undefined;
 }
 
-/** How far a call is. */
+/** The progress of a call. */
 export interface ToolProgress {
   /** since the call started */
   readonly seconds: number;
@@ -64,7 +64,7 @@ export interface ArtifactLink {
   readonly description: string;
 }
 
-/** Checks a definition against its own schemas, then forgets their types. */
+/** Type-checks a definition against its own schemas, then erases their types. */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(tool: Tool<Input, Output>): Tool {
   return tool as unknown as Tool;
 }

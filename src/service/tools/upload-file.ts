@@ -16,7 +16,7 @@ export const uploadFileTool = defineTool({
       .describe("session_id that an earlier call returned; omit it to start a new session."),
   }),
   output: z.strictObject({ session_id: z.string(), name: z.string(), size: z.int().describe("bytes") }),
-  effect: "destroys", // it replaces a file of that name
+  effect: "destroys", // it replaces an existing file with this name
   isIdempotent: true,
   async call({ path, content, content_base64, session_id }, sandbox, { signal }) {
     const data = contentOf(content, content_base64);
@@ -33,7 +33,7 @@ function contentOf(text: string | undefined, base64: string | undefined): Buffer
   }
   if (base64 === undefined) return Buffer.from(text ?? "");
   const compact = base64.replace(/\s+/g, "");
-  // Node would skip invalid characters and write a file that nobody meant.
+  // Node would skip invalid characters and write wrong data.
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact) || compact.length % 4 !== 0) {
     throw new CodecellError("usage", "content_base64 is not base64", { hint: "use content for text" });
   }

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
 
-/** A link to this content of a file, for whoever has it. */
+/** Creates a link to one version of a file. Anybody with the link can download it. */
 export type DownloadUrl = (artifact: { readonly name: string; readonly sha256: string }) => string;
 
 export const downloadUrlField = z
   .string()
   .optional()
-  .describe("signed link to this content, which expires; absent where no service serves the session's files");
+  .describe("signed link to this content, which expires; absent if no service serves the session's files");
 
 export const artifactSchema = z.strictObject({
   name: z.string().describe("path below the working directory"),
@@ -25,7 +25,7 @@ export const leftOutSchema = z.strictObject({
   message: z.string(),
 });
 
-/** A file that a run made or changed. */
+/** A file that a run created or changed. */
 export function encodeArtifact({ name, size, mimeType, sha256 }: Artifact, downloadUrl?: DownloadUrl): WireArtifact {
   const link = downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {};
   return { name, size, mime_type: mimeType, sha256, ...link };

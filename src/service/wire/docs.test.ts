@@ -11,12 +11,12 @@ const sections = new Map(
     .map((text) => [text.slice(0, text.indexOf("\n")), text]),
 );
 
-describe.each(wireNames)("docs/wire.md on %s", (name) => {
+describe.each(wireNames)("the section %s of docs/wire.md", (name) => {
   const section = sections.get(name) ?? "";
 
-  test("describes every field as the schema does", () => expect(section).toContain(fieldTable(name)));
+  test("describes every field with the text of the schema", () => expect(section).toContain(fieldTable(name)));
 
-  test("has examples that are valid", () => {
+  test("has examples that match the schema", () => {
     const examples = [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) => JSON.parse(text ?? ""));
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) expect(wireSchemas[name].parse(example)).toEqual(example);

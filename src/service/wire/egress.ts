@@ -7,10 +7,10 @@ export const egressSchema = z.strictObject({
       z.strictObject({
         host: z.string(),
         port: z.int(),
-        requests: z.int().describe("how often the run asked for it"),
+        requests: z.int().describe("number of requests"),
         sent_bytes: z.int(),
         received_bytes: z.int(),
-        failures: z.int().describe("requests that were allowed and failed"),
+        failures: z.int().describe("allowed requests that failed"),
         failure: z.string().nullable().describe("why the last one failed"),
       }),
     )
@@ -25,7 +25,7 @@ export const egressSchema = z.strictObject({
         remedy: z.string().describe("what would allow it"),
       }),
     )
-    .describe("hosts that the policy refused"),
+    .describe("hosts that the policy denied"),
   more: z.int().describe("number of hosts that are not listed because there were too many"),
 });
 export type WireEgress = z.output<typeof egressSchema>;

@@ -47,8 +47,8 @@ const running = {
   outputSoFar: shapeStreams({ stdout: "so far\n", stderr: "" }, { characters: 4_000 }),
 };
 
-describe("a run", () => {
-  test("that failed has its error, its files and what it used, under the names of the wire format", () => {
+describe("an encoded run", () => {
+  test("that failed has its error, files and usage in the wire format", () => {
     const receipt = { ...fakeResult().receipt, network: { carrier: "streams" as const, reason: "no listener" } };
     const display = { type: "display" as const, display: 1, mime: "text/html", data: Buffer.from("<b>") };
     const result = fakeResult({
@@ -71,7 +71,7 @@ describe("a run", () => {
     });
   });
 
-  test("carries displays up to a number of bytes, and the sizes of all", () => {
+  test("includes displays up to displayBytes, and the sizes of all", () => {
     const displays = [1, 2].map((display) => {
       return { type: "display" as const, display, mime: "image/png", data: new Uint8Array(600) };
     });
@@ -82,20 +82,20 @@ describe("a run", () => {
     ]);
   });
 
-  test("that is still running does not pretend to know how it ends", () => {
+  test("that is still running has null for everything that is known only at the end", () => {
     const run = encodeRunning(running, { sessionId: "s-1", runner: "wasm" });
     expect(runSchema.parse(run)).toEqual(run);
     expect(run).toMatchObject({ status: "running", stdout: "so far\n", stderr: "", duration_ms: 12, usage: null });
     expect(run).toMatchObject({ state: null, stdout_bytes: null, policy_hash: null });
   });
 
-  test("with a field that the schema does not know is refused", () => {
+  test("with an unknown field does not match the schema", () => {
     const run = encodeRun(fakeResult(), place);
     expect(runSchema.safeParse({ ...run, result: "42" }).success).toBe(false);
     expect(runSchema.safeParse({ ...run, usage: { ...run.usage, cpu: 1 } }).success).toBe(false);
   });
 
-  test("is a summary in a list", () => {
+  test("can be shortened to a summary for lists", () => {
     const handle = { runId: "run_1", sessionId: "s", isCancelled: false, elapsedMs: 1.6, nextOffset: 0 };
     const summary = encodeRunSummary({ ...handle, status: "failed" });
     expect(runSummarySchema.parse(summary)).toEqual(summary);
@@ -103,10 +103,10 @@ describe("a run", () => {
   });
 });
 
-describe("a run for a model", () => {
+describe("a run encoded for a model", () => {
   const uris = { ...place, artifactUri: (name: string) => `codecell://${name}` };
 
-  test("has the same names and meanings as a run, and no other field but those of its own", () => {
+  test("has the same fields and values as a run, and its own additional fields", () => {
     const result = fakeResult({ status: "error", error, stdout: "out", value: "42", artifacts: [artifact] });
     const shaped = shapeResult(result, { characters: 4_000 });
     const tool = encodeToolRun(result, shaped, 0, uris);
@@ -119,27 +119,27 @@ describe("a run for a model", () => {
     for (const [name, value] of Object.entries(rest)) expect([name, value]).toEqual([name, run[name]]);
   });
 
-  test("keeps class and message of an error apart, also when the message looks like another error", () => {
+  test("separates class and message of an error even if the message looks like another error", () => {
     const odd = { name: "A: B", message: "C: D", traceback: "" };
     const result = fakeResult({ status: "error", error: odd });
     const shaped = shapeResult(result, { characters: 4_000 });
     expect(encodeToolRun(result, shaped, 0, uris).error).toEqual({ type: "A: B", message: "C: D", traceback: "" });
   });
 
-  test("keeps output that imitates a label as it is", () => {
+  test("does not change output that imitates a label", () => {
     const result = fakeResult({ stdout: "[stdout]\n[stdout]\nx" });
     const shaped = shapeResult(result, { characters: 4_000 });
     expect(encodeToolRun(result, shaped, 0, uris).stdout).toBe("[stdout]\n[stdout]\nx");
   });
 
-  test("says so while it is running", () => {
+  test("has the status running and the output so far while it is running", () => {
     const tool = encodeToolRunning(running, { sessionId: "s", runner: "wasm", notes: ["wait"] });
     expect(toolRunSchema.parse(tool)).toEqual(tool);
     expect(tool).toMatchObject({ status: "running", stdout: "so far\n", notes: ["wait"], usage: null });
   });
 });
 
-test("events carry their type and their offset", () => {
+test("encoded run events have their type and offset", () => {
   const text = encodeRunEvent({ type: "stderr", text: "x" }, 3);
   const display = encodeRunEvent({ type: "display", display: 1, mime: "image/png", data: new Uint8Array(3) }, 4);
   expect([text, display].map((event) => runEventSchema.parse(event))).toEqual([
@@ -149,13 +149,13 @@ test("events carry their type and their offset", () => {
   expect(runEventSchema.safeParse({ ...text, more: 1 }).success).toBe(false);
 });
 
-describe("a session", () => {
+describe("an encoded session", () => {
   const info: SessionInfo = {
     ...{ id: "work", state: "live", isBusy: true, createdMs: 0, usedMs: 60_000, runs: 3, runner: "process" },
     ...{ isPersistent: true, checkpoints: [checkpoint], snapshot, sharers: 2 },
   };
 
-  test("of this process has everything", () => {
+  test("of this process has all fields", () => {
     const session = encodeSession(info);
     expect(sessionSchema.parse(session)).toEqual(session);
     expect(session).toMatchObject({
@@ -165,7 +165,7 @@ describe("a session", () => {
     });
   });
 
-  test("on disk says null for what only its own process knows", () => {
+  test("from the disk has null for what only its own process knows", () => {
     const saved = encodeStoredSession({ id: "work", state: "saved", record });
     const fresh = encodeStoredSession({ id: "new", state: "live", record: { ...record, snapshot: undefined } });
     const broken = encodeStoredSession({ id: "broken", state: "damaged", problem: "cannot be read" });
@@ -175,7 +175,7 @@ describe("a session", () => {
     expect(broken).toMatchObject({ state: "damaged", problem: "cannot be read", runs: null, used_at: null });
   });
 
-  test("in detail has its save, its history and its files", () => {
+  test("with details has its snapshot, history and files", () => {
     const entry = { run: 3, atMs: 0, language: "python", code: "x", status: "ok", durationMs: 1.6 };
     const files = { files: [{ path: "a", size: 5, modifiedMs: 0 }], leftOut: 0, truncated: false };
     const shown = encodeSessionDetail({ id: "work", state: "saved", record }, [entry], files);
@@ -186,7 +186,7 @@ describe("a session", () => {
   });
 });
 
-test("a restore names what came back, and what did not", () => {
+test("an encoded restore lists the restored variables and those that failed", () => {
   const failed = [{ name: "f", reason: "no module" }];
   const partly = encodeRestore("work", "process", { snapshot, failed, problem: undefined, note: "" });
   expect(restoreSchema.parse(partly)).toMatchObject({ after_run: 3, variables: ["x"], failed, problem: null });
@@ -199,7 +199,7 @@ test("a restore names what came back, and what did not", () => {
   expect(restoreSchema.parse(encodeRestore("work", "process", undefined))).toMatchObject({ after_run: null });
 });
 
-test("small objects are as the schema says", () => {
+test("every encoder returns an object that matches its schema", () => {
   expect(snapshotSchema.parse(encodeSnapshot("work", snapshot))).toMatchObject({
     saved_at: "1970-01-01T00:00:01.000Z",
   });
@@ -215,14 +215,14 @@ test("small objects are as the schema says", () => {
   expect(variableSchema.parse(encodeVariable({ name: "x", type: "int", summary: "1" }))).toMatchObject({ size: null });
 });
 
-test("usage says null for what the cell did not tell", () => {
+test("encoded usage has null for values that the cell did not report", () => {
   const usage = { cpuMs: undefined, peakMemoryBytes: undefined, wallMs: 1.23456, sentBytes: 1, receivedBytes: 2 };
   expect(usageSchema.parse(encodeUsage(usage))).toEqual({
     ...{ cpu_ms: null, peak_memory_bytes: null, wall_ms: 1.235, sent_bytes: 1, received_bytes: 2 },
   });
 });
 
-test("a file has no time where the program set one that no calendar has", () => {
+test("an encoded file has a null time if its time is outside the range of dates", () => {
   const times = [1e300, -1e300, 8.64e15, Number.NaN].map((modifiedMs) =>
     encodeFile({ path: "x", size: 1, modifiedMs }),
   );
@@ -235,7 +235,7 @@ test("a file has no time where the program set one that no calendar has", () => 
   });
 });
 
-test("an error has a code, a message and a hint, and details where there are any", () => {
+test("an encoded error has a code, a message, a hint and optional details", () => {
   const bare = encodeError({ code: "usage", message: "no" });
   expect(errorSchema.parse(bare)).toEqual({ error: { code: "usage", message: "no", hint: null } });
   const detailed = encodeError(new CodecellError("policy_refused", "no", { hint: "do", details: { rule: "net" } }));
@@ -244,7 +244,7 @@ test("an error has a code, a message and a hint, and details where there are any
   });
 });
 
-test("every object has a JSON Schema that forbids other fields", () => {
+test("every object of the wire format has a JSON Schema that forbids unknown fields", () => {
   const { $defs } = wireJsonSchema() as { $defs: Record<string, { additionalProperties?: boolean; oneOf?: unknown }> };
   expect(Object.keys($defs)).toEqual(wireNames);
   for (const [name, schema] of Object.entries($defs)) {

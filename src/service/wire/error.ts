@@ -3,15 +3,15 @@ import { z } from "zod";
 export const errorFieldsSchema = z.strictObject({
   code: z.string().describe("to branch on; docs/errors.md lists them all"),
   message: z.string().describe("what failed, and why"),
-  hint: z.string().nullable().describe("what to do about it on this surface"),
+  hint: z.string().nullable().describe("how to fix it"),
   details: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe("facts for programs, such as the rule's path; only the command line tells them"),
+    .describe("data for programs, such as the path of the rule; only on the command line"),
 });
 
 export const errorSchema = z.strictObject({
-  error: errorFieldsSchema.describe("codecell could not do what it was asked; a failing program is a run and not this"),
+  error: errorFieldsSchema.describe("why codecell failed; a program that fails is a run, not an error"),
 });
 /** An error in the wire format. */
 export type WireError = z.output<typeof errorSchema>;
@@ -24,7 +24,7 @@ export interface Failure {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** What a failed call answers. */
+/** The body of a failed call. */
 export function encodeError({ code, message, hint, details = {} }: Failure): WireError {
   const more = Object.keys(details).length === 0 ? {} : { details: { ...details } };
   return { error: { code, message, hint: hint ?? null, ...more } };

@@ -6,16 +6,16 @@ import { encodeFileTime, timestamp } from "./timestamp.ts";
 export const fileSchema = z.strictObject({
   name: z.string().describe("path below the working directory"),
   size: z.int().describe("bytes"),
-  modified_at: timestamp.nullable().describe("as the file says; null: a time that no calendar has"),
+  modified_at: timestamp.nullable().describe("as reported by the file system; null: outside the range of dates"),
   download_url: downloadUrlField,
 });
 export type WireFile = z.output<typeof fileSchema>;
 
 export const fileListSchema = z.strictObject({
-  files: z.array(fileSchema).describe("in the order of their names"),
+  files: z.array(fileSchema).describe("ordered by name"),
   next: z.string().nullable().describe("pass it as `after` to get the next page; null: this is the last page"),
   left_out: z.int().describe("number of entries that are not listed: links, special files, denied names"),
-  truncated: z.boolean().describe("there are more entries or deeper directories than codecell looks at"),
+  truncated: z.boolean().describe("there are more entries or deeper directories than codecell lists"),
 });
 export type WireFileList = z.output<typeof fileListSchema>;
 
@@ -24,7 +24,7 @@ export function encodeFile({ path, size, modifiedMs }: FileFacts, downloadUrl?: 
   return { name: path, size, modified_at: encodeFileTime(modifiedMs), ...link };
 }
 
-/** `links`: by path, of those files that can be downloaded now. */
+/** `links`: download links by path, for the files that have one. */
 export function encodeFileList(
   { files, next, leftOut, truncated }: FileList,
   links?: ReadonlyMap<string, string | undefined>,

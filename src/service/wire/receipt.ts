@@ -9,7 +9,7 @@ export const receiptSchema = z.strictObject({
     .array(
       z.strictObject({
         rule: z.string().describe("as written in the policy, such as `proc.memory`"),
-        value: z.string().describe("the value in force, as a person writes it"),
+        value: z.string().describe("the value in force, as written in a policy"),
         by: z.string().describe("who enforces it"),
         how: z.string().describe("the mechanism"),
       }),
@@ -23,7 +23,7 @@ export const receiptSchema = z.strictObject({
         .describe(
           "`listener`: the proxy accepts connections on the cell's own socket; `streams`: on the cell's channel",
         ),
-      reason: z.string().nullable().describe("why it is not the faster one"),
+      reason: z.string().nullable().describe("why the faster carrier is not used"),
     })
     .nullable()
     .describe("how connections reach the proxy; null without a network"),

@@ -8,16 +8,16 @@ const offset = z.int().describe("number of the event in its run, from 0");
 export const runEventSchema = z.discriminatedUnion("type", [
   z
     .strictObject({ type: z.literal("run"), run_id: z.string(), session_id: z.string() })
-    .describe("first: which run it is"),
+    .describe("first event: identifies the run"),
   z.strictObject({ type: z.literal("stdout"), offset, text: z.string() }).describe("the program printed something"),
   z.strictObject({ type: z.literal("stderr"), offset, text: z.string() }).describe("the program printed something"),
   z
     .strictObject({ type: z.literal("display"), offset, ...displaySchema.shape, data_base64: z.string() })
     .describe("one form of a displayed value"),
-  z.strictObject({ type: z.literal("result"), offset, run: runSchema }).describe("last: how the run ended"),
+  z.strictObject({ type: z.literal("result"), offset, run: runSchema }).describe("last event: how the run ended"),
   z
     .strictObject({ type: z.literal("error"), error: errorFieldsSchema })
-    .describe("last, instead of `result`: codecell could not finish the run"),
+    .describe("last event, instead of `result`: codecell could not finish the run"),
 ]);
 /** An event of a run in the wire format. */
 export type WireRunEvent = z.output<typeof runEventSchema>;

@@ -6,7 +6,7 @@ export const runSummarySchema = z.strictObject({
   run_id: z.string(),
   session_id: z.string(),
   status: z.enum([...runEndings, "running", "failed"]).describe("as in a run; `failed`: codecell could not finish it"),
-  cancelled: z.boolean().describe("whether somebody asked to cancel it"),
+  cancelled: z.boolean().describe("whether it was cancelled by a caller"),
   duration_ms: z.int().describe("while it is running: up to now"),
   next_offset: z.int().describe("number of its events so far"),
 });

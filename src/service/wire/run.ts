@@ -19,43 +19,48 @@ export const displaySchema = z.strictObject({
   data_base64: z
     .string()
     .nullable()
-    .describe("the content; null: not part of this answer (too large, or on the command line); the events carry it"),
+    .describe("the content; null: not included (too large, or on the command line); the events contain it"),
 });
 
 export const runErrorSchema = z.strictObject({
   type: z.string().describe("class of the exception, such as `ValueError`"),
   message: z.string(),
-  traceback: z.string().describe("frames of the program only; empty where there is none"),
+  traceback: z.string().describe("frames of the program only; empty if there is none"),
 });
 
 export const runSchema = z.strictObject({
-  run_id: z.string().nullable().describe("to ask for the run again; null: the command line, where nobody can"),
+  run_id: z.string().nullable().describe("to get the run again; null: on the command line, where runs are not kept"),
   session_id: z.string().nullable().describe("null: the cell of `codecell run` without `--session`"),
   status: z
     .enum([...runEndings, "running"])
-    .describe("how the run ended; a program that fails is `error`, and not a failure of codecell"),
+    .describe("how the run ended; `error` means that the program failed, not codecell"),
   state: z
     .enum(["kept", "recovered", "lost"])
     .nullable()
     .describe("what is left of the variables; null while it is running"),
-  exit_code: z.int().nullable().describe("exit code of the program, where it has one"),
+  exit_code: z.int().nullable().describe("exit code of the program, if it has one"),
   value: z.string().nullable().describe("repr of the last expression"),
-  stdout: z.string().describe("what was kept of the output; shortened while it is running, and for a model"),
+  stdout: z.string().describe("the kept output; truncated while it is running, and for a model"),
   stderr: z.string().describe("as above"),
-  stdout_bytes: z.int().nullable().describe("size of what the program printed, kept or not; null while it is running"),
+  stdout_bytes: z.int().nullable().describe("size of the whole output, kept or not; null while it is running"),
   stderr_bytes: z.int().nullable().describe("as above"),
-  truncated: z.boolean().describe("output or value was cut"),
+  truncated: z.boolean().describe("output or value was truncated"),
   error: runErrorSchema.nullable().describe("the exception that ended the program"),
   displays: z.array(displaySchema).describe("values that the program displayed: figures, tables, HTML"),
   artifacts: z.array(artifactSchema).describe("files that the run created or changed"),
   left_out: z.array(leftOutSchema).describe("changed files that are not artifacts, and why"),
-  egress: egressSchema.nullable().describe("hosts that the run reached or was refused; null without a network"),
-  notes: z.array(z.string()).describe("what was lost, ended or refused, one sentence each"),
+  egress: egressSchema
+    .nullable()
+    .describe("hosts that the run reached or that the policy denied; null without a network"),
+  notes: z.array(z.string()).describe("what was lost, stopped or denied, one sentence each"),
   duration_ms: z.int().describe("from the call to the result; while it is running: up to now"),
   usage: usageSchema.nullable().describe("what the run used; null while it is running"),
   runner: z.string(),
   policy_hash: z.string().nullable().describe("sha256 of the policy in force, in hex; null while it is running"),
-  next_offset: z.int().nullable().describe("`offset` of the first event after this answer; null: the command line"),
+  next_offset: z
+    .int()
+    .nullable()
+    .describe("`offset` of the first event after this response; null: on the command line"),
   receipt: receiptSchema.optional().describe("only on the command line; HTTP serves it at `…/runs/{run}/receipt`"),
   save: z
     .strictObject({
@@ -68,8 +73,8 @@ export const runSchema = z.strictObject({
 /** A run in the wire format. */
 export type WireRun = z.output<typeof runSchema>;
 
-/** Where a run can be asked for again. */
-export interface RunPlace {
+/** How to find a run again. */
+export interface RunReference {
   readonly runId: string | null;
   readonly sessionId: string | null;
   readonly nextOffset: number | null;
@@ -86,7 +91,7 @@ export interface EncodeRunOptions {
 /** A run that ended, with its whole output as far as the policy keeps it. */
 export function encodeRun(
   result: RunResult,
-  { runId, sessionId, nextOffset }: RunPlace,
+  { runId, sessionId, nextOffset }: RunReference,
   { downloadUrl, displayBytes = 0, withReceipt = false }: EncodeRunOptions = {},
 ): WireRun {
   const { error, egress, receipt } = result;

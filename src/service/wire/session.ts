@@ -13,17 +13,17 @@ export const sessionSchema = z.strictObject({
   session_id: z.string(),
   state: z
     .enum(["live", "saved", "closed", "damaged"])
-    .describe("`saved`: the next call brings it back; `damaged`: what is on disk cannot be read"),
+    .describe("`saved`: the next call restores it; `damaged`: its files cannot be read"),
   busy: z.boolean().nullable().describe("whether a run is running in it; null: another process owns the session"),
   persistent: z.boolean().describe("whether it is saved when it is closed"),
   runs: z.int().nullable().describe("number of its last run; null: damaged"),
-  runner: z.string().nullable().describe("null: it was never saved, and its process does not tell"),
+  runner: z.string().nullable().describe("null: unknown, because it was never saved"),
   created_at: timestamp.nullable().describe("null: damaged"),
   used_at: timestamp.nullable().describe("start or end of its last run; null: damaged"),
   checkpoints: z.array(checkpointSchema).nullable().describe("oldest first; null: another process owns the session"),
-  saved_variables: z.int().nullable().describe("number of variables in its snapshot; null: there is none"),
-  skipped_variables: z.int().nullable().describe("number of variables that could not be saved; null: as above"),
-  snapshot_size: z.int().nullable().describe("bytes of its snapshot on disk; null: as above"),
+  saved_variables: z.int().nullable().describe("number of variables in its snapshot; null: no snapshot"),
+  skipped_variables: z.int().nullable().describe("number of variables that could not be saved; null: no snapshot"),
+  snapshot_size: z.int().nullable().describe("bytes of its snapshot on disk; null: no snapshot"),
   shared_cell: z
     .int()
     .nullable()
@@ -33,11 +33,11 @@ export const sessionSchema = z.strictObject({
 /** A session in the wire format. */
 export type WireSession = z.output<typeof sessionSchema>;
 
-/** Everything that `codecell sessions show` tells. */
+/** The output of `codecell sessions show --json`. */
 export const sessionDetailSchema = z.strictObject({
   ...sessionSchema.shape,
   snapshot: snapshotSchema.nullable().describe("its saved variables"),
-  history: z.array(historyEntrySchema).describe("its last runs, the newest last"),
+  history: z.array(historyEntrySchema).describe("its last runs, newest last"),
   ...fileListSchema.shape,
   files: fileListSchema.shape.files.nullable().describe("null: it has no workspace of its own on this host"),
 });
@@ -55,7 +55,7 @@ export function encodeSession(info: SessionInfo): WireSession {
   };
 }
 
-/** A session as it is on disk, whoever has it open. */
+/** A session as stored on disk, even if another process has it open. */
 export function encodeStoredSession(session: StoredSession): WireSession {
   const unknown = { busy: null, persistent: true, checkpoints: null, shared_cell: null };
   const { id, state } = session;
@@ -78,12 +78,12 @@ export function encodeSessionDetail(
   files: FileList | undefined,
 ): WireSessionDetail {
   const { snapshot } = session.record;
-  const none = { files: null, next: null, left_out: 0, truncated: false };
+  const noFiles = { files: null, next: null, left_out: 0, truncated: false };
   return {
     ...encodeStoredSession(session),
     snapshot: snapshot ? encodeSnapshot(session.id, snapshot) : null,
     history: history.map(encodeHistoryEntry),
-    ...(files ? encodeFileList(files) : none),
+    ...(files ? encodeFileList(files) : noFiles),
   };
 }
 

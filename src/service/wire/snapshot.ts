@@ -22,10 +22,10 @@ export const restoreSchema = z.strictObject({
   session_id: z.string(),
   runner: z.string(),
   after_run: z.int().nullable().describe("number of the last run before the save; null: nothing was saved"),
-  variables: z.array(z.string()).describe("names of the variables that came back"),
-  failed: z.array(missingSchema).describe("variables that were saved and did not come back, and why"),
+  variables: z.array(z.string()).describe("names of the restored variables"),
+  failed: z.array(missingSchema).describe("variables that were saved but could not be restored, and why"),
   skipped: z.array(missingSchema).describe("variables that were never saved, and why"),
-  problem: errorFieldsSchema.nullable().describe("why nothing came back at all"),
+  problem: errorFieldsSchema.nullable().describe("why nothing was restored"),
 });
 export type WireRestore = z.output<typeof restoreSchema>;
 
@@ -38,17 +38,17 @@ export function encodeSnapshot(sessionId: string, snapshot: SnapshotInfo): WireS
 }
 
 export function encodeRestore(sessionId: string, runner: string, report: RestoreReport | undefined): WireRestore {
-  const whose = { session_id: sessionId, runner };
-  if (!report) return { ...whose, after_run: null, variables: [], failed: [], skipped: [], problem: null };
+  const identity = { session_id: sessionId, runner };
+  if (!report) return { ...identity, after_run: null, variables: [], failed: [], skipped: [], problem: null };
   const { snapshot, failed, problem } = report;
   return {
-    ...{ ...whose, after_run: snapshot.run, variables: restoredNames(report) },
+    ...{ ...identity, after_run: snapshot.run, variables: restoredNames(report) },
     ...{ failed: failed.map(encodeMissing), skipped: snapshot.skipped.map(encodeMissing) },
     problem: problem ? encodeError({ code: problem.code, message: problem.message, hint: problem.hint }).error : null,
   };
 }
 
-/** The variables that a restore brought back. */
+/** The names of the restored variables. */
 export function restoredNames({ snapshot, failed, problem }: RestoreReport): string[] {
   if (problem) return [];
   const missing = new Set(failed.map(({ name }) => name));

@@ -7,14 +7,14 @@ import { encodeRun, encodeRunning, runSchema, type WireRun } from "./run.ts";
 
 const { shape } = runSchema;
 
-/** The fields of a run that a model needs, with the same names and meanings, and shortened to its budget. */
+/** The fields of a run that a model needs, with the same names and meanings, but truncated to its budget. */
 const shared = {
   ...{ status: shape.status, error: shape.error, value: shape.value, stdout: shape.stdout, stderr: shape.stderr },
   ...{ truncated: shape.truncated, exit_code: shape.exit_code, notes: shape.notes, state: shape.state },
   ...{ duration_ms: shape.duration_ms, usage: shape.usage, runner: shape.runner },
 };
 
-/** What every tool that runs code answers. */
+/** The result of every tool that runs code. */
 export const toolRunSchema = z.strictObject({
   ...shared,
   run_id: z.string().describe("for get_run and cancel_run"),
@@ -22,24 +22,24 @@ export const toolRunSchema = z.strictObject({
   artifacts: z
     .array(z.strictObject({ uri: z.string().describe("address of the MCP resource"), ...artifactSchema.shape }))
     .describe("files that the run created or changed"),
-  output_handle: z.string().nullable().describe("read_output reads the whole text with it; null: nothing was cut"),
-  images: z.int().describe("number of pictures in this answer"),
+  output_handle: z.string().nullable().describe("for read_output, to read the full text; null: nothing was truncated"),
+  images: z.int().describe("number of images in this result"),
 });
 export type ToolRun = z.output<typeof toolRunSchema>;
 
-export interface ToolRunPlace {
+export interface ToolRunReference {
   readonly runId: string;
   readonly sessionId: string;
   readonly artifactUri: (name: string) => string;
   readonly downloadUrl?: DownloadUrl | undefined;
 }
 
-/** An ended run, with the texts of `shaped`; what does not fit a model's budget is left out by the caller. */
+/** An ended run, with the texts of `shaped`, which the caller has truncated to the model's budget. */
 export function encodeToolRun(
   result: RunResult,
   shaped: ShapedResult,
   images: number,
-  { runId, sessionId, artifactUri, downloadUrl }: ToolRunPlace,
+  { runId, sessionId, artifactUri, downloadUrl }: ToolRunReference,
 ): ToolRun {
   const run = encodeRun(result, { runId, sessionId, nextOffset: null }, { downloadUrl });
   return {

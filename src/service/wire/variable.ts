@@ -6,7 +6,7 @@ type Variable = Awaited<ReturnType<Session["variables"]>>[number];
 export const variableSchema = z.strictObject({
   name: z.string(),
   type: z.string(),
-  size: z.int().nullable().describe("bytes, without what the value refers to; null: it cannot tell"),
+  size: z.int().nullable().describe("bytes, without objects that the value refers to; null: unknown"),
   summary: z.string().describe("the beginning of its repr"),
 });
 /** A variable in the wire format. */

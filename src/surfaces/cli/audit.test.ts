@@ -27,7 +27,7 @@ const jsonLines = (text: string) =>
     .map((line) => JSON.parse(line));
 const auditDir = () => join(cwd, "state", "audit");
 
-test("a run is written down with what the flags changed, and tail shows it", async () => {
+test("the audit records a run with the changes from flags, and audit tail shows it", async () => {
   expect((await cli("run", "-c", "print(1)", "--timeout", "5s")).code).toBe(0);
   const { stdout } = await cli("audit", "tail", "--json");
   const events = jsonLines(stdout);
@@ -42,7 +42,7 @@ test("a run is written down with what the flags changed, and tail shows it", asy
   expect(shown.stdout).toMatch(/run\.ended s-\w+#1 status=ok state=kept/);
 });
 
-test("show prints a session's events with their code, one line for a hostile name", async () => {
+test("audit show prints a session's events with their code, and one line for a hostile name", async () => {
   await cli("run", "-c", "a = 1\nprint('\u001b]52;c;eA==\u0007')");
   const [{ session }] = jsonLines((await cli("audit", "tail", "--json", "--type", "session.opened")).stdout);
   const { code, stdout } = await cli("audit", "show", session, "--run", "1");
@@ -52,7 +52,7 @@ test("show prints a session's events with their code, one line for a hostile nam
   expect(await cli("audit", "show", "nobody")).toMatchObject({ code: 1, stderr: expect.stringContaining("nobody") });
 });
 
-test("verify is content with what was written, and names file and line of what was changed", async () => {
+test("audit verify accepts an intact audit, and names the file and line of a change", async () => {
   await cli("run", "-c", "x");
   expect(await cli("audit", "verify")).toMatchObject({
     code: 0,
@@ -71,7 +71,7 @@ test("verify is content with what was written, and names file and line of what w
   });
 });
 
-test("a head that is kept elsewhere finds an audit that was written anew", async () => {
+test("audit verify with a head that was stored elsewhere detects a rewritten audit", async () => {
   await cli("run", "-c", "x");
   const { stdout } = await cli("audit", "head");
   expect(stdout).toMatch(/^c-[0-9a-f]{16}:6:[0-9a-f]{64}\n$/);
@@ -85,7 +85,7 @@ test("a head that is kept elsewhere finds an audit that was written anew", async
   expect(found).toMatchObject({ code: 1, stdout: expect.stringContaining("is missing") });
 });
 
-test("export writes JSON lines and CSV, filtered", async () => {
+test("audit export writes filtered events as JSON lines and CSV", async () => {
   await cli("run", "-c", "x");
   const all = jsonLines((await cli("audit", "export")).stdout);
   expect(all).toHaveLength(6);
@@ -99,7 +99,7 @@ test("export writes JSON lines and CSV, filtered", async () => {
   expect((await cli("audit", "export", "--since", "2h", "--until", "1h")).stdout).toBe("");
 });
 
-test("events are chosen by outcome and by times in UTC, wherever the machine is", async () => {
+test("audit filters select events by outcome and by UTC times in any time zone", async () => {
   await cli("run", "-c", "x");
   expect(jsonLines((await cli("audit", "tail", "--json", "--outcome", "ok")).stdout)).toMatchObject([
     { type: "run.ended", status: "ok" },
@@ -121,7 +121,7 @@ test("events are chosen by outcome and by times in UTC, wherever the machine is"
   }
 });
 
-test("a policy that turns the audit off leaves nothing", async () => {
+test("a policy with the audit turned off writes no audit", async () => {
   await writeFile(join(cwd, "sandbox.policy.yaml"), "audit: { enabled: false }\n");
   expect((await cli("run", "-c", "x")).code).toBe(0);
   expect((await cli("audit", "tail")).stdout).toBe("no events\n");
@@ -129,7 +129,7 @@ test("a policy that turns the audit off leaves nothing", async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: "nothing to verify: there is no audit\n" });
 });
 
-test("an audit that cannot be written stops nobody, unless it is to be durable", async () => {
+test("an audit that cannot be written fails a run only if it is durable", async () => {
   await writeFile(join(cwd, "state"), "a file");
   const lax = await cli("run", "-c", "x");
   expect(lax.code).toBe(0);
@@ -141,7 +141,7 @@ test("an audit that cannot be written stops nobody, unless it is to be durable",
 });
 
 test.each([["."], ["./state"], ["./state/audit/x"], ["./link"]])(
-  "a workspace %s over the audit is refused",
+  "a workspace %s that contains the audit is refused",
   async (workspace) => {
     await mkdir(join(cwd, "state", "audit", "x"), { recursive: true });
     await symlink("state", join(cwd, "link"));
@@ -162,7 +162,7 @@ test.each([
   [["export", "--format", "xml"], "unknown format"],
   [["export", "--json"], "add --output FILE"],
   [["show"], "needs SESSION"],
-])("refuses audit %j as a usage error", async (argv, message) => {
+])("audit with the arguments %j is a usage error", async (argv, message) => {
   const { code, stdout, stderr } = await cli("audit", ...argv);
-  expect({ code, said: stdout + stderr }).toEqual({ code: 2, said: expect.stringContaining(message) });
+  expect({ code, output: stdout + stderr }).toEqual({ code: 2, output: expect.stringContaining(message) });
 });

@@ -32,7 +32,7 @@ const diagnosis: Diagnosis = {
   versions: { codecell: "1.0.0", node: "20.19.0", system: "linux" },
 };
 
-test("shows each runner with its guarantees or the fix, and why auto skips each stronger one", () => {
+test("doctor shows each runner with its guarantees or the fix, and why auto skips each stronger one", () => {
   const text = diagnosisText(diagnosis, plainStyle, 80);
   expect(text).toContain("  -  microvm  not in this version\n");
   expect(text).toContain("  ✗  process  not available: bubblewrap is not installed\n");
@@ -48,7 +48,7 @@ test("doctor says when no runner is available for auto", () => {
   expect(diagnosisJson({ ...diagnosis, choice: undefined })).toMatchObject({ auto: null, passed_over: [] });
 });
 
-test("names the sandbox around us, and what to do where a runner does not start", () => {
+test("doctor names the sandbox around codecell, and the fix if a runner does not start in it", () => {
   const outer = { kind: "srt", name: "the sandbox runtime (srt)", remedy: "start codecell outside of it" } as const;
   const text = diagnosisText({ ...diagnosis, outer }, plainStyle, 80);
   expect(text).toContain("codecell runs inside the sandbox runtime (srt): start codecell outside of it\n");
@@ -60,7 +60,7 @@ test("names the sandbox around us, and what to do where a runner does not start"
 const rule = { rule: "proc.memory", value: "512MiB", by: "os", how: "cgroup v2 memory.max" } as const;
 const refused = { rule: "net.enabled", value: "true", reason: "there is no proxy", hint: "set it to false" };
 
-test("explains each rule, and names what is refused with its reason and hint", () => {
+test("policy explain lists each rule, and each refused rule with its reason and hint", () => {
   const plan = { rules: [rule], refused: [refused], notes: ["shares the kernel"] };
   const explanation = { runner: "process", runnerVersion: "1", file: undefined, plan, passedOver: [] };
   const text = explanationText(explanation, plainStyle, 80);
@@ -71,7 +71,7 @@ test("explains each rule, and names what is refused with its reason and hint", (
   expect(explanationJson(explanation)).toMatchObject({ holds: false, refused: [refused], rules: [rule] });
 });
 
-test("prints a receipt as a table", () => {
+test("a receipt is printed as a table", () => {
   const receipt = { runner: "process", runnerVersion: "1", policyHash: "ab".repeat(32), rules: [rule], notes: [] };
   expect(receiptText(receipt, plainStyle, 80)).toContain("policy sha256 abababababab…\n\nRULE");
 });
@@ -88,7 +88,7 @@ test("a short receipt has the highlights and every rule that is not at its defau
   expect(text).toMatch(/\n\nand 1 more row: see --full\n$/);
 });
 
-test("keeps each variable on one line that it cannot forge", () => {
+test("the list of variables has one line per variable, which no variable can forge", () => {
   const text = variablesText([{ name: "x", type: "str", size: 5, summary: "'a\nb\u001b[2J'" }], plainStyle, 80);
   expect(text).toBe("NAME  TYPE  SIZE  VALUE\nx     str   5 B   'a b^[[2J'\n");
   expect(variablesText([], plainStyle, 80)).toBe("no variables\n");
@@ -108,11 +108,11 @@ test.each([
   [12_345, "12.1 KiB"],
   [5 * 2 ** 30, "5 GiB"],
   [3000 * 2 ** 30, "3000 GiB"],
-])("writes %i bytes as %s", (bytes, text) => {
+])("formatBytes shows %i bytes as %s", (bytes, text) => {
   expect(formatBytes(bytes)).toBe(text);
 });
 
-test("uses colours on a terminal only, and not where NO_COLOR is set", () => {
+test("colours are used only on a terminal without NO_COLOR", () => {
   const output = (isTTY: boolean) => ({ isTTY, columns: 80, write() {} });
   expect(styleFor(output(true), {}).red("x")).not.toBe("x");
   expect(styleFor(output(true), { NO_COLOR: "1" }).red("x")).toBe("x");

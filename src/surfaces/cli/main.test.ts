@@ -11,31 +11,34 @@ async function cli(argv: string[], options: FakeTerminalOptions = {}, runners: R
   return { code, stdout: terminal.stdout.text, stderr: terminal.stderr.text };
 }
 
-test("shows an overview without a command, as a usage error", async () => {
+test("codecell without a command prints an overview and a usage error", async () => {
   expect(await cli([])).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Commands:") });
   expect(await cli(["--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("Commands:") });
 });
 
-test("prints its version", async () => {
+test("codecell --version prints the version", async () => {
   expect((await cli(["--version"])).stdout).toMatch(/^codecell \d+\.\d+\.\d+\n$/);
 });
 
-test.each(commands.map(({ name }) => name))("has help with examples for %s, in both spellings", async (name) => {
-  const { code, stdout } = await cli(["help", ...name.split(" ")]);
-  expect(code).toBe(0);
-  expect(stdout).toContain(`Usage: codecell ${name}`);
-  expect(stdout).toContain("Examples:\n  ");
-  expect((await cli([...name.split(" "), "--help"])).stdout).toBe(stdout);
-});
+test.each(commands.map(({ name }) => name))(
+  "the help of %s has examples, with `help` and with --help",
+  async (name) => {
+    const { code, stdout } = await cli(["help", ...name.split(" ")]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Usage: codecell ${name}`);
+    expect(stdout).toContain("Examples:\n  ");
+    expect((await cli([...name.split(" "), "--help"])).stdout).toBe(stdout);
+  },
+);
 
-test("shows the help of every command of a group, in both spellings", async () => {
+test("the help of a group lists its commands, with `help` and with --help", async () => {
   const { code, stdout } = await cli(["policy", "--help"]);
   expect(code).toBe(0);
   for (const word of ["init", "check", "explain"]) expect(stdout).toContain(`Usage: codecell policy ${word}`);
   expect((await cli(["help", "policy"])).stdout).toBe(stdout);
 });
 
-test("shows the lines of the repl's help as they were written", async () => {
+test("the help of repl keeps its lines unwrapped", async () => {
   const { stdout } = await cli(["repl", "--help"]);
   expect(stdout).toContain("\n  %vars     list the variables\n  %reset    delete every variable; keep files\n");
 });
@@ -53,13 +56,13 @@ test.each([
   [["sessions", "show", "work", "--history", "-1"], "--history=VALUE"],
   [["run", "-c"], "--code needs a value"],
   [["run", "-c", "--json"], "-c needs a value; write a value that starts with a dash as -cVALUE"],
-])("answers %j with a usage error and a suggestion", async (argv, hint) => {
+])("codecell with the arguments %j is a usage error with a suggestion", async (argv, hint) => {
   const { code, stdout, stderr } = await cli(argv);
   expect(code).toBe(2);
   expect(stdout + stderr).toContain(hint);
 });
 
-test("reports a fault of its own with 70 and without a stack trace", async () => {
+test("a bug in codecell exits with 70 and prints no stack trace", async () => {
   const broken = new FakeRunner();
   broken.probe = () => Promise.reject(new TypeError("x is not a function"));
   const { code, stderr } = await cli(["run", "-c", "1"], {}, [broken]);
@@ -68,7 +71,7 @@ test("reports a fault of its own with 70 and without a stack trace", async () =>
   expect(stderr).not.toContain("at ");
 });
 
-test("runs lines from a pipe in one session, with the commands of the repl", async () => {
+test("the repl runs lines from a pipe in one session, including its own commands", async () => {
   const program = ({ code }: { code: string }) => ({ result: `<${code}>` });
   const runner = new FakeRunner({ program });
   const stdin = "one\ndef f():\n  pass\n\n!ls\n%vars\n%reset\n%vrs\nlast(";

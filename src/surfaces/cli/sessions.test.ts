@@ -17,11 +17,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cwd, { recursive: true, force: true }));
 
-/** Commands that look must not even ask which runners there are. */
+/** Without `fake`, creating the runners throws: commands that only read must not need them. */
 async function cli(argv: string[], options: FakeTerminalOptions = {}, fake?: FakeOptions) {
   const terminal = new FakeTerminal({ cwd, ...options });
   const runners = () => {
-    if (!fake) throw new Error("runners were asked for");
+    if (!fake) throw new Error("the command created runners");
     return [new FakeRunner(fake)];
   };
   const code = await main([...argv, "--state-dir", "state"], { terminal, runners });
@@ -29,7 +29,7 @@ async function cli(argv: string[], options: FakeTerminalOptions = {}, fake?: Fak
   return { code, stdout: stdout.text, stderr: stderr.text, bytes: stdout.bytes };
 }
 
-/** A session on disk that no program has touched, with files. */
+/** Creates a session with files on disk, without running a program. */
 async function keep(id: string, files: Record<string, string | Buffer> = {}, facts: Partial<SessionRecord> = {}) {
   const store = await SessionStore.open(state);
   const workspace = facts.workspace ?? `m000000000000-${id}`;
@@ -40,14 +40,14 @@ async function keep(id: string, files: Record<string, string | Buffer> = {}, fac
   return { store, directory };
 }
 
-describe("sessions", () => {
-  test("has none where nobody kept any, and makes no directory for looking", async () => {
+describe("codecell sessions", () => {
+  test("lists nothing without a state directory, and does not create one", async () => {
     expect(await cli(["sessions", "ls"])).toMatchObject({ code: 0, stdout: "no sessions\n" });
     expect(JSON.parse((await cli(["sessions", "ls", "--json"])).stdout)).toEqual({ sessions: [] });
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  test("says that the place of the state is a file, and not that codecell is at fault", async () => {
+  test("reports disk_failed with a hint if the state directory is a file", async () => {
     await writeFile(state, "");
     const message = `${state} cannot be used: there is a file where a directory is needed`;
     const run = await cli(["run", "--session", "work", "-c", "1"], {}, {});
@@ -67,13 +67,13 @@ describe("sessions", () => {
     }
   });
 
-  test("does not offer to replace a directory by a file", async () => {
+  test("does not suggest --force if the output path is a directory", async () => {
     await keep("work", { "a.txt": "a" });
     const { code, stderr } = await cli(["artifacts", "get", "--session", "work", "a.txt", "--output", "."]);
     expect({ code, stderr }).toEqual({ code: 2, stderr: "codecell: . is a directory\n" });
   });
 
-  test("leaves nothing of a session whose first record could not be written", async () => {
+  test("leaves no files of a session whose first record could not be written", async () => {
     const store = await SessionStore.open(state);
     const record = {
       version: 1 as const,
@@ -84,12 +84,12 @@ describe("sessions", () => {
       runs: 0,
       snapshot: undefined,
     };
-    // JSON has no such number, so that the record fails after its directory was made
+    // JSON has no such number, so writing the record fails after its directory was created
     await expect(store.write({ ...record, runs: 1n as unknown as number })).rejects.toThrow();
     expect(await store.list()).toEqual([]);
   });
 
-  test("lists the last used first, and shows one with its history and files", async () => {
+  test("lists the last used session first, and shows one with its history and files", async () => {
     await keep("old", {}, { usedMs: 1 });
     const { store } = await keep("new", { "a.txt": "hello" }, { usedMs: 2, runs: 2 });
     const entry = { atMs: 1, language: "python", code: "print(1)", status: "ok", durationMs: 1 };
@@ -103,7 +103,7 @@ describe("sessions", () => {
     expect((await cli(["sessions", "show", "new"])).stdout).toContain("a.txt");
   });
 
-  test("removes what it can, and answers for what it cannot", async () => {
+  test("removes the sessions it can, and reports the others", async () => {
     const { directory, store } = await keep("one", { "a.txt": "x" });
     const { code, stdout, stderr } = await cli(["sessions", "rm", "nope", "one"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "removed one\n" });
@@ -147,16 +147,16 @@ describe("sessions", () => {
     [["artifacts", "get", "--session", "x", "n", "--start", "9", "--end", "3"], "of at least 9"],
     [["artifacts", "get", "--session", "x", "n", "--json"], "--output FILE"],
     [["run", "-c", "1", "--session", "../x"], "invalid session id"],
-  ])("refuses %j as a usage error", async (argv, message) => {
+  ])("rejects the arguments %j as a usage error", async (argv, message) => {
     const { code, stdout, stderr } = await cli(argv);
-    expect({ code, said: stdout + stderr }).toEqual({ code: 2, said: expect.stringContaining(message) });
+    expect({ code, output: stdout + stderr }).toEqual({ code: 2, output: expect.stringContaining(message) });
   });
 });
 
-describe("artifacts", () => {
+describe("codecell artifacts", () => {
   const bytes = Buffer.from(Array.from({ length: 2000 }, (_, index) => index % 256));
 
-  test("are listed in pages, without what cannot be named safely", async () => {
+  test("lists files in pages, without links and names with control characters", async () => {
     const { directory } = await keep("work", { "a.txt": "1", "b.txt": "22", "c\u001b[2J": "", "d.txt": "" });
     await symlink("/etc/passwd", join(directory, "link"));
     const first = await cli(["artifacts", "ls", "--session", "work", "--limit", "2"]);
@@ -167,7 +167,7 @@ describe("artifacts", () => {
     expect(rest).toMatchObject({ files: [{ name: "d.txt", size: 0 }], next: null, truncated: false });
   });
 
-  test("come out byte for byte, whole or a range of them", async () => {
+  test("gets a whole file or a range of it, byte for byte", async () => {
     await keep("work", { "data.bin": bytes });
     const get = (...argv: string[]) => cli(["artifacts", "get", "--session", "work", "data.bin", ...argv]);
     expect((await get()).bytes).toEqual(bytes);
@@ -182,7 +182,7 @@ describe("artifacts", () => {
     expect(await get("--output", "no/such/out.bin")).toMatchObject({ code: 2 });
   });
 
-  test("reach a terminal as safe text only, unless forced", async () => {
+  test("prints a file as safe text on a terminal, unless forced", async () => {
     const attack = "é\u001b]52;c;cm0=\u0007\n";
     await keep("work", { "data.bin": bytes, "notes.txt": attack });
     const get = (...argv: string[]) => cli(["artifacts", "get", "--session", "work", ...argv], { isTTY: true });
@@ -199,7 +199,7 @@ describe("artifacts", () => {
     ["../../sessions/work/session.json", 3],
     ["/etc/passwd", 3],
     ["a\u001b[2J", 3],
-  ])("are not given out for %j", async (name, expected) => {
+  ])("refuses to get %j", async (name, expected) => {
     const { directory } = await keep("work");
     await symlink("/etc/passwd", join(directory, "link"));
     const { code, bytes: got, stderr } = await cli(["artifacts", "get", "--session", "work", name]);
@@ -207,7 +207,7 @@ describe("artifacts", () => {
     expect(stderr).not.toContain("\u001b");
   });
 
-  test("of a session without a workspace here are not supported", async () => {
+  test("is not supported for a session without a workspace on this host", async () => {
     const { directory } = await keep("work");
     await rm(directory, { recursive: true });
     const { code, stderr } = await cli(["artifacts", "ls", "--session", "work"]);
@@ -215,10 +215,10 @@ describe("artifacts", () => {
   });
 });
 
-describe("run --session in a runner that keeps nothing", () => {
+describe("run --session with a runner that cannot save", () => {
   const program: FakeOptions["program"] = (cell) => ({ result: `<${cell.code}>`, exitCode: 0 });
 
-  test("runs, says that nothing was saved, and keeps the history", async () => {
+  test("runs the code, reports that nothing was saved, and keeps the history", async () => {
     const first = await cli(["run", "--session", "work", "-c", "one"], {}, { program });
     expect(first).toMatchObject({ code: 0, stdout: "<one>\n" });
     expect(first.stderr).toContain(
@@ -241,7 +241,7 @@ describe("run --session in a runner that keeps nothing", () => {
     expect(await cli(["artifacts", "ls", "--session", "work"])).toMatchObject({ code: 4 });
   });
 
-  test("says after a loss what the next run starts from", async () => {
+  test("reports after a loss which state the next run starts from", async () => {
     const lost: FakeOptions["program"] = () => ({ status: "crashed", state: "lost", notes: ["it fell over"] });
     const { code, stderr } = await cli(["run", "--session", "work", "-c", "x"], {}, { program: lost });
     expect(code).toBe(1);
@@ -249,7 +249,7 @@ describe("run --session in a runner that keeps nothing", () => {
     expect(stderr).toContain("codecell: the variables are lost, and there is no earlier save; files are kept\n");
   });
 
-  test("saves and restores nothing, and says which runner cannot", async () => {
+  test("saves and restores nothing, and names the runner", async () => {
     await keep("work");
     expect(await cli(["sessions", "save", "work"], {}, {})).toMatchObject({
       code: 4,

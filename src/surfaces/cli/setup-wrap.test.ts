@@ -14,7 +14,7 @@ beforeEach(async () => {
   project = join(top, "project");
   for (const name of ["bin", "project", "srt"]) await mkdir(join(top, name));
   for (const name of ["bwrap", "socat", "rg"]) await program(name, "");
-  // keeps what was added, and shows it as the real one does
+  // stores the added server, and prints it as the real `claude` does
   await program(
     "claude",
     `#!/bin/sh
@@ -62,7 +62,7 @@ const settingsFile = async () =>
   join(settingsDir(), (await readdir(settingsDir())).find((name) => name.endsWith(".json")) ?? "none");
 const calls = async () => (await readFile(join(top, "calls"), "utf8")).trim().split("\n");
 
-test("registers srt around the server, with settings that only this user can read", async () => {
+test("setup --wrap registers the server inside srt, with settings that only this user can read", async () => {
   await installSrt();
   await writeFile(join(project, "sandbox.policy.yaml"), "proc: { timeout: 5s }\n");
   const terminal = await setup("--wrap", "srt", "--tools", "rlm");
@@ -78,7 +78,7 @@ test("registers srt around the server, with settings that only this user can rea
   expect(terminal.stderr.text).toContain("note: isolation.minimum");
 });
 
-test("gives the server a state of its own, which holds neither the settings nor what runs outside", async () => {
+test("setup --wrap lets the server write only to its own state directory, which does not contain its settings", async () => {
   await installSrt();
   await setup("--wrap", "srt");
   const { filesystem } = JSON.parse(await readFile(await settingsFile(), "utf8"));
@@ -99,7 +99,7 @@ test("setup --wrap changes nothing the second time", async () => {
   expect(await calls()).toEqual(["add"]);
 });
 
-test("replaces a server that is registered without the wrap, and the other way round", async () => {
+test("setup replaces a plain server with a wrapped one, and a wrapped one with a plain one", async () => {
   await installSrt();
   await setup();
   await setup("--wrap", "srt");
@@ -109,7 +109,7 @@ test("replaces a server that is registered without the wrap, and the other way r
   expect(await calls()).toEqual(["add", "remove", "add", "remove", "add"]);
 });
 
-test("--print shows the settings and the command, and writes nothing", async () => {
+test("setup --wrap --print shows the settings and the command, and writes nothing", async () => {
   await installSrt();
   const { stdout } = await setup("--wrap", "srt", "--print");
   expect(stdout.text).toContain('"denyRead"');
@@ -117,7 +117,7 @@ test("--print shows the settings and the command, and writes nothing", async () 
   await expect(stat(join(top, "state"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("--uninstall takes the settings away too", async () => {
+test("setup --uninstall also removes the srt settings", async () => {
   await installSrt();
   await setup("--wrap", "srt");
   const file = await settingsFile();
@@ -144,7 +144,7 @@ test("setup --wrap does not open a directory that contains the server's state, w
   await expect(setupIn(top, "--wrap", "srt")).rejects.toMatchObject({ code: "policy_refused" });
 });
 
-test("hides denied files of the project that lie deeper", async () => {
+test("setup --wrap hides denied files in subdirectories of the project", async () => {
   await installSrt();
   await mkdir(join(project, "app"));
   await writeFile(join(project, "app", ".env"), "KEY=1");
@@ -164,7 +164,7 @@ test.each([
   ["isolation: { minimum: process }", "isolation.minimum"],
   ["isolation: { runner: process }", "isolation.runner"],
   ["fs: { mounts: [{ source: ./, target: /data }] }", "fs.mounts"],
-])("refuses a policy that no runner inside srt can hold: %s", async (policy, rule) => {
+])("setup --wrap refuses a policy that no runner inside srt can enforce: %s", async (policy, rule) => {
   await installSrt();
   await writeFile(join(top, "other.yaml"), `${policy}\n`);
   await expect(setup("--wrap", "srt", "--policy", "../other.yaml")).rejects.toMatchObject({
@@ -173,7 +173,7 @@ test.each([
   });
 });
 
-test("refuses a wrap for everybody, and one that there is not", async () => {
+test("setup rejects --wrap with --scope project, and an unknown --wrap", async () => {
   await expect(setup("--wrap", "srt", "--scope", "project")).rejects.toMatchObject({ code: "usage" });
   await expect(setup("--wrap", "docker")).rejects.toMatchObject({ code: "usage" });
 });

@@ -19,7 +19,7 @@ async function setup(...argv: string[]): Promise<string> {
 
 const file = () => readFile(join(cwd, ".mcp.json"), "utf8");
 
-test("writes the project's file once, and takes its entry away again", async () => {
+test("setup writes the entry in .mcp.json once, and --uninstall removes it", async () => {
   expect(await setup("--scope", "project")).toContain('"-y"');
   const first = await file();
   expect(JSON.parse(first)).toEqual({ mcpServers: { codecell: { command: "npx", args: ["-y", "codecell", "mcp"] } } });
@@ -30,13 +30,13 @@ test("writes the project's file once, and takes its entry away again", async () 
   expect(JSON.parse(await file())).toEqual({ mcpServers: {} });
 });
 
-test("--print shows and changes nothing", async () => {
+test("setup --print shows the steps and changes nothing", async () => {
   expect(await setup("--scope", "project", "--print", "--tools", "rlm")).toContain('"rlm"');
   await expect(stat(join(cwd, ".mcp.json"))).rejects.toMatchObject({ code: "ENOENT" });
   expect(await setup("--print")).toBe("would run: claude mcp add --scope local codecell -- npx -y codecell mcp\n");
 });
 
-test("--json tells programs every step, done or not", async () => {
+test("setup --json prints every step, done or not", async () => {
   const shown = JSON.parse(await setup("--scope", "project", "--print", "--json"));
   expect(shown).toMatchObject({ ok: true, steps: [{ step: "would write", file: join(cwd, ".mcp.json") }] });
   const done = JSON.parse(await setup("--scope", "project", "--json"));
@@ -51,18 +51,18 @@ test("--json tells programs every step, done or not", async () => {
   });
 });
 
-test("registers no server whose policy is missing or wrong", async () => {
+test("setup refuses a policy that is missing or invalid", async () => {
   await expect(setup("--scope", "project", "--policy", "none.yaml")).rejects.toMatchObject({ code: "usage" });
   await writeFile(join(cwd, "typo.yaml"), "proc: { memry: 1GiB }");
   await expect(setup("--scope", "project", "--policy", "typo.yaml")).rejects.toMatchObject({ code: "policy_invalid" });
   await expect(stat(join(cwd, ".mcp.json"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("prints the command where Claude Code is not installed", async () => {
+test("setup prints the command if Claude Code is not installed", async () => {
   expect(await setup("--scope", "user")).toContain("claude mcp add --scope user codecell -- npx -y codecell mcp");
 });
 
-/** Stands in for Claude Code: one server at most, and the real one's words. What it was asked is in `calls`. */
+/** A fake `claude` command with at most one server and the output of the real one. It records its arguments in `calls`. */
 async function fakeClaude(): Promise<void> {
   const claude = join(cwd, "claude");
   await writeFile(
@@ -87,7 +87,7 @@ const changes = async () =>
     .split("\n")
     .filter((line) => !line.startsWith("mcp get"));
 
-test("lets Claude Code add and remove the server, once", async () => {
+test("setup adds and removes the server once with the claude command", async () => {
   await fakeClaude();
   await setup("--scope", "user");
   const added = await readFile(join(cwd, "added"), "utf8");
@@ -98,7 +98,7 @@ test("lets Claude Code add and remove the server, once", async () => {
   expect(await setup("--scope", "user", "--uninstall")).toContain("nothing to do");
 });
 
-test("replaces a server that starts in another way", async () => {
+test("setup replaces a server with another command", async () => {
   await fakeClaude();
   await setup();
   await setup("--tools", "rlm");
@@ -108,7 +108,7 @@ test("replaces a server that starts in another way", async () => {
   ]);
 });
 
-test("refuses a scope that there is not", async () => {
+test("setup rejects an unknown scope", async () => {
   const terminal = new FakeTerminal({ cwd });
   const run = setupClaudeCodeCommand.run(["--scope", "world"], { terminal, runners: () => [] });
   await expect(run).rejects.toMatchObject({ code: "usage" });

@@ -9,21 +9,21 @@ import type { HttpService } from "./service.ts";
 export const auditEntrySchema = z
   .looseObject({
     time: z.string(),
-    type: z.string().describe("docs/audit.md has every kind and its fields"),
+    type: z.string().describe("docs/audit.md lists all types and their fields"),
     session: z.string().optional(),
     run: z.number().optional().describe("number of the run in its session"),
-    chain: z.string().optional().describe("with the scope admin only, like `seq`"),
+    chain: z.string().optional().describe("only for tokens with the scope `admin`, like `seq`"),
     seq: z.number().optional(),
   })
-  .describe("an event as it was written down");
+  .describe("an event of the audit");
 
-/** What one caller may see of the audit: everything with `admin`, else the sessions of its own namespace. */
-export interface AuditSight {
+/** The part of the audit that a caller may read: everything with `admin`, otherwise the sessions of its namespace. */
+export interface AuditAccess {
   readonly filter: Pick<AuditFilter, "session" | "sessionPrefix">;
   readonly view: (entry: AuditEntry) => z.output<typeof auditEntrySchema>;
 }
 
-export function auditSight(tenant: Tenant, scopes: readonly Scope[], session: string | undefined): AuditSight {
+export function auditAccess(tenant: Tenant, scopes: readonly Scope[], session: string | undefined): AuditAccess {
   if (scopes.includes("admin")) {
     return {
       filter: { session },
@@ -33,13 +33,13 @@ export function auditSight(tenant: Tenant, scopes: readonly Scope[], session: st
   const prefix = `${tenant.namespace}.`;
   return {
     filter: { sessionPrefix: prefix, session: session === undefined ? undefined : `${prefix}${session}` },
-    // Without line numbers: gaps would tell how much others do.
-    view: ({ time, event }) => ({ time, ...event, ...ownNames(event) }),
+    // Without line numbers: gaps would reveal how active other tenants are.
+    view: ({ time, event }) => ({ time, ...event, ...tenantIds(event) }),
   };
 }
 
-/** Fields that hold the id of a session, as its tenant knows it. */
-function ownNames(event: AuditEntry["event"]): Record<string, string> {
+/** The fields with a session id, with the id that the tenant uses. */
+function tenantIds(event: AuditEntry["event"]): Record<string, string> {
   const names = ["session", "from"].filter((name) => typeof event[name] === "string");
   return Object.fromEntries(names.map((name) => [name, shownId(String(event[name]))]));
 }

@@ -25,7 +25,7 @@ interface Entry {
 const kinds = (entries: readonly Entry[]) =>
   entries.map(({ type, run }) => (run === undefined ? type : `${type} ${run}`));
 
-/** Runs in a session and waits until the end of the last run is written down. */
+/** Runs code in a session and waits until the audit has the end of the last run. */
 async function work(client: TestClient, session: string, runs: number): Promise<void> {
   await client.session(session);
   for (let at = 0; at < runs; at++) await client.run(session, "1");
@@ -37,7 +37,7 @@ async function list(client: TestClient, query = ""): Promise<Entry[]> {
 }
 
 describe("the audit over HTTP", () => {
-  test("shows a tenant its own sessions by the names it gave them, and nothing of anybody else", async () => {
+  test("shows a tenant its own sessions under its own ids, and nothing of other tenants", async () => {
     await work(alice, "work", 2);
     await work(bob, "work", 1);
     const { text, json } = await alice.call("GET", "/v1/audit");
@@ -47,10 +47,10 @@ describe("the audit over HTTP", () => {
       ...["run.started 2", "run.ended 2"],
     ]);
     expect(new Set(json.entries.map(({ session }: Entry) => session))).toEqual(new Set(["work"]));
-    // neither namespaces nor numbers of lines, whose gaps would tell what others do
+    // no namespaces and no line numbers, whose gaps would reveal the activity of other tenants
     expect(text).not.toMatch(/ns-|"seq"|"chain"/);
     expect(kinds(await list(bob))).toEqual(["session.opened", "run.started 1", "run.ended 1"]);
-    // by the name under which the operator knows it, another tenant's session is none of hers
+    // a tenant cannot use the operator's id of another tenant's session
     const [foreign] = (await list(operator, "type=session.opened")).filter(({ session }) => session?.startsWith("ns-"));
     expect(await list(bob, `session=${foreign?.session}`)).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe("the audit over HTTP", () => {
     expect((await alice.call("GET", "/v1/audit/verify")).status).toBe(403);
   });
 
-  test("is filtered and read page by page, from the start or from where a page ended", async () => {
+  test("can be filtered and read page by page, from the start or after a page", async () => {
     await work(alice, "one", 3);
     await work(alice, "two", 1);
     expect(kinds(await list(alice, "session=two&type=run"))).toEqual(["run.started 1", "run.ended 1"]);
@@ -86,7 +86,7 @@ describe("the audit over HTTP", () => {
     await expect.poll(() => list(alice, `after=${page.next}`), { interval: 10 }).toMatchObject([{ session: "three" }]);
   });
 
-  test("refuses a place that it did not give out, and kinds that are none", async () => {
+  test("rejects forged cursors and invalid filters", async () => {
     await work(alice, "work", 1);
     const { next } = (await alice.call("GET", "/v1/audit")).json;
     for (const query of [
@@ -101,7 +101,7 @@ describe("the audit over HTTP", () => {
     }
   });
 
-  test("goes on as events are written, each once, and ends when the service leaves", async () => {
+  test("streams each new event once, and ends when the service shuts down", async () => {
     await work(alice, "work", 1);
     const stream = await alice.fetch("/v1/audit?type=run", { headers: { accept: "text/event-stream" } });
     const events = eventsOf(stream);
@@ -115,7 +115,7 @@ describe("the audit over HTTP", () => {
     expect((await events.next()).done).toBe(true);
   });
 
-  test("says whether it was changed", async () => {
+  test("can be verified, which finds a changed line", async () => {
     await work(alice, "work", 1);
     expect((await operator.call("GET", "/v1/audit/verify")).json).toMatchObject({ sound: true, problems: [] });
     const audit = join(service.stateDir, "audit");
@@ -127,7 +127,7 @@ describe("the audit over HTTP", () => {
   });
 });
 
-test("a service that writes no audit says so", async () => {
+test("an HTTP service without an audit returns not_supported for it", async () => {
   await using silent = await TestService.open({ runners: [new FakeRunner({ program: async () => ({}) })] });
   const admin = await silent.client("admin", { scopes: ["admin"] });
   const { status, json } = await admin.call("GET", "/v1/audit");

@@ -16,13 +16,13 @@ export interface CallParts {
   /** aborted when the client disconnects */
   readonly gone: () => AbortSignal;
   readonly service: HttpService;
-  /** absent where a route needs no token */
+  /** undefined if the route needs no token */
   readonly caller: Caller<Tenant> | undefined;
 }
 
 const nothing = z.strictObject({});
 
-/** What a route is called with, once its own schemas have checked it. */
+/** Validates a request with the schemas of its route. */
 export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
   const { request, gone, service, caller, search } = parts;
   const body = route.takesBytes || !route.body ? {} : await readJson(request, service.limits.jsonBytes);
@@ -32,13 +32,13 @@ export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
     get signal() {
       return gone();
     },
-    params: checked(route.params, parts.params, "path"),
-    query: checked(route.query ?? (search === "" ? undefined : nothing), query, "query"),
-    body: checked(route.body, body, "body"),
+    params: validated(route.params, parts.params, "path"),
+    query: validated(route.query ?? (search === "" ? undefined : nothing), query, "query"),
+    body: validated(route.body, body, "body"),
   };
 }
 
-function checked(schema: z.ZodObject | undefined, value: unknown, where: string): Record<string, unknown> {
+function validated(schema: z.ZodObject | undefined, value: unknown, where: string): Record<string, unknown> {
   if (!schema) return {};
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

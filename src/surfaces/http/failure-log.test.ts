@@ -13,10 +13,10 @@ import { defaultLimits } from "./limits.ts";
 const path = "/srv/keys/search.key";
 const reason = `net.secrets.KEY: ${path} cannot be read (ENOENT)`;
 
-/** What stderr shows where nobody asked for a log: the words of errors, without their facts. */
-function heardErrors(): { heard: string[]; logger: Logger } {
-  const heard: string[] = [];
-  return { heard, logger: { ...silentLogger, error: (message) => void heard.push(message) } };
+/** Collects what stderr shows without a log file: the messages of errors, without their data. */
+function collectErrors(): { errors: string[]; logger: Logger } {
+  const errors: string[] = [];
+  return { errors, logger: { ...silentLogger, error: (message) => void errors.push(message) } };
 }
 
 async function failingService(logger: Logger, code: "secret_unavailable" | "policy_refused"): Promise<TestService> {
@@ -27,20 +27,20 @@ async function failingService(logger: Logger, code: "secret_unavailable" | "poli
 }
 
 test.each(["secret_unavailable", "policy_refused"] as const)(
-  "the log has a reason that the tenant is not told: %s",
+  "the log has the reason of %s, which the tenant does not see",
   async (code) => {
-    const { heard, logger } = heardErrors();
+    const { errors, logger } = collectErrors();
     await using service = await failingService(logger, code);
     const client = await service.client("a");
     const answer = await client.call("POST", "/v1/sessions", {});
     expect(answer.json.error.code).toBe(code);
     expect(answer.text).not.toContain("/srv");
-    expect(heard.join("\n")).toContain(path);
+    expect(errors.join("\n")).toContain(path);
   },
 );
 
-test("the log has the reason that an MCP tool does not tell a tenant", async () => {
-  const { heard, logger } = heardErrors();
+test("the log has the reason why an MCP tool failed, which the tenant does not see", async () => {
+  const { errors, logger } = collectErrors();
   await using service = await failingService(logger, "secret_unavailable");
   const client = await service.client("a");
   const mcp = new Client({ name: "test", version: "1" });
@@ -49,11 +49,11 @@ test("the log has the reason that an MCP tool does not tell a tenant", async () 
   await mcp.connect(new StreamableHTTPClientTransport(new URL(`${client.url}/mcp`), { requestInit }));
   const answer = await mcp.callTool({ name: "run_python", arguments: { code: "1" } });
   expect(JSON.stringify(answer)).not.toContain("/srv");
-  expect(heard.join("\n")).toContain(path);
+  expect(errors.join("\n")).toContain(path);
 });
 
-test("the log has the reason why a stream failed", async () => {
-  const { heard, logger } = heardErrors();
+test("the log has the reason why an event stream failed", async () => {
+  const { errors, logger } = collectErrors();
   const runs = {
     status: () => ({ sessionId: "s" }),
     // biome-ignore lint/correctness/useYield: it fails before the first event
@@ -61,7 +61,7 @@ test("the log has the reason why a stream failed", async () => {
       throw new CodecellError("secret_unavailable", reason);
     },
   };
-  const service = { limits: defaultLimits, tellFailure: (error: unknown) => logger.error(String(error)) };
+  const service = { limits: defaultLimits, logFailure: (error: unknown) => logger.error(String(error)) };
   const reply = streamRun({ runs } as unknown as Sandbox, "r", { fromOffset: 0, service });
   const server = createServer((_, response) => {
     if ("send" in reply) void reply.send(response, new AbortController().signal);
@@ -70,7 +70,7 @@ test("the log has the reason why a stream failed", async () => {
   try {
     const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     expect(await response.text()).not.toContain("/srv");
-    expect(heard.join("\n")).toContain(path);
+    expect(errors.join("\n")).toContain(path);
   } finally {
     server.closeAllConnections();
     server.close();

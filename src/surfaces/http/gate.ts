@@ -14,40 +14,40 @@ import { nameCheck } from "./known-names.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
 
-/** Who holds a token, as far as the gate needs to know. A `Tenant` is one. */
+/** What the gate needs to know about the holder of a token. A `Tenant` is one. */
 export interface TokenHolder {
   readonly requests: OpenRequests;
   readonly lazySandbox: LazySandbox;
-  /** Takes over something that has to end before the sandbox does. */
+  /** Disposes `resource` before the sandbox. */
   own(resource: AsyncDisposable): void;
 }
 
-/** The holder behind each token. */
+/** Finds the holder of a token. */
 export interface TokenHolders<Holder> {
   of(token: TokenRecord): Holder;
-  /** Ends what belongs to tokens that were removed or have expired. */
+  /** Stops everything of tokens that were removed or have expired. */
   keepOnly(tokens: readonly TokenRecord[], nowMs: number): void;
 }
 
-/** Who calls. */
+/** The caller of a request. */
 export interface Caller<Holder> {
   readonly token: TokenRecord;
   readonly tenant: Holder;
 }
 
-/** A protocol of its own on one path, such as MCP. It answers only callers that the gate let in. */
+/** Another protocol on one path, such as MCP. It gets only requests that passed the gate. */
 export interface Mount {
   readonly path: string;
   /** Opens the handler of one token, at its first request. */
   open(sandbox: LazySandbox, options: { readonly maxBodyBytes: number }): MountedHandler;
 }
 
-/** Answers the requests of one token on a mounted path. */
+/** Handles the requests of one token on a mounted path. */
 export interface MountedHandler extends AsyncDisposable {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-/** A request on its way to a handler. */
+/** A request that has not been handled yet. */
 export interface Incoming {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -55,18 +55,18 @@ export interface Incoming {
   readonly search: string;
   /** aborted when the client disconnects */
   readonly gone: () => AbortSignal;
-  /** Names the route for the log and the metrics; a path that a client made up is no label. */
+  /** Sets the route for the log and the metrics. Paths from clients are never labels, because there is no limit to them. */
   readonly found: (route: string) => void;
 }
 
 export interface GateOptions<Holder extends TokenHolder> {
   readonly tokens: TokenStore;
   readonly holders: TokenHolders<Holder>;
-  /** Answers every path but the mount's; what it throws is sent as an error. */
+  /** Handles every path except the mount's. Exceptions are sent as errors. */
   readonly dispatch: (incoming: Incoming) => Promise<void>;
   readonly mount?: Mount | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
-  /** names under which clients reach the service, besides this machine's own */
+  /** host names that clients may use, in addition to localhost */
   readonly hostNames?: readonly string[] | undefined;
   readonly logger?: Logger | undefined;
   readonly now: () => number;
@@ -75,7 +75,7 @@ export interface GateOptions<Holder extends TokenHolder> {
 const mountFlushMs = 1_000;
 const sweepEveryMs = 2_000;
 
-/** Every request passes here: host name, origin, token, scope and limits on the way in; errors, metrics and log on the way out. */
+/** Every request passes the gate. It checks host name, origin, token, scope and limits, and handles errors, metrics and log. */
 export class Gate<Holder extends TokenHolder> implements Disposable {
   readonly limits: HttpLimits;
   readonly metrics = new Metrics();
@@ -96,17 +96,17 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref();
   }
 
-  /** Aborted when nothing new is accepted any more: endless streams end with it. */
+  /** Aborted when the service stops accepting requests, to end endless streams. */
   get draining(): AbortSignal {
     return this.#draining.signal;
   }
 
-  /** Requests that are being answered. */
+  /** Number of requests in progress. */
   get answering(): number {
     return this.#answering.size;
   }
 
-  /** Answers one request; it never throws. */
+  /** Handles one request. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void {
     const { mount } = this.#options;
     const kind = mount && request.url?.startsWith(mount.path) ? "mount" : "route";
@@ -114,7 +114,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     this.#answering.set(answering, kind);
   }
 
-  /** Lets in a caller whose token has the scope, and counts its request. */
+  /** Runs `work` if the token of the request has the scope and the limits allow it. */
   async asCaller(
     request: IncomingMessage,
     scope: Scope,
@@ -135,8 +135,8 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   }
 
   /**
-   * Counts a request among those of the service. A request without a token does not count: strangers who send half a
-   * request each would keep everybody else out. The limit on connections holds them back.
+   * Counts a request towards the limit of the service. Requests without a token do not count: otherwise strangers could
+   * keep everybody out with unfinished requests. The limit on connections applies to them.
    */
   async admitted(work: () => Promise<void>): Promise<void> {
     if (this.#admissions >= this.limits.requests) throw this.#busy("the service", this.limits.requests, 503);
@@ -148,37 +148,37 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     }
   }
 
-  /** Who sent a request; throws `unauthorized` without a valid token. */
+  /** The caller of a request. Throws `unauthorized` without a valid token. */
   async caller(request: IncomingMessage): Promise<Caller<Holder>> {
     const { tokens, holders, now } = this.#options;
     const token = await tokens.find(request.headers.authorization, now()).catch(withheld);
     holders.keepOnly(tokens.current, now());
     if (token) return { token, tenant: holders.of(token) };
-    throw new HttpError("unauthorized", "a valid token is needed", {
+    throw new HttpError("unauthorized", "a valid token is required", {
       hint: "send it as `Authorization: Bearer TOKEN`",
       headers: { "www-authenticate": "Bearer" },
     });
   }
 
   /**
-   * Logs why a request failed. As an error, with the reason in the message, where the caller is not told: without a log
-   * file, stderr shows only the messages of errors. A client that disconnected (`isHeard: false`) causes no error.
+   * Logs why a request failed. If the reason is hidden from the caller, it is logged as an error, with the reason in the
+   * message, because stderr shows only the messages of errors. A disconnected client is not logged as an error.
    */
-  tellFailure(error: unknown, { isHeard }: { isHeard: boolean }): void {
+  logFailure(error: unknown, { isConnected }: { isConnected: boolean }): void {
     if (error instanceof HttpError) return;
-    const told = `a request failed: ${messageOf(error)}`;
-    if (isHeard && isWithheld(error)) this.#logger.error(told, { error });
-    else if (errorReply(error).status >= 500) this.#logger.warn(told, { error });
+    const message = `a request failed: ${messageOf(error)}`;
+    if (isConnected && isWithheld(error)) this.#logger.error(message, { error });
+    else if (errorReply(error).status >= 500) this.#logger.warn(message, { error });
   }
 
-  /** Accepts nothing new, waits for `settled`, then for the answers. The caller decides how long. */
+  /** Accepts no new requests, waits for `settled`, then for open requests. The caller sets the time limit. */
   async drain(settled: () => Promise<void>): Promise<void> {
     this.#draining.abort();
     await settled();
     const all = (kind: "mount" | "route") =>
       Promise.allSettled([...this.#answering].flatMap(([answer, of]) => (of === kind ? [answer] : [])));
     await all("route");
-    // Clients of MCP keep a stream open as long as they live; their calls ended with their runs.
+    // MCP clients keep a stream open all the time, so wait only briefly. Their calls ended with their runs.
     using limit = deadline(mountFlushMs);
     await Promise.race([all("mount"), once(limit.signal, "abort")]);
   }
@@ -227,7 +227,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     return handler;
   }
 
-  /** A token that was removed or has expired loses its runs, even while no requests arrive. */
+  /** Stops the runs of tokens that were removed or have expired, even while no requests arrive. */
   async #sweep(): Promise<void> {
     const { tokens, holders, now } = this.#options;
     try {
@@ -239,9 +239,9 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
 
   async #fail(error: unknown, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const reply = errorReply(error);
-    this.tellFailure(error, { isHeard: !response.destroyed });
+    this.logFailure(error, { isConnected: !response.destroyed });
     if (response.headersSent || response.destroyed) {
-      response.destroy(); // half an answer must not look like a whole one
+      response.destroy(); // an incomplete response must not look complete
       return;
     }
     await sendRefusal(request, response, reply).catch(() => response.destroy());
@@ -256,12 +256,12 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   }
 }
 
-/** A caller without a token must not learn where the tokens are, or what is wrong with their file: the log says it. */
+/** Hides problems of the token file, which the log has: a caller without a token must not learn its path. */
 export function withheld(cause: unknown): never {
   throw new CodecellError("internal", messageOf(cause), { cause });
 }
 
-/** A signal for the client's disconnecting, made when somebody asks: most answers are sent before it is of use. */
+/** A signal for a client that disconnects. Created on first use, because most requests never need it. */
 function goneSignal(response: ServerResponse): () => AbortSignal {
   let controller: AbortController | undefined;
   return () => {
@@ -269,7 +269,7 @@ function goneSignal(response: ServerResponse): () => AbortSignal {
     const made = new AbortController();
     controller = made;
     const close = () => {
-      // A complete answer is no reason to stop anything, and an abort costs a stack trace.
+      // Do not abort after a complete response: it is not needed, and creating the error takes time.
       if (!response.writableFinished) made.abort();
     };
     if (response.destroyed) close();
@@ -278,7 +278,7 @@ function goneSignal(response: ServerResponse): () => AbortSignal {
   };
 }
 
-/** the status in logs and metrics when the client did not wait for the answer */
+/** the status in logs and metrics if the client disconnected before the response */
 const clientGone = 499;
 const closing = { connection: "close" };
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);

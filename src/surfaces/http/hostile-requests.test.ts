@@ -29,7 +29,7 @@ afterEach(async () => {
   here = undefined;
 });
 
-/** Everything that comes back until the connection ends. */
+/** Everything that the service sends until it closes the connection. */
 async function answerTo(service: TestService, text: string): Promise<string> {
   const socket = await service.socket();
   let answer = "";
@@ -55,20 +55,26 @@ async function connected(service: TestService): Promise<Socket> {
 const last = "Connection: close\r\n\r\n";
 const local = "Host: localhost\r\n";
 
-describe("a request that is two to somebody else", () => {
+describe("a smuggled request", () => {
   const smuggled = "GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
   test.each([
-    ["a length and chunks", `${local}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`],
-    ["two lengths", `${local}Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`],
-    ["a list of lengths", `${local}Content-Length: 0, ${smuggled.length}\r\n\r\n${smuggled}`],
-    ["a coding that is almost chunked", `${local}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${smuggled}`],
-    ["chunks that are not the last coding", `${local}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${smuggled}`],
+    [
+      "a Content-Length and chunks",
+      `${local}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
+    ],
+    [
+      "two Content-Length headers",
+      `${local}Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+    ],
+    ["a Content-Length with a list", `${local}Content-Length: 0, ${smuggled.length}\r\n\r\n${smuggled}`],
+    ["a transfer coding that is almost chunked", `${local}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${smuggled}`],
+    ["chunked before another coding", `${local}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${smuggled}`],
     ["a space before the colon", `${local}Content-Length : ${smuggled.length}\r\n\r\n${smuggled}`],
     ["a bare line feed", `${local}X: a\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`],
-    ["a folded line", `${local}X: a\r\n Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`],
-    ["a chunk of no size", `${local}Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n${smuggled}`],
-    ["two hosts", `${local}Host: evil.example\r\n${last}`],
-  ])("is none to us: %s", async (_what, rest) => {
+    ["a folded header line", `${local}X: a\r\n Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`],
+    ["a chunk with an invalid size", `${local}Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n${smuggled}`],
+    ["two Host headers", `${local}Host: evil.example\r\n${last}`],
+  ])("is not answered: %s", async (_what, rest) => {
     const service = await open({ limits: { headersMs: 200, requestMs: 200 } });
     const answer = await answerTo(service, `POST /v1/sessions HTTP/1.1\r\n${rest}`);
     expect(answer).not.toMatch(/^HTTP\/1\.1 2/m);
@@ -76,7 +82,7 @@ describe("a request that is two to somebody else", () => {
     expect(answer).not.toContain('"status":"ok"');
   });
 
-  test("is refused when it says twice who asks", async () => {
+  test("with two Authorization headers is refused", async () => {
     const service = await open();
     const { token } = await service.client("a");
     const twice = `Authorization: Bearer ${token}\r\nAuthorization: Bearer other\r\n`;
@@ -84,8 +90,8 @@ describe("a request that is two to somebody else", () => {
   });
 });
 
-describe("a page of another site", () => {
-  test("is given no leave by any header, whatever it asks", async () => {
+describe("a web page of another site", () => {
+  test("gets 403 and no CORS header", async () => {
     const service = await open();
     const client = await service.client("a");
     for (const method of ["OPTIONS", "GET", "POST"]) {
@@ -104,7 +110,7 @@ describe("a page of another site", () => {
     "127.0.0.1.evil.example",
     "localhost.",
     "",
-  ])("does not reach us by the name %j", async (host) => {
+  ])("cannot reach the service by the host name %j", async (host) => {
     const service = await open();
     const answer = await answerTo(service, `GET /v1/health HTTP/1.1\r\nHost: ${host}\r\n${last}`);
     expect(answer).toMatch(/^HTTP\/1\.1 4/);
@@ -112,8 +118,8 @@ describe("a page of another site", () => {
   });
 });
 
-describe("a token", () => {
-  test("is taken from its header alone: what stands in an address stands in logs", async () => {
+describe("an HTTP token", () => {
+  test("is accepted only in the Authorization header, because URLs are logged", async () => {
     const service = await open();
     const { token } = await service.client("a");
     const anonymous = service.anonymous();
@@ -125,7 +131,7 @@ describe("a token", () => {
     expect((await anonymous.call("GET", "/v1/sessions", undefined, { cookie: `token=${token}` })).status).toBe(401);
   });
 
-  test("that is over ends what runs and what is watched with it, though nobody asks for anything", async () => {
+  test("that expires stops its runs and streams, even without another request", async () => {
     let nowMs = Date.now();
     const service = await open({ now: () => nowMs, audit: true });
     const client = await service.client("a", { scopes: ["run", "audit"], expiresMs: nowMs + 60_000 });
@@ -143,7 +149,7 @@ describe("a token", () => {
     for await (const _event of eventsOf(tail));
   });
 
-  test("that has a new secret is watched by nobody who holds the old one, and its runs go on", async () => {
+  test("that is rotated closes the streams of the old secret, and its runs continue", async () => {
     const service = await open({ audit: true });
     const client = await service.client("a", { scopes: ["run", "audit"] });
     await client.session("s");
@@ -159,7 +165,7 @@ describe("a token", () => {
     expect(run.json.status).toBe("running");
   });
 
-  test("that is over takes its links with it", async () => {
+  test("that expires makes its download links invalid", async () => {
     let nowMs = Date.now();
     const service = await open({ now: () => nowMs });
     await service.client("a", { scopes: ["run"], expiresMs: nowMs + 60_000 });
@@ -172,7 +178,7 @@ describe("a token", () => {
     expect(await code()).toBe("not_found");
   });
 
-  test("of a file that others can read is nobody's, and nobody is told where it lies", async () => {
+  test("is refused if others can read the token file, and the error does not name the file", async () => {
     const service = await open();
     const client = await service.client("a");
     await chmod(join(service.stateDir, "tokens.json"), 0o644);
@@ -184,7 +190,7 @@ describe("a token", () => {
   });
 });
 
-describe("a path", () => {
+describe("a URL path", () => {
   test.each([
     "http://localhost/v1/sessions",
     "//localhost/v1/sessions",
@@ -194,7 +200,7 @@ describe("a path", () => {
     "/v1/sessions;x=1",
     "/V1/sessions",
     "*",
-  ])("that is another spelling of a known one is nothing: %s", async (path) => {
+  ])("that is another spelling of a route is not found: %s", async (path) => {
     const service = await open();
     const { token } = await service.client("a");
     const head = `GET ${path} HTTP/1.1\r\n${local}Authorization: Bearer ${token}\r\n${last}`;
@@ -202,8 +208,8 @@ describe("a path", () => {
   });
 });
 
-describe("a client that takes without giving", () => {
-  test("is cut off when it reads nothing, and holds little until then", { timeout: 60_000 }, async () => {
+describe("a hostile client", () => {
+  test("that does not read its stream is disconnected and uses little memory", { timeout: 60_000 }, async () => {
     const service = await open({ limits: { stallMs: 500 }, policy: { proc: { output: "100MiB" } } });
     const client = await service.client("a");
     await client.session("s");
@@ -215,9 +221,9 @@ describe("a client that takes without giving", () => {
       ...["Accept: text/event-stream", "Content-Type: application/json", `Content-Length: ${body.length}`],
     ];
     socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
-    // The run is not held up by who watches it, and the watcher's own place is given back.
-    const isOver = async () => /status="200"\} 1\n/.test(service.service.metricsText());
-    await expect.poll(isOver, { timeout: 30_000, interval: 50 }).toBe(true);
+    // A slow watcher does not delay the run, and its request ends.
+    const hasEnded = async () => /status="200"\} 1\n/.test(service.service.metricsText());
+    await expect.poll(hasEnded, { timeout: 30_000, interval: 50 }).toBe(true);
     const { runs } = (await client.call("GET", "/v1/sessions/s/runs")).json;
     expect(runs).toMatchObject([{ status: "ok" }]);
     let received = 0;
@@ -226,34 +232,34 @@ describe("a client that takes without giving", () => {
     });
     socket.resume();
     await once(socket, "close");
-    expect(received).toBeLessThan(48 * 2 ** 20); // what the system had taken, and no more
+    expect(received).toBeLessThan(48 * 2 ** 20); // only what the OS had already buffered
   });
 
-  test("is cut off when it asks without end and takes no answer", async () => {
+  test("that sends requests without reading the responses is disconnected", async () => {
     const service = await open({ limits: { stallMs: 500, connections: 1 } });
     const socket = await connected(service);
     socket.pause();
-    const { token } = await service.client("a"); // its answers are longer; without one it takes more of them
+    const { token } = await service.client("a"); // with a token the responses are longer, so fewer are needed
     socket.write(`GET /v1/openapi.json HTTP/1.1\r\n${local}Authorization: Bearer ${token}\r\n\r\n`.repeat(400));
     await expect.poll(() => service.service.metricsText(), { timeout: 10_000 }).toMatch(/status="200"\} \d{2,}\n/);
-    // Its place is the only one there is.
-    const isLetIn = () => answerTo(service, `GET /v1/health HTTP/1.1\r\n${local}${last}`);
-    await expect.poll(isLetIn, { timeout: 15_000 }).toMatch(/^HTTP\/1\.1 200 /);
+    // The service allows only one connection, so another client gets in only when this one is disconnected.
+    const healthResponse = () => answerTo(service, `GET /v1/health HTTP/1.1\r\n${local}${last}`);
+    await expect.poll(healthResponse, { timeout: 15_000 }).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("has the description of the service made once, however often it asks", async () => {
+  test("that requests the OpenAPI document often does not make the service build it again", async () => {
     const { service } = await open();
     expect(service.openApi()).toBe(service.openApi());
   });
 
-  test("is cut off when it connects and says nothing", async () => {
+  test("that connects and sends nothing is disconnected", async () => {
     const service = await open({ limits: { headersMs: 100, requestMs: 100 } });
     const socket = await connected(service);
     socket.resume();
     await once(socket, "close");
   });
 
-  test("keeps nobody out by connections that are idle, nor by requests that it never ends", async () => {
+  test("with idle connections and unfinished requests does not keep other clients out", async () => {
     const service = await open({ limits: { connections: 8, requests: 2 } });
     const client = await service.client("a");
     for (let at = 0; at < 8; at++) {
@@ -265,12 +271,12 @@ describe("a client that takes without giving", () => {
     for (let at = 0; at < 3; at++) {
       const half = await connected(service);
       half.write(`POST /v1/sessions HTTP/1.1\r\n${local}Content-Length: 100\r\n\r\n{`);
-      await once(half, "data"); // refused at once, and the rest is waited for
+      await once(half, "data"); // refused at once, while the service still reads the rest of the body
     }
     expect((await client.call("GET", "/v1/sessions")).status).toBe(200);
   });
 
-  test("has no more connections than there may be", async () => {
+  test("cannot open more connections than the limit", async () => {
     const service = await open({ limits: { connections: 3 } });
     const client = await service.client("a");
     await client.session("s");
@@ -290,8 +296,8 @@ describe("a client that takes without giving", () => {
   });
 });
 
-describe("the metrics", () => {
-  test("name no tenant, no session and no path that somebody made up", async () => {
+describe("the metrics of the HTTP service", () => {
+  test("contain no tenant, no session and no path that a client made up", async () => {
     const service = await open();
     const client = await service.client("alice-the-tenant", { scopes: ["admin"] });
     await client.session("secret-session");
@@ -302,7 +308,7 @@ describe("the metrics", () => {
     expect(text).not.toMatch(/alice|secret|ns-|made-up/);
   });
 
-  test("are not open to what a proxy on this machine passes on", async () => {
+  test("need a token for requests that a proxy on this machine forwards", async () => {
     const service = await open({ openMetrics: true });
     const anonymous = service.anonymous();
     expect((await anonymous.call("GET", "/metrics")).status).toBe(200);

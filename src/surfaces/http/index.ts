@@ -2,13 +2,13 @@
 export type { Scope } from "../../service/tenants/scope.ts";
 /** The tokens of a service: `TokenStore.single(token)`, or `TokenStore.open(file)` for several tenants. */
 export { type NewToken, newTokenText, type TokenRecord, TokenStore } from "../../service/tenants/token-store.ts";
-/** A protocol beside the routes, such as `mcpMount()` of `codecell/mcp`. */
+/** A protocol in addition to the routes, such as `mcpMount()` of `codecell/mcp`. */
 export type { Mount, MountedHandler } from "./gate.ts";
-/** What callers may take of a service, and the defaults. */
+/** Limits of a service, and their defaults. */
 export { defaultLimits, type HttpLimits } from "./limits.ts";
 /** Opens a port for a service. */
 export { type Listener, type Listening, listen } from "./listen.ts";
 /** One mounted protocol for one user, without the HTTP API. */
 export { MountServer, type MountServerOptions } from "./mount-server.ts";
-/** The HTTP API; `handle` takes requests of your own server. */
+/** The HTTP API; `handle` accepts requests from your own server. */
 export { HttpService, type ServiceOptions } from "./service.ts";

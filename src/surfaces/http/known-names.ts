@@ -4,23 +4,23 @@ import { HttpError } from "./answers/error-status.ts";
 const local = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * The attack: a web page reaches us by DNS rebinding, with its own name as Host, or calls from another site, with its
- * Origin. Both are refused before the token is checked.
+ * Checks Host and Origin before the token. The attack: a web page reaches the service by DNS rebinding, with its own name
+ * as Host, or calls it from another site, with its own Origin.
  */
 export function nameCheck(names: readonly string[]): (request: IncomingMessage) => void {
   const known = new Set([...local, ...names.map((name) => bracketed(name.toLowerCase()))]);
   return ({ headers, rawHeaders }) => {
-    // A proxy may have checked one of the two, and we would check the other.
+    // The attack: a proxy checks the first header and we check the second.
     if (isRepeated(rawHeaders)) throw new HttpError("bad_request", "Host, Origin or Authorization was sent twice");
     if (!known.has(hostOf(headers.host ?? ""))) {
-      throw new HttpError("forbidden", "the Host header is not a name of this service", {
-        hint: "use its own address, or start it with `codecell serve --allow-host NAME`",
+      throw new HttpError("forbidden", "unknown Host header", {
+        hint: "use the address of this service, or start it with `codecell serve --allow-host NAME`",
       });
     }
     if (headers.origin === undefined) return;
     const origin = /^https?:\/\/([^/]+)$/i.exec(headers.origin)?.[1];
     if (origin === undefined || !known.has(hostOf(origin)))
-      throw new HttpError("forbidden", "pages of other sites may not call this service");
+      throw new HttpError("forbidden", "web pages of other sites may not call this service");
   };
 }
 

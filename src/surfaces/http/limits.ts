@@ -3,10 +3,10 @@ export interface HttpLimits {
   /** open requests, including streams and requests that wait */
   readonly requests: number;
   readonly requestsPerToken: number;
-  /** runs at once */
+  /** concurrent runs */
   readonly runs: number;
   readonly runsPerToken: number;
-  /** sessions of a token, whatever its own quota says */
+  /** limit of sessions per token, even if its own quota is higher */
   readonly sessionsPerToken: number;
   readonly connections: number;
   /** of a JSON body; uploads are limited by the policy's `proc.disk` */
@@ -16,13 +16,13 @@ export interface HttpLimits {
   readonly headersMs: number;
   /** how long a whole request may take to arrive */
   readonly requestMs: number;
-  /** how long a client may read nothing of its answer */
+  /** how long a client may stop reading its response */
   readonly stallMs: number;
   /** how often a silent stream sends a heartbeat */
   readonly heartbeatMs: number;
 }
 
-/** The limits of a service that is told no others. */
+/** The default limits of a service. */
 export const defaultLimits: HttpLimits = {
   requests: 512,
   requestsPerToken: 128,

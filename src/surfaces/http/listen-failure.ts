@@ -7,7 +7,7 @@ export function listenFailure(host: string, port: number, cause: NodeJS.ErrnoExc
 }
 
 const anotherPort = "choose another --port, or 0 for any";
-const anotherHost = "choose another --host; 127.0.0.1 is this machine alone";
+const anotherHost = "choose another --host; with 127.0.0.1 only this machine can connect";
 
 const reasons: Readonly<Record<string, readonly [why: string, hint: string]>> = {
   EADDRINUSE: ["another program uses this port", anotherPort],

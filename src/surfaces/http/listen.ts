@@ -23,11 +23,11 @@ export interface Listener {
 
 const maxHeaders = 100;
 /** share of the connections above which idle ones are closed */
-const crowded = 0.75;
-/** Longer than proxies keep an idle connection: if we close first, their next request fails. */
+const crowdedShare = 0.75;
+/** Longer than proxies keep an idle connection. If the server closed it first, the proxy's next request would fail. */
 const keepAliveMs = 65_000;
 
-/** Opens a port for a service, with limits on what a connection may take before anybody knows who it is. */
+/** Opens a port for a service, with limits for connections that are not authenticated yet. */
 export async function listen(service: Listening, { host, port }: { host: string; port: number }): Promise<Listener> {
   const { limits } = service;
   const server = createServer(
@@ -69,20 +69,20 @@ export async function listen(service: Listening, { host, port }: { host: string;
 }
 
 /**
- * The attack: send request after request on one connection and never read. The answers fill its buffer, and since it is
- * neither idle nor late, nothing else would close it. A client that waits for an answer, or reads slowly, stays.
+ * The attack: a client sends many requests on one connection and never reads. The responses fill the buffer, and no other
+ * timeout applies. A client that waits for a response, or reads slowly, is not affected.
  */
 function endIfStalled(socket: Socket): void {
   if (socket.writableLength > 0) socket.destroy();
 }
 
-/** The attack: idle connections that keep everybody else out. So they are closed first. */
-function makeRoom(server: Server, most: number): void {
+/** Closes idle connections when there are many. The attack: idle connections keep everybody else out. */
+function makeRoom(server: Server, maxConnections: number): void {
   let open = 0;
   server.on("connection", (socket) => {
     open++;
     socket.once("close", () => open--);
-    if (open >= Math.ceil(most * crowded)) server.closeIdleConnections();
+    if (open >= Math.ceil(maxConnections * crowdedShare)) server.closeIdleConnections();
   });
 }
 

@@ -6,7 +6,7 @@ const gauges = {
   pool: { ready: 5, target: 5, hits: 6, misses: 7, missWaitMs: 0 },
 };
 
-test("metrics are in the text format of Prometheus, with help and type for every sample", () => {
+test("metrics have the Prometheus text format, with help and type for every sample", () => {
   const metrics = new Metrics();
   metrics.request("GET", "/v1/sessions/{session}", 200, 30);
   metrics.request("GET", "/v1/sessions/{session}", 200, 3_000);

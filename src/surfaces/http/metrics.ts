@@ -11,7 +11,7 @@ export interface Gauges {
 
 const boundsSeconds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
-/** Counters in the format of Prometheus. Labels are routes and states, never ids, so their number is bounded. */
+/** Metrics in the Prometheus format. Labels are routes and states, never ids, so their number is limited. */
 export class Metrics {
   readonly #requests = new Map<string, number>();
   readonly #runs = new Map<string, number>();

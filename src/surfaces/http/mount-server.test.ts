@@ -50,7 +50,7 @@ async function statusWith(headers: Record<string, string>): Promise<number> {
 }
 
 describe("a server with one mount and one token", () => {
-  test("opens the handler once, at the first request that holds the token, and closes it at the end", async () => {
+  test("opens the handler once, at the first request with the token, and closes it when disposed", async () => {
     expect((await get("/mcp", {})).status).toBe(401);
     expect(opened).toBe(0);
     expect(await (await get("/mcp")).text()).toBe("at most 99");
@@ -61,7 +61,7 @@ describe("a server with one mount and one token", () => {
     expect((await get("/mcp")).status).toBe(503);
   });
 
-  test("has no other path, and does not say so to a caller without the token", async () => {
+  test("returns 404 for other paths, and 401 without the token", async () => {
     for (const path of ["/", "/v1/sessions", "/metrics", "/mcp/x"]) {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
       const stranger = await get(path, {});
@@ -69,7 +69,7 @@ describe("a server with one mount and one token", () => {
     }
   });
 
-  test("refuses host names and origins that are not its own, whatever the token", async () => {
+  test("refuses unknown host names and origins even with the token", async () => {
     expect(await statusWith({ host: "cells.example" })).toBe(200);
     expect(await statusWith({ host: "rebound.example" })).toBe(403);
     expect(await statusWith({ host: "localhost", origin: "http://evil.example" })).toBe(403);

@@ -9,15 +9,15 @@ import { Gate, type Mount, type TokenHolder } from "./gate.ts";
 import { defaultLimits, type HttpLimits } from "./limits.ts";
 import type { Listening } from "./listen.ts";
 
-/** What a `MountServer` is told. */
+/** Options of a `MountServer`. */
 export interface MountServerOptions {
-  /** what the mounted protocol works with; it stays its owner's */
+  /** for the mounted protocol; the caller disposes it */
   readonly sandbox: LazySandbox;
   readonly mount: Mount;
   /** the one token; at least 16 characters without spaces */
   readonly token: string;
   readonly limits?: Partial<HttpLimits>;
-  /** names under which clients reach the server, besides this machine's own */
+  /** host names that clients may use, in addition to localhost */
   readonly hostNames?: readonly string[];
   readonly logger?: Logger;
 }
@@ -36,7 +36,7 @@ export class MountServer implements Listening, AsyncDisposable {
     const { requests } = { ...defaultLimits, ...limits };
     this.#gate = new Gate({
       ...{ mount, hostNames, logger, now: Date.now },
-      // the one user may take all that there is
+      // the single user may use the whole limit
       limits: { ...limits, requestsPerToken: requests },
       tokens: TokenStore.single(token),
       holders: { of: () => user, keepOnly() {} },
@@ -51,7 +51,7 @@ export class MountServer implements Listening, AsyncDisposable {
     return this.#gate.limits;
   }
 
-  /** Answers one request; it never throws. */
+  /** Handles one request. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void {
     this.#gate.handle(request, response);
   }

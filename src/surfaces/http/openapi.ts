@@ -3,17 +3,17 @@ import { errorSchema } from "../../service/wire/error.ts";
 import { wireSchemas } from "../../service/wire/schemas.ts";
 import type { ReplySpec, Route } from "./route.ts";
 
-/** What this surface does not answer with. */
-const elsewhere: ReadonlySet<string> = new Set(["tool_run", "session_detail"]);
+/** Objects that the HTTP API does not return. */
+const unusedObjects: ReadonlySet<string> = new Set(["tool_run", "session_detail"]);
 
-/** The objects of the wire format by their names in the document: `run_event` is RunEvent. */
+/** The names of wire objects in the document: `run_event` is RunEvent. */
 const components = new Map<z.ZodType, string>(
   Object.entries(wireSchemas)
-    .filter(([name]) => !elsewhere.has(name))
+    .filter(([name]) => !unusedObjects.has(name))
     .map(([name, schema]) => [schema, name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())]),
 );
 
-/** OpenAPI 3.1 of the routes, from the schemas that check their calls. */
+/** The OpenAPI 3.1 document of the routes, from the same schemas that validate their calls. */
 export function openApiDocument(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
@@ -34,7 +34,9 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
     paths,
     components: {
       schemas: Object.fromEntries(schemas),
-      securitySchemes: { token: { type: "http", scheme: "bearer", description: "made by `codecell token create`" } },
+      securitySchemes: {
+        token: { type: "http", scheme: "bearer", description: "create one with `codecell token create`" },
+      },
     },
   };
 }
@@ -67,7 +69,7 @@ function json(schema: object): object {
   return { "application/json": { schema } };
 }
 
-/** A schema that has a name in the document by that name. */
+/** A reference if the schema has a name in the document, otherwise the schema itself. */
 function reference(schema: z.ZodType): object {
   const name = components.get(schema);
   return name === undefined ? jsonSchema(schema, "output") : { $ref: `#/components/schemas/${name}` };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { maxNamespacedId } from "../../sessions/session-id.ts";
 
-/** Parameters that several routes have. */
+/** Parameters of several routes. */
 export const sessionId = z
   .string()
   .min(1)
@@ -25,11 +25,11 @@ export const waitBody = z
   .min(0)
   .max(maxWaitSeconds)
   .default(30)
-  .describe("seconds to wait for the end of the run; after that the answer is 202 with its run_id");
+  .describe("seconds to wait for the end of the run; after that the response is 202 with its run_id");
 export const flagQuery = z.enum(["true", "false"]).default("false");
 export const pageLimit = z.coerce.number().int().min(1).max(1000).default(200);
 
-/** A plain name: an expression would be code, and reading is not running. */
+/** A plain name. The attack: a token with only the scope `read` runs code by an expression. */
 export const variableName = z
   .string()
   .max(200)

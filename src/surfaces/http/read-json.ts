@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { CodecellError } from "../../lib/errors.ts";
 
-/** A JSON body; no body is an empty object. A body over the limit is refused before it is in memory. */
+/** Reads a JSON body; no body is an empty object. A body over the limit is refused before it is in memory. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const body = await readBody(request, maxBytes);
   if (body.byteLength === 0) return {};
   const type = request.headers["content-type"] ?? "";
-  // The attack: a form of a web page can send text/plain to any site; it cannot send JSON.
+  // The attack: a form of a web page sends text/plain to any site. It cannot send JSON.
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new CodecellError("usage", "the Content-Type is not JSON", { hint: "send `content-type: application/json`" });
   }
@@ -19,12 +19,12 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** By events, since every run pays for it: an async iterator is several times slower. */
+/** Uses events because every run reads a body, and an async iterator is several times slower. */
 function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () =>
     new CodecellError("too_large", `the body is larger than ${maxBytes} bytes`, { hint: "send less" });
   return new Promise((resolve, reject) => {
-    if (request.destroyed) return reject(goneClient());
+    if (request.destroyed) return reject(clientDisconnected());
     if (Number(request.headers["content-length"] ?? 0) > maxBytes) return reject(tooLarge());
     const chunks: Buffer[] = [];
     let size = 0;
@@ -36,7 +36,7 @@ function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       chunks.push(chunk);
       if (size <= maxBytes) return;
       settled();
-      request.pause(); // whoever answers decides what to do with the rest
+      request.pause(); // `sendRefusal` handles the rest of the body
       reject(tooLarge());
     };
     const end = () => {
@@ -45,12 +45,12 @@ function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
     };
     const gone = () => {
       settled();
-      reject(goneClient());
+      reject(clientDisconnected());
     };
     request.on("data", take).on("end", end).on("close", gone).on("error", gone);
   });
 }
 
-function goneClient(): CodecellError {
+function clientDisconnected(): CodecellError {
   return new CodecellError("aborted", "the client disconnected before its request was complete");
 }

@@ -4,7 +4,7 @@ import type { Scope } from "../../service/tenants/scope.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import type { HttpService } from "./service.ts";
 
-/** What a route is called with: parameters that its own schemas have checked. */
+/** A call of a route, with parameters that were validated with the route's schemas. */
 export interface Call<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
@@ -18,7 +18,7 @@ export interface Call<Params, Query, Body> {
   readonly signal: AbortSignal;
 }
 
-/** `send` writes an answer that is not JSON. */
+/** `send` writes a response that is not JSON. */
 export type Reply =
   | { readonly status?: number; readonly json: object; readonly headers?: Readonly<Record<string, string>> }
   | { readonly send: (response: ServerResponse, signal: AbortSignal) => Promise<void> }
@@ -26,7 +26,7 @@ export type Reply =
 
 export interface ReplySpec {
   readonly description: string;
-  /** what JSON it has; absent: another type, or nothing */
+  /** schema of a JSON body; undefined: another type, or no body */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
 }
@@ -40,7 +40,7 @@ export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject
   readonly tag: string;
   /** `none`: no token is needed; the route itself decides */
   readonly scope: Scope | "none";
-  /** the schemas that check a call are the ones that the OpenAPI document shows */
+  /** these schemas validate a call and describe it in the OpenAPI document */
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
@@ -52,7 +52,7 @@ export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject
 
 export type Route = RouteSpec<z.ZodObject, z.ZodObject, z.ZodObject>;
 
-/** Checks a handler against the types of its parameters, then forgets them. */
+/** Type-checks a handler against its schemas, then erases their types. */
 export function defineRoute<
   Params extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Query extends z.ZodObject = z.ZodObject<Record<never, never>>,

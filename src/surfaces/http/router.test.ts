@@ -32,7 +32,7 @@ describe("the router", () => {
     expect(router.find("HEAD", "/v1/things").route.method).toBe("GET");
   });
 
-  test("leaves dots in a path to the code that checks file names", () => {
+  test("does not resolve dots in a path, because file names are checked later", () => {
     expect(router.find("GET", "/v1/things/x/files/../../y").params.path).toBe("../../y");
   });
 
@@ -41,7 +41,7 @@ describe("the router", () => {
     (path) => expect(failure("GET", path)).toMatchObject({ code: "not_found", status: 404 }),
   );
 
-  test("says which methods a path accepts", () => {
+  test("tells which methods a path accepts", () => {
     expect(failure("DELETE", "/v1/things")).toMatchObject({ status: 405, headers: { allow: "GET, POST" } });
   });
 

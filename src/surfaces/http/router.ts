@@ -1,6 +1,6 @@
 import { HttpError } from "./answers/error-status.ts";
 
-/** What the router needs of a route. In a path `{name}` is one segment, and `{name...}` at the end is all that is left. */
+/** What the router needs of a route. In a path, `{name}` matches one segment, and a final `{name...}` matches the rest. */
 export interface Routed {
   readonly method: string;
   readonly path: string;
@@ -25,11 +25,11 @@ export class Router<Route extends Routed> {
 
   find(method: string, pathname: string): Match<Route> {
     const segments = decodedSegments(pathname);
-    const asked = method === "HEAD" ? "GET" : method;
+    const wantedMethod = method === "HEAD" ? "GET" : method;
     const allowed = new Set<string>();
     for (const { route, parts } of segments ? this.#routes : []) {
       const params = segments && match(parts, segments);
-      if (params && route.method === asked) return { route, params };
+      if (params && route.method === wantedMethod) return { route, params };
       if (params) allowed.add(route.method);
     }
     if (allowed.size === 0) throw new HttpError("not_found", "there is nothing at this path");
@@ -43,7 +43,7 @@ function partOf(text: string): Part {
   return name === undefined ? { text } : { name, isRest: rest !== undefined };
 }
 
-/** Decoded once, each for itself: `%2e%2e` and `%2f` become text of a name, which is checked where it is used. */
+/** Decodes each segment once. `%2e%2e` and `%2f` become part of a name, which is checked where it is used. */
 function decodedSegments(pathname: string): string[] | undefined {
   if (!pathname.startsWith("/") || pathname.length > maxPathCharacters) return undefined;
   try {
@@ -57,7 +57,7 @@ function match(parts: readonly Part[], segments: readonly string[]): Record<stri
   const last = parts.at(-1);
   const isOpen = last !== undefined && "name" in last && last.isRest;
   if (isOpen ? segments.length < parts.length : segments.length !== parts.length) return undefined;
-  // Most routes differ in their fixed words: those first, before anything is made for the parameters.
+  // Compare the fixed segments first, because most routes differ there.
   for (const [index, part] of parts.entries()) if ("text" in part && part.text !== segments[index]) return undefined;
   const params: Record<string, string> = {};
   for (const [index, part] of parts.entries()) {

@@ -36,7 +36,7 @@ import { startRunRoute } from "./routes/start-run.ts";
 import { verifyAuditRoute } from "./routes/verify-audit.ts";
 import { watchRunRoute } from "./routes/watch-run.ts";
 
-/** Every route, in the order of the document. MCP at /mcp is beside them: it speaks a protocol of its own. */
+/** All routes, in the order of the OpenAPI document. /mcp is not one of them, because MCP is another protocol. */
 export const routes: readonly Route[] = [
   listSessionsRoute,
   createSessionRoute,

@@ -2,7 +2,7 @@ import type { Sandbox } from "../../service/sandbox.ts";
 import { encodeRun, type WireRun } from "../../service/wire/run.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 
-/** Displays that an answer carries; the rest is there by its size, and in the events. */
+/** Limit of displays in a response. The others have only their size; the events contain them. */
 const displayBytes = 8 * 1024 * 1024;
 
 /** An ended run, with links to its files. */

@@ -5,7 +5,7 @@ import { type FakeRun, FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { eventsOf, type ServiceSetup, TestService } from "../../../test/support/http-service.ts";
 import { routes } from "./routes.ts";
 
-/** `wait`: until it is interrupted. `open`: until the test says so. Anything else is printed. */
+/** `wait` runs until it is interrupted, `open` until the test calls `openGate`. Any other code is printed. */
 async function program(run: FakeRun, gate: Promise<void>) {
   if (run.code === "wait") {
     run.print("stdout", "started\n");
@@ -38,8 +38,8 @@ afterEach(async () => {
   here = undefined;
 });
 
-describe("who may come in", () => {
-  test("is whoever holds a token; without one, no path answers anything else", async () => {
+describe("the HTTP service", () => {
+  test("returns the same 401 on every path without a token, except health", async () => {
     const service = await open();
     const anonymous = service.anonymous();
     const paths = [
@@ -55,7 +55,7 @@ describe("who may come in", () => {
     expect(await anonymous.call("GET", "/v1/health")).toMatchObject({ status: 200, json: { status: "ok" } });
   });
 
-  test("does only what the token's scopes allow", async () => {
+  test("allows only the calls that the token's scopes permit", async () => {
     const service = await open();
     const [runs, reads, meters] = [
       await service.client("runs"),
@@ -70,7 +70,7 @@ describe("who may come in", () => {
     expect((await meters.call("GET", "/metrics")).text).toContain("codecell_http_requests_total");
   });
 
-  test("ends with the token: what ran for it is stopped", async () => {
+  test("cancels the runs of a token that was removed", async () => {
     const service = await open();
     const [client, other] = [await service.client("gone"), await service.client("stays")];
     await client.session("a");
@@ -87,28 +87,28 @@ describe("who may come in", () => {
     expect(events.at(-1)).toMatchObject({ event: "result", data: { run: { status: "cancelled" } } });
   });
 
-  test("is not a page of another site, nor one that made its name point here", async () => {
+  test("refuses requests with the Host or Origin of another site", async () => {
     const service = await open();
     const { headers } = await service.client("a");
-    const ask = async (more: Record<string, string>) => {
-      const asked = httpRequest(`${service.listener.url}/v1/health`, { headers: { ...headers, ...more } }).end();
-      const [response] = await once(asked, "response");
+    const statusWith = async (more: Record<string, string>) => {
+      const request = httpRequest(`${service.listener.url}/v1/health`, { headers: { ...headers, ...more } }).end();
+      const [response] = await once(request, "response");
       response.resume();
       return response.statusCode;
     };
-    expect(await ask({})).toBe(200);
-    expect(await ask({ host: "attacker.example" })).toBe(403);
-    expect(await ask({ origin: "https://attacker.example" })).toBe(403);
+    expect(await statusWith({})).toBe(200);
+    expect(await statusWith({ host: "attacker.example" })).toBe(403);
+    expect(await statusWith({ origin: "https://attacker.example" })).toBe(403);
   });
 
-  test("may be this machine without a token for the metrics alone, when told so", async () => {
+  test("with openMetrics allows this machine to read the metrics, and nothing else, without a token", async () => {
     const anonymous = (await open({ openMetrics: true })).anonymous();
     expect((await anonymous.call("GET", "/metrics")).status).toBe(200);
     expect((await anonymous.call("GET", "/v1/sessions")).status).toBe(401);
   });
 });
 
-describe("one tenant's session", () => {
+describe("a tenant's session", () => {
   const bodies: Record<string, object> = {
     startRun: { code: "x" },
     forkSession: {},
@@ -120,13 +120,13 @@ describe("one tenant's session", () => {
   const inSession = routes.filter(({ path }) => path.includes("{session}"));
 
   test.each(inSession.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    "is to another one's %s what was never there",
+    "looks nonexistent to another tenant's %s",
     async (_, route) => {
       const service = await open();
       const [alice, bob] = [await service.client("alice"), await service.client("bob")];
       await alice.session("secret");
       const { json: run } = await alice.run("secret", "x");
-      const ask = async (session: string) => {
+      const call = async (session: string) => {
         const path = route.path
           .replace("{session}", session)
           .replace("{run}", run.run_id)
@@ -137,8 +137,8 @@ describe("one tenant's session", () => {
         );
         return { status: answer.status, headers, text: answer.text.replaceAll(session, "ID") };
       };
-      const foreign = await ask("secret");
-      expect(foreign).toEqual(await ask("nobody"));
+      const foreign = await call("secret");
+      expect(foreign).toEqual(await call("nobody"));
       expect(foreign.status).toBe(404);
       expect(foreign.text).toContain("session_unknown");
       expect(foreign.text).not.toMatch(/ns-[0-9a-f]{12}/);
@@ -146,7 +146,7 @@ describe("one tenant's session", () => {
     },
   );
 
-  test("may have the id of another's, and its runs are its own", async () => {
+  test("can have the same id as another tenant's, and does not share its runs", async () => {
     const service = await open();
     const [alice, bob] = [await service.client("alice"), await service.client("bob")];
     await alice.session("a");
@@ -159,7 +159,7 @@ describe("one tenant's session", () => {
     expect((await alice.call("GET", `/v1/sessions/a/runs/${json.run_id}`)).json).toMatchObject({ stdout: "mine" });
   });
 
-  test("counts against its own quota", async () => {
+  test("counts against the quota of its own tenant only", async () => {
     const service = await open();
     const [alice, bob] = [await service.client("alice", { sessions: 1 }), await service.client("bob", { sessions: 1 })];
     await alice.session("a");
@@ -171,8 +171,8 @@ describe("one tenant's session", () => {
   });
 });
 
-describe("a run", () => {
-  test("is answered when it ends, or by its id when that takes long", async () => {
+describe("a run over HTTP", () => {
+  test("returns its result, or 202 with a location if it is still running after the wait", async () => {
     const client = await (await open()).client("a");
     await client.session("s");
     expect((await client.run("s", "hello")).json).toMatchObject({ status: "ok", stdout: "hello", session_id: "s" });
@@ -189,7 +189,7 @@ describe("a run", () => {
     expect((await queued).json).toMatchObject({ status: "ok", stdout: "next" });
   });
 
-  test("is watched from any offset, by as many as like to, and ends with its result", async () => {
+  test("streams its events from any offset to any number of clients, then its result", async () => {
     const client = await (await open()).client("a");
     await client.session("s");
     const { headers, json } = await client.run("s", "open", { wait: 0 });
@@ -215,7 +215,7 @@ describe("a run", () => {
     expect((await client.call("GET", path, undefined, { "last-event-id": "x" })).status).toBe(400);
   });
 
-  test("goes on when its caller goes away, and stops when it is cancelled", async () => {
+  test("continues when its client disconnects, and stops when it is cancelled", async () => {
     const client = await (await open()).client("a");
     await client.session("s");
     const leaving = new AbortController();
@@ -233,7 +233,7 @@ describe("a run", () => {
     ]);
   });
 
-  test("is refused when there are too many", async () => {
+  test("is refused beyond the limits of the token and of the service", async () => {
     const service = await open({ limits: { runs: 2, runsPerToken: 1 } });
     const [alice, bob, carol] = [
       await service.client("alice"),
@@ -252,8 +252,8 @@ describe("a run", () => {
   });
 });
 
-describe("what is wrong with a call", () => {
-  test("is told with a code and a hint", async () => {
+describe("an invalid HTTP call", () => {
+  test("gets an error with a status, a message and a hint", async () => {
     const client = await (await open()).client("a");
     await client.session("s");
     const wrong: [string, string, unknown, number, RegExp][] = [
@@ -274,12 +274,12 @@ describe("what is wrong with a call", () => {
       expect([path, answer.status]).toEqual([path, status]);
       expect(json.error.message).toMatch(message);
     }
-    // what to do about it is said in calls of this surface
+    // the hint names calls of the HTTP API
     const unknown = await client.call("POST", "/v1/sessions/nobody/runs", { code: "1" });
     expect(unknown.json.error.hint).toBe("GET /v1/sessions lists your sessions, POST /v1/sessions starts one");
   });
 
-  test("includes a body that is no JSON, or is not said to be", async () => {
+  test("gets 400 if its body is not JSON or has no JSON content type", async () => {
     const client = await (await open()).client("a");
     const send = async (body: string, type: string) =>
       (await client.fetch("/v1/sessions", { method: "POST", body, headers: { "content-type": type } })).status;
@@ -289,8 +289,8 @@ describe("what is wrong with a call", () => {
   });
 });
 
-describe("a limit", () => {
-  test("holds for bodies, said or not said how long", async () => {
+describe("the HTTP service with limits", () => {
+  test("refuses large bodies, with and without a Content-Length", async () => {
     const client = await (await open({ limits: { jsonBytes: 1_000 } })).client("a");
     const large = JSON.stringify({ session_id: "x".repeat(100_000) });
     const headers = { "content-type": "application/json" };
@@ -303,7 +303,7 @@ describe("a limit", () => {
     expect((await client.call("GET", "/v1/sessions")).status).toBe(200);
   });
 
-  test("cuts off whoever sends headers byte by byte", async () => {
+  test("disconnects a client that sends its headers too slowly", async () => {
     const service = await open({ limits: { headersMs: 100 } });
     const socket = await service.socket();
     let answer = "";
@@ -315,7 +315,7 @@ describe("a limit", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("cuts off whoever sends a body byte by byte", async () => {
+  test("disconnects a client that sends its body too slowly", async () => {
     const service = await open({ limits: { headersMs: 100, requestMs: 100 } });
     const { token } = await service.client("a");
     const socket = await service.socket();
@@ -329,7 +329,7 @@ describe("a limit", () => {
     expect(answer).not.toMatch(/^HTTP\/1\.1 2/);
   });
 
-  test("holds for headers", async () => {
+  test("refuses large headers", async () => {
     const service = await open({ limits: { headerBytes: 2_048 } });
     const socket = await service.socket();
     socket.write(`GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX-Large: ${"x".repeat(5_000)}\r\n\r\n`);
@@ -338,7 +338,7 @@ describe("a limit", () => {
     socket.destroy();
   });
 
-  test("holds for the requests of one token, and of all of them", async () => {
+  test("refuses requests beyond the limits of the token and of the service", async () => {
     const service = await open({ limits: { requests: 3, requestsPerToken: 2 } });
     const [alice, bob] = [await service.client("alice"), await service.client("bob")];
     await alice.session("a");
@@ -358,8 +358,8 @@ describe("a limit", () => {
   });
 });
 
-describe("a service that shuts down", () => {
-  test("lets what goes on end, and takes nothing new", async () => {
+describe("an HTTP service that shuts down", () => {
+  test("finishes open requests and accepts no new ones", async () => {
     const service = await open();
     const client = await service.client("a");
     await client.session("s");
@@ -379,13 +379,13 @@ describe("a service that shuts down", () => {
     expect(rest.at(-1)).toBe("result");
   });
 
-  test("stops what does not end", async () => {
+  test("stops runs that are still running", async () => {
     const service = await open();
     const client = await service.client("a");
     await client.session("s");
     const waiting = client.run("s", "wait", { wait: 50 });
     await service.service[Symbol.asyncDispose]();
-    // the request may have come before the end, or after it
+    // the request may arrive before or after the shutdown
     expect([200, 410, 503]).toContain((await waiting).status);
   });
 });

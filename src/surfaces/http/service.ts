@@ -5,10 +5,10 @@ import type { Logger } from "../../lib/log/logger.ts";
 import { AuditReader } from "../../service/audit/audit-reader.ts";
 import { HashCache } from "../../service/files/served-file.ts";
 import { Links } from "../../service/links/links.ts";
-import type { ReleasePlace } from "../../service/runs/run-registry.ts";
+import type { ReleaseSlot } from "../../service/runs/run-registry.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import { Tenants } from "../../service/tenants/tenants.ts";
-import { isOver, type TokenStore } from "../../service/tenants/token-store.ts";
+import { isExpired, type TokenStore } from "../../service/tenants/token-store.ts";
 import { codecellVersion } from "../../service/version.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { sendJson } from "./answers/send-json.ts";
@@ -21,27 +21,27 @@ import type { Reply, Route } from "./route.ts";
 import { Router } from "./router.ts";
 import { routes } from "./routes.ts";
 
-/** What an `HttpService` is told. */
+/** Options of an `HttpService`. */
 export interface ServiceOptions {
-  /** whose sessions the service offers; it stays its owner's */
+  /** owns the sessions of the service; the caller disposes it */
   readonly codecell: Codecell;
   /** who may call */
   readonly tokens: TokenStore;
-  /** signs links to files; default: random, so that links end with the service */
+  /** signs links to files; default: a random key, so that links are valid until the service stops */
   readonly linkKey?: Uint8Array;
-  /** where sessions of other processes have their files, for links that those processes make; absent: nowhere */
+  /** where other processes keep the files of their sessions, to serve links to them; default: no such links */
   readonly stateDir?: string | undefined;
-  /** the directory of the audit; absent: none is written */
+  /** the directory of the audit; default: no audit */
   readonly auditDir?: string | undefined;
-  /** a protocol beside the routes, such as MCP on /mcp */
+  /** a protocol in addition to the routes, such as MCP on /mcp */
   readonly mount?: Mount | undefined;
   readonly logger?: Logger;
-  /** where relative paths of `rlm_load` start; default: the current directory */
+  /** base directory for relative paths of `rlm_load`; default: the current directory */
   readonly projectDir?: string;
   readonly limits?: Partial<HttpLimits>;
-  /** names under which clients reach the service, besides this machine's own */
+  /** host names that clients may use, in addition to localhost */
   readonly hostNames?: readonly string[];
-  /** where clients reach the service, for links; default: where it listens */
+  /** public address of the service, for links; default: the address it listens on */
   readonly publicUrl?: string | undefined;
   /** lets this machine read the metrics without a token */
   readonly openMetrics?: boolean;
@@ -49,7 +49,7 @@ export interface ServiceOptions {
   readonly now?: () => number;
 }
 
-/** The HTTP API of one `Codecell`. `listen` opens a port for it; `handle` takes requests of your own server. */
+/** The HTTP API of one `Codecell`. `listen` opens a port for it; `handle` accepts requests from your own server. */
 export class HttpService implements Listening, AsyncDisposable {
   readonly codecell: Codecell;
   /** @internal */
@@ -94,7 +94,7 @@ export class HttpService implements Listening, AsyncDisposable {
     this.#tenants = new Tenants({
       ...{ codecell, projectDir, fileLinks: this.links },
       ...{ maxRuns: this.limits.runsPerToken, maxSessions: this.limits.sessionsPerToken },
-      takePlace: () => this.#takePlace(),
+      acquireSlot: () => this.#acquireSlot(),
       ...(logger ? { logger } : {}),
     });
   }
@@ -103,12 +103,12 @@ export class HttpService implements Listening, AsyncDisposable {
     return this.#gate.limits;
   }
 
-  /** Aborted when nothing new is accepted any more: endless streams end with it. */
+  /** Aborted when the service stops accepting requests, to end endless streams. */
   get draining(): AbortSignal {
     return this.#gate.draining;
   }
 
-  /** Answers one request; it never throws. */
+  /** Handles one request. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void {
     this.#gate.handle(request, response);
   }
@@ -117,7 +117,7 @@ export class HttpService implements Listening, AsyncDisposable {
     if (this.links.baseUrl === "") this.links.baseUrl = url;
   }
 
-  /** Made once. The attack: it takes a tenth of a second, in which nobody else is answered, and one token may ask often. */
+  /** Built once. The attack: building it blocks the service for 0.1 s, and a client can request it often. */
   openApi(): object {
     this.#openApi ??= openApiDocument(routes, codecellVersion());
     return this.#openApi;
@@ -130,23 +130,23 @@ export class HttpService implements Listening, AsyncDisposable {
     });
   }
 
-  /** Whether some token still has this namespace: links of a token that was removed or has expired are worth nothing. */
+  /** Whether a valid token has this namespace. Links of a removed or expired token are invalid. */
   async knowsNamespace(namespace: string): Promise<boolean> {
     const nowMs = this.#now();
     const tokens = await this.#tokens.all().catch(withheld);
-    return tokens.some((token) => token.namespace === namespace && !isOver(token, nowMs));
+    return tokens.some((token) => token.namespace === namespace && !isExpired(token, nowMs));
   }
 
-  tellFailure(error: unknown, options: { isHeard: boolean }): void {
-    this.#gate.tellFailure(error, options);
+  logFailure(error: unknown, options: { isConnected: boolean }): void {
+    this.#gate.logFailure(error, options);
   }
 
-  /** Accepts nothing new, and waits for open answers and runs. The caller decides how long. */
+  /** Accepts no new requests, and waits for open requests and runs. The caller sets the time limit. */
   drain(): Promise<void> {
     return this.#gate.drain(() => this.#tenants.settled());
   }
 
-  /** Stops what is still running, which ends every answer that waits for it. */
+  /** Stops all runs, which ends the requests that wait for them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#gate[Symbol.dispose]();
     await this.#tenants[Symbol.asyncDispose]();
@@ -155,7 +155,7 @@ export class HttpService implements Listening, AsyncDisposable {
   async #dispatch({ request, response, pathname, search, gone, found }: Incoming): Promise<void> {
     const match = attempt(() => this.#router.find(request.method ?? "", pathname));
     if ("error" in match) {
-      // Without a token, nobody learns which paths there are.
+      // Without a token, callers must not learn which paths exist.
       await this.#gate.caller(request);
       throw match.error;
     }
@@ -173,7 +173,7 @@ export class HttpService implements Listening, AsyncDisposable {
     return scope === "none" || (scope === "metrics" && this.#openMetrics && isLocal(request));
   }
 
-  #takePlace(): ReleasePlace {
+  #acquireSlot(): ReleaseSlot {
     if (this.draining.aborted) throw new CodecellError("session_closed", "the service is shutting down");
     if (this.#runs >= this.limits.runs) {
       this.#gate.metrics.refused();
@@ -189,7 +189,7 @@ export class HttpService implements Listening, AsyncDisposable {
   }
 }
 
-/** From this machine, and not from a proxy on it that forwards somebody else's request. */
+/** Whether a request comes from this machine, and not through a proxy on it. */
 function isLocal({ socket, headers }: IncomingMessage): boolean {
   const isForwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => headers[name] !== undefined);
   return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? "");

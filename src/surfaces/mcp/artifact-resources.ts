@@ -19,7 +19,7 @@ export function registerArtifactResources(server: McpServer, sandbox: LazySandbo
   server.registerResource("artifact", template, about, async (uri, variables) => {
     const session = decoded(variables.session);
     const name = decoded(variables.name);
-    // Reading a resource starts nothing: a session that is not live is not found.
+    // Reading a resource must not start a cell, so only live sessions are found.
     if (session === undefined || name === undefined || !(await liveIds(sandbox)).includes(session)) {
       throw new ResourceNotFoundError(uri.href);
     }
@@ -43,7 +43,7 @@ async function listed(sandbox: LazySandbox) {
   const resources: { uri: string; name: string; size: number }[] = [];
   for (const id of await liveIds(sandbox)) {
     if (resources.length >= maxListed) break;
-    // A runner without files on the host, or a session that was closed meanwhile, lists none.
+    // No files if the runner keeps none on the host, or if the session was closed in the meantime.
     const page = await sandbox
       .open()
       .then((opened) => opened.session(id))

@@ -20,12 +20,12 @@ export function mcpMount(options: McpServerOptions = {}) {
   };
 }
 
-/** Streamable HTTP for both eras of the protocol. It checks no token: whoever gives it a request has done that. */
+/** Streamable HTTP for old and new protocol versions. It checks no token: the caller must do that. */
 export class McpHttpHandler implements AsyncDisposable {
   readonly #legacy: LegacyConnections;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #handleModern: ReturnType<typeof toNodeHandler>;
-  readonly #stopTelling: () => void;
+  readonly #stopNotifying: () => void;
   readonly #maxBodyBytes: number;
 
   constructor(sandbox: LazySandbox, options: McpServerOptions & { readonly maxBodyBytes?: number }) {
@@ -38,7 +38,7 @@ export class McpHttpHandler implements AsyncDisposable {
       onerror: (error) => logger.debug("mcp", { error }),
     });
     this.#handleModern = toNodeHandler(this.#modern);
-    this.#stopTelling = sandbox.onArtifactsChanged(() => {
+    this.#stopNotifying = sandbox.onArtifactsChanged(() => {
       this.#modern.notify.resourcesChanged();
       this.#legacy.artifactsChanged();
     });
@@ -56,7 +56,7 @@ export class McpHttpHandler implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopTelling();
+    this.#stopNotifying();
     await Promise.allSettled([this.#legacy[Symbol.asyncDispose](), this.#modern.close()]);
   }
 }

@@ -1,4 +1,4 @@
-/** Sessions, runs and files of a `Codecell`, for the servers below; one sandbox may have any number of connections. */
+/** Sessions, runs and files of a `Codecell`, for the servers below. Any number of connections can share a sandbox. */
 export { type SandboxForOptions, sandboxFor } from "../../service/sandbox-for.ts";
 /** Names of the sets of tools. */
 export type { ToolsetName } from "../../service/tools/toolset-name.ts";

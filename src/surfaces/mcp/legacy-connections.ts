@@ -10,14 +10,14 @@ const idleMs = 30 * 60_000;
 
 interface Connection {
   readonly transport: NodeStreamableHTTPServerTransport;
-  readonly tell: () => void;
+  readonly notify: () => void;
   requests: number;
   usedAt: number;
 }
 
 /**
- * HTTP clients of the protocol before 2026-07-28. Their connections have an id, and a cancellation is a separate request
- * that must find the server of its call. A connection owns no session of the sandbox.
+ * Connections of HTTP clients with a protocol version before 2026-07-28. They have an id, because a cancellation is a
+ * separate request that must find the server of its call. A connection owns no session of the sandbox.
  */
 export class LegacyConnections implements AsyncDisposable {
   readonly #sandbox: LazySandbox;
@@ -40,7 +40,7 @@ export class LegacyConnections implements AsyncDisposable {
   }
 
   artifactsChanged(): void {
-    for (const { tell } of this.#connections.values()) tell();
+    for (const { notify } of this.#connections.values()) notify();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -50,7 +50,7 @@ export class LegacyConnections implements AsyncDisposable {
 
   async #open(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
     if (this.#connections.size >= maxConnections && !this.#closeOldest()) {
-      return refuse(response, 503, -32_000, `${maxConnections} connections are open`);
+      return refuse(response, 503, -32_000, `${maxConnections} connections are open, which is the limit`);
     }
     const server = createMcpServer(this.#sandbox, this.#options);
     const transport: NodeStreamableHTTPServerTransport = new NodeStreamableHTTPServerTransport({
@@ -59,10 +59,10 @@ export class LegacyConnections implements AsyncDisposable {
         this.#connections.set(id, connection);
       },
     });
-    const tell = () => {
+    const notify = () => {
       if (server.isConnected()) server.sendResourceListChanged();
     };
-    const connection: Connection = { transport, tell, requests: 0, usedAt: performance.now() };
+    const connection: Connection = { transport, notify, requests: 0, usedAt: performance.now() };
     await server.connect(transport);
     const closed = transport.onclose;
     transport.onclose = () => {

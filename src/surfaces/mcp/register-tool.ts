@@ -24,14 +24,14 @@ function contextOf({ mcpReq }: ServerContext): ToolContext {
   return {
     signal: mcpReq.signal,
     progress({ seconds, message }) {
-      last = Math.max(seconds, last + 1); // the protocol wants it to grow with every notification
+      last = Math.max(seconds, last + 1); // MCP requires it to increase with every notification
       const params = { progressToken, progress: last, message };
       mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
     },
   };
 }
 
-/** Blocks of the service have the shape of MCP's. */
+/** The content blocks of the service have the same shape as MCP's. */
 function toResult(outcome: ToolOutcome): CallToolResult {
   const content = [...outcome.content];
   if (!outcome.isError) return { content, structuredContent: outcome.facts };

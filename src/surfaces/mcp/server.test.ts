@@ -29,7 +29,7 @@ test("listing tools and resources opens no sandbox", async () => {
   expect(sandbox.opened).toBeUndefined();
 });
 
-test("descriptions of tools stay below the length at which clients truncate", async () => {
+test("tool descriptions are short enough that clients do not truncate them", async () => {
   const { tools, instructions } = await listed({ hasModel: true });
   for (const { name, description = "" } of tools) {
     expect(description.length, name).toBeGreaterThan(50);
@@ -38,12 +38,12 @@ test("descriptions of tools stay below the length at which clients truncate", as
   expect(instructions.length).toBeLessThan(2_000);
 });
 
-test("every tool refuses unknown arguments", async () => {
+test("every tool rejects unknown arguments", async () => {
   const { tools } = await listed();
   for (const { name, inputSchema } of tools) expect(inputSchema.additionalProperties, name).toBe(false);
 });
 
-test("the hints of run_python follow the policy", async () => {
+test("the hints of run_python depend on the policy", async () => {
   const run = async (effects: HostEffects) =>
     (await listed({}, newSandbox(effects))).tools.find(({ name }) => name === "run_python")?.annotations;
   expect(await run({ writesHost: false, reachesNetwork: false })).toMatchObject({
@@ -54,7 +54,7 @@ test("the hints of run_python follow the policy", async () => {
   });
 });
 
-test("the main tools stay in a model's context", async () => {
+test("the main tools are marked to stay in a model's context", async () => {
   const { tools } = await listed();
   const main = tools.filter(({ _meta }) => _meta?.["anthropic/alwaysLoad"] === true).map(({ name }) => name);
   expect(main.sort()).toEqual(["get_run", "rlm_exec", "rlm_load", "run_python"]);
@@ -66,7 +66,7 @@ test("the sub-agent tool is offered only if a model is configured", async () => 
   expect(await names(true)).toContain("rlm_sub_agent");
 });
 
-test("docs/tools.md has every tool with its parameters", async () => {
+test("docs/tools.md lists every tool with its parameters", async () => {
   const page = await readFile(new URL("../../../docs/tools.md", import.meta.url), "utf8");
   const { tools } = await listed({ hasModel: true });
   for (const { name, inputSchema } of tools) {
@@ -76,7 +76,7 @@ test("docs/tools.md has every tool with its parameters", async () => {
   }
 });
 
-test("docs/tools.md shows answers that are valid", async () => {
+test("docs/tools.md has examples that match the output schemas", async () => {
   const page = await readFile(new URL("../../../docs/tools.md", import.meta.url), "utf8");
   const { tools } = await listed();
   for (const { name, outputSchema } of tools) {

@@ -8,7 +8,7 @@ import { codecellVersion } from "../../service/version.ts";
 import { registerArtifactResources } from "./artifact-resources.ts";
 import { registerTool } from "./register-tool.ts";
 
-/** What an MCP server offers. */
+/** Options of an MCP server. */
 export interface McpServerOptions {
   /** which tools to offer; default: all */
   readonly tools?: ToolsetName;
@@ -19,7 +19,7 @@ export interface McpServerOptions {
 
 const listTtlMs = 300_000;
 
-/** One MCP server for one connection; it owns nothing, so connections of the same sandbox share its sessions and runs. */
+/** Creates the MCP server of one connection. It owns nothing: connections of one sandbox share its sessions and runs. */
 export function createMcpServer(sandbox: LazySandbox, options: McpServerOptions = {}): McpServer {
   const { tools = "all", hasModel = false, logger = silentLogger } = options;
   const server = new McpServer(

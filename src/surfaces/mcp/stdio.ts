@@ -4,16 +4,16 @@ import { silentLogger } from "../../lib/log/logger.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
-/** A larger message closes the connection. An upload may have two thirds of this. */
+/** A larger message closes the connection. Uploads can be up to two thirds of this, because of base64. */
 const maxMessageBytes = 32 * 1024 * 1024;
 
-/** Serves MCP, of either era, on standard input and output until it is disposed. `console.log` goes to stderr from now on. */
+/** Serves MCP, old and new versions, on standard input and output until disposed. Redirects `console.log` to stderr. */
 export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions = {}): AsyncDisposable {
   const { logger = silentLogger } = options;
-  // A stray line on stdout would break the protocol.
+  // Any other line on stdout would break the protocol.
   console.log = console.info = console.debug = console.error;
   let server: McpServer | undefined;
-  const stopTelling = sandbox.onArtifactsChanged(() => {
+  const stopNotifying = sandbox.onArtifactsChanged(() => {
     if (server?.isConnected()) server.sendResourceListChanged();
   });
   const connection = serveStdio(
@@ -28,7 +28,7 @@ export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions =
   );
   return {
     async [Symbol.asyncDispose]() {
-      stopTelling();
+      stopNotifying();
       await connection.close();
     },
   };

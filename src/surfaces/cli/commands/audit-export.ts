@@ -51,8 +51,8 @@ async function runAuditExport(argv: readonly string[], { terminal }: CommandCont
   if (values.json && output === undefined) {
     throw new CodecellError("usage", "--json and the export cannot both go to stdout", { hint: "add --output FILE" });
   }
-  const counted = { events: 0 };
-  const text = exportText(auditDirectory(stateDirOf(values, terminal)), format, auditFilter(values), counted);
+  const counter = { events: 0 };
+  const text = exportText(auditDirectory(stateDirOf(values, terminal)), format, auditFilter(values), counter);
   using interruption = new Interruption(terminal);
   const { signal } = interruption;
   if (output === undefined) {
@@ -64,8 +64,8 @@ async function runAuditExport(argv: readonly string[], { terminal }: CommandCont
   const path = resolve(terminal.cwd, output);
   try {
     const bytes = await writeToFile(text, path, { force: values.force === true, signal, shown: output });
-    if (values.json) terminal.stdout.write(jsonText({ events: counted.events, bytes, output: path }));
-    else terminal.stdout.write(`wrote ${counted.events} events to ${output}\n`);
+    if (values.json) terminal.stdout.write(jsonText({ events: counter.events, bytes, output: path }));
+    else terminal.stdout.write(`wrote ${counter.events} events to ${output}\n`);
     return 0;
   } catch (error) {
     if (interruption.exitCode !== undefined) return interruption.exitCode;
@@ -77,11 +77,11 @@ async function* exportText(
   dir: string,
   format: "jsonl" | "csv",
   filter: ReturnType<typeof auditFilter>,
-  counted: { events: number },
+  counter: { events: number },
 ): AsyncGenerator<Uint8Array, void, void> {
   if (format === "csv") yield Buffer.from(csvHeader);
   for await (const entry of readAudit(dir, filter)) {
-    counted.events++;
+    counter.events++;
     yield Buffer.from(format === "csv" ? csvLine(entry) : jsonText(entryJson(entry)));
   }
 }

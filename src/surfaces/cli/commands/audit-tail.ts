@@ -50,7 +50,8 @@ async function runAuditTail(argv: readonly string[], { terminal }: CommandContex
   const style = styleFor(stdout, env);
   const print = (entry: AuditEntry) => stdout.write(values.json ? jsonText(entryJson(entry)) : entryLine(entry, style));
   using interruption = new Interruption(terminal);
-  const places = await auditPlaces(dir); // Read before the entries. An event that arrives in between is in both lists, and is printed once.
+  // Read the positions before the entries: an event that arrives in between is in both lists, and is printed once.
+  const places = await auditPlaces(dir);
   const entries = await lastEntries(dir, count, filter);
   const keyOf = ({ chain, seq, time }: AuditEntry) => `${chain}:${seq}:${time}`;
   const printed = new Set(entries.map(keyOf));

@@ -19,7 +19,7 @@ async function exported(...argv: string[]): Promise<FakeTerminal> {
   return terminal;
 }
 
-test("prints settings alone on stdout, and what they do not hold on stderr", async () => {
+test("policy export prints only the settings on stdout, and what they cannot enforce on stderr", async () => {
   const { stdout, stderr } = await exported();
   const { filesystem } = JSON.parse(stdout.text);
   expect(filesystem.denyRead[0]).toBe(process.platform === "linux" ? "/" : "/Users");
@@ -30,7 +30,7 @@ test("prints settings alone on stdout, and what they do not hold on stderr", asy
   expect(stderr.text).toContain("srt is not installed");
 });
 
-test("--json has the settings and the notes, with what the runner inside would refuse", async () => {
+test("policy export --json has the settings, the notes and the rules that the inner runner would refuse", async () => {
   await writeFile(join(cwd, "mine.yaml"), "fs: { deps: ./ }\n");
   const { stdout, stderr } = await exported("mine.yaml", "--state-dir", "own", "--json");
   const { settings, notes } = JSON.parse(stdout.text);

@@ -19,7 +19,7 @@ async function run(...args: Parameters<typeof start>) {
 
 const returnsValue: FakeOptions = { program: () => ({ result: "42" }) };
 
-test("streams both outputs to where they belong and exits with 0", async () => {
+test("run streams stdout and stderr separately and exits with 0", async () => {
   const program: FakeOptions["program"] = (cell) => {
     cell.print("stdout", "out\n");
     cell.print("stderr", "err\n");
@@ -28,7 +28,7 @@ test("streams both outputs to where they belong and exits with 0", async () => {
   expect(await run(["-c", "x"], { program })).toMatchObject({ code: 0, stdout: "out\n", stderr: "err\n" });
 });
 
-test("shows output before the run has ended", async () => {
+test("run prints output while the program is running", async () => {
   let finish = () => {};
   const { terminal, exit } = start(["-c", "x"], {
     program: async (cell) => {
@@ -44,14 +44,14 @@ test("shows output before the run has ended", async () => {
   expect(await exit).toBe(0);
 });
 
-test("prints the last value for -c and for stdin, and not for a file", async () => {
+test("run prints the last value for -c and for stdin, but not for a file", async () => {
   expect((await run(["-c", "6*7"], returnsValue)).stdout).toBe("42\n");
   expect((await run(["-"], returnsValue, { stdin: "6*7" })).stdout).toBe("42\n");
   expect((await run([], returnsValue, { stdin: "6*7" })).stdout).toBe("42\n");
   expect((await run(["main.ts", "-l", "python"], returnsValue)).stdout).toBe("");
 });
 
-test("prints a value that is also a display only once, and mentions images on stderr", async () => {
+test("run prints a value that is also a display only once, and mentions images on stderr", async () => {
   const program: FakeOptions["program"] = (cell) => {
     cell.display("text/plain", Buffer.from("<Table>"));
     cell.display("image/png", Buffer.alloc(2048));
@@ -61,7 +61,7 @@ test("prints a value that is also a display only once, and mentions images on st
   expect((await run(["main.ts", "-l", "python"], { program })).stdout).toBe("");
 });
 
-test("prints the traceback and the notes of a failed run on stderr", async () => {
+test("run prints the traceback and the notes of a failed run on stderr", async () => {
   const error = { name: "ValueError", message: "no", traceback: "Traceback\nValueError: no\n" };
   const program = () => ({ status: "error" as const, exitCode: 1, error, notes: ["1 process ended with it"] });
   const { code, stderr } = await run(["-c", "x"], { program });
@@ -71,13 +71,13 @@ test("prints the traceback and the notes of a failed run on stderr", async () =>
   });
 });
 
-test("exits silently with the code that the program chose", async () => {
+test("run exits with the program's exit code and prints nothing", async () => {
   const error = { name: "SystemExit", message: "7", traceback: "SystemExit: 7" };
   const program = () => ({ status: "error" as const, exitCode: 7, error });
   expect(await run(["-c", "x"], { program })).toMatchObject({ code: 7, stderr: "" });
 });
 
-test("makes escape sequences visible on a terminal, and passes them on to a pipe", async () => {
+test("run makes escape sequences visible on a terminal, and writes them unchanged to a pipe", async () => {
   const attack = "\u001b]52;c;cm0=\u0007";
   const program: FakeOptions["program"] = (cell) => {
     cell.print("stdout", attack);
@@ -88,7 +88,7 @@ test("makes escape sequences visible on a terminal, and passes them on to a pipe
   expect((await run(["-c", "x"], { program })).stdout).toBe(attack);
 });
 
-test("prints the highlights of the receipt on stderr with --receipt, and nothing of it otherwise", async () => {
+test("run prints the highlights of the receipt on stderr only with --receipt", async () => {
   const { stdout, stderr } = await run(["-c", "6*7", "--receipt"], returnsValue);
   expect(stdout).toBe("42\n");
   expect(stderr).toMatch(/^\nwasm \(fake 1\), policy sha256 \w{12}…\n\nRULE +VALUE +BY +HOW\n/);
@@ -97,7 +97,7 @@ test("prints the highlights of the receipt on stderr with --receipt, and nothing
   expect((await run(["-c", "6*7"], returnsValue)).stderr).toBe("");
 });
 
-test("prints exactly one object with --json", async () => {
+test("run --json prints exactly one object", async () => {
   const program: FakeOptions["program"] = (cell) => {
     cell.print("stdout", "out\u009b");
     return { status: "timeout", state: "recovered", notes: ["cut short"] };
@@ -117,7 +117,7 @@ test("prints exactly one object with --json", async () => {
   });
 });
 
-test("reports its own failures as JSON when asked to", async () => {
+test("run --json prints errors of codecell as JSON", async () => {
   const { code, stdout } = await run(["missing.py", "--json"]);
   expect(code).toBe(2);
   expect(JSON.parse(stdout)).toEqual({ error: { code: "usage", message: "missing.py does not exist", hint: null } });
@@ -127,13 +127,13 @@ test.each([
   ["missing", "codecell: missing does not exist\n"],
   [".", "codecell: . is a directory\n"],
   ["a\ufffdb.py", "codecell: a\ufffdb.py does not exist\nhint: the file name is not UTF-8: rename the file"],
-])("says what is wrong with the file before what is wrong with its name: %s", async (file, text) => {
+])("run reports a file that cannot be read before an unknown extension: %s", async (file, text) => {
   const { code, stderr } = await run([file]);
   expect(code).toBe(2);
   expect(stderr).toContain(text);
 });
 
-test("exits with 3 for a policy that no runner can hold, and with 4 when none is there", async () => {
+test("run exits with 3 if no runner can enforce the policy, and with 4 if no runner is available", async () => {
   const refused = [{ rule: "proc.memory", value: "512MiB", reason: "no limit here", hint: "another runner" }];
   expect(await run(["-c", "x"], { refused })).toMatchObject({
     code: 3,
@@ -146,7 +146,7 @@ test("exits with 3 for a policy that no runner can hold, and with 4 when none is
   });
 });
 
-test("passes flags on as policy, and says so with --verbose", async () => {
+test("run applies policy flags, and --verbose prints them", async () => {
   const { runner, stderr } = await run(["-c", "x", "--timeout", "2s", "--verbose"]);
   expect(runner.started[0]?.policy.proc.timeoutMs).toBe(2000);
   expect(stderr).toContain("codecell: proc.timeout: 30s → 2s (narrower, by a flag)\n");
@@ -158,7 +158,7 @@ test.each([
   [["run.test.ts"], "cannot tell the language of"],
   [["-c", "x", "--language", "ruby"], "unknown language"],
   [["-c", "x", "--nope"], "unknown option"],
-])("refuses %j as a usage error", async (argv, message) => {
+])("run with the arguments %j is a usage error", async (argv, message) => {
   expect(await run(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
@@ -169,12 +169,12 @@ test("run without code on a terminal is a usage error", async () => {
   expect(terminal.stderr.text).toContain("codecell repl");
 });
 
-test("refuses code that is not text, or too long", async () => {
+test("run refuses code that is not UTF-8 text or is too long", async () => {
   const tooLong = "#".repeat(2 * 1024 * 1024 + 1);
   expect(await run(["-"], {}, { stdin: tooLong })).toMatchObject({ code: 2 });
 });
 
-test("interrupts the run on the first Ctrl-C and keeps what it says", async () => {
+test("run is interrupted by the first Ctrl-C and keeps its output", async () => {
   const { terminal, runner, exit } = start(["-c", "x"], {
     program: async (cell) => {
       cell.print("stdout", "going\n");
@@ -196,7 +196,7 @@ test.each([
   [["SIGTERM"], 143],
   [["SIGHUP"], 129],
   [["SIGPIPE"], 141],
-] as const)("ends the cell of a program that does not stop on %j", async (signals, code) => {
+] as const)("run kills the cell of a program that does not stop on %j", async (signals, code) => {
   const { terminal, runner, exit } = start(["-c", "x"], {
     program: (cell) => {
       cell.print("stdout", "going\n");

@@ -46,7 +46,7 @@ async function runSessionsShow(argv: readonly string[], { terminal }: CommandCon
 
 async function gather(stored: StoredSessions, id: string, runs: number): Promise<SessionFacts> {
   const { state } = await stored.find(id);
-  const record = await stored.record(id); // refuses a damaged one
+  const record = await stored.record(id); // throws if it is damaged
   const history = await stored.history(id, runs);
   return { state: state === "live" ? state : "saved", record, history, files: await filesOf(stored, record) };
 }

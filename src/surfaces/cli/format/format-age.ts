@@ -4,9 +4,9 @@ const steps = [
   { unit: "h", ms: 3_600_000, below: 48 },
 ] as const;
 
-/** 90 000 ms → `90s`: how long ago, in the unit that a person would choose. */
+/** 90,000 ms → `90s`: an age in a readable unit. */
 export function formatAge(ms: number): string {
-  const past = Math.max(0, ms); // a clock may have been set back
+  const past = Math.max(0, ms); // the clock may have been set back
   for (const { unit, ms: size, below } of steps) {
     const whole = Math.floor(past / size);
     if (whole < below) return `${whole}${unit}`;

@@ -13,7 +13,7 @@ interface DiagnosedRunner {
 export interface Diagnosis {
   /** strongest first */
   readonly runners: readonly DiagnosedRunner[];
-  /** what `auto` chooses under the strictest policy; absent: no runner is available */
+  /** what `auto` chooses under the strictest policy; undefined: no runner is available */
   readonly choice: (Pick<Choice, "passedOver"> & { readonly runner: string }) | undefined;
   /** another sandbox around this process */
   readonly outer: OuterSandbox | undefined;
@@ -42,7 +42,7 @@ export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, s
   return `${lines.join("\n")}\n`;
 }
 
-/** Names the sandbox around this process. If it may keep every runner with namespaces from starting, adds what to do. */
+/** Names the sandbox around this process. If it may prevent every runner with namespaces from starting, adds the fix. */
 function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], width: number): string[] {
   if (outer === undefined) return [];
   const affected = runners.filter(({ insideSandbox }) => insideSandbox === "blocked");

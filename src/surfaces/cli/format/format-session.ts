@@ -15,7 +15,7 @@ export interface SessionFacts {
   readonly state: "saved" | "live";
   readonly record: SessionRecord;
   readonly history: readonly HistoryEntry[];
-  /** the first files of the workspace; absent: the session has no workspace on this host */
+  /** the first files of the workspace; undefined: the session has no workspace on this host */
   readonly files: FileList | undefined;
 }
 

@@ -17,7 +17,7 @@ const record: SessionRecord = {
   ...{ version: 1, id: "work", workspace: "m0-1", createdMs: 0, usedMs: 60_000, runs: 3, snapshot },
 };
 
-test("lists sessions with their age, runner and variables, and a damaged one without", () => {
+test("the list of sessions shows age, runner and variables, and a damaged session without them", () => {
   const sessions = [
     { id: "work", state: "saved", record } as const,
     { id: "new", state: "live", record: { ...record, runs: 0, snapshot: undefined } } as const,
@@ -33,7 +33,7 @@ test("lists sessions with their age, runner and variables, and a damaged one wit
   expect(sessionsText([], 0, plainStyle, 80)).toBe("no sessions\n");
 });
 
-test("shows a session with its save, its last runs and its files, none of which can forge a line", () => {
+test("the view of a session shows its save, last runs and files, and none of them can forge a line", () => {
   const entry = { run: 3, atMs: 0, language: "python", code: "print(1)\u001b[2J\nx", status: "ok", durationMs: 1.6 };
   const files = { files: [{ path: "a\nb", size: 5, modifiedMs: 0 }], leftOut: 0, truncated: false, next: "a" };
   const text = sessionFactsText({ state: "saved", record, history: [entry], files }, 60_000, plainStyle, 200);
@@ -100,4 +100,4 @@ test.each([
   [3_600_000, "60m"],
   [26 * 3_600_000, "26h"],
   [72 * 3_600_000, "3d"],
-])("writes an age of %i ms as %s", (ms, text) => expect(formatAge(ms)).toBe(text));
+])("formatAge shows %i ms as %s", (ms, text) => expect(formatAge(ms)).toBe(text));

@@ -3,11 +3,11 @@ import { SafeText, safeText } from "./safe-text.ts";
 
 const ESC = "\u001b";
 
-test("lets plain text, newlines, tabs and carriage returns pass", () => {
+test("safe text keeps plain text, newlines, tabs and carriage returns", () => {
   expect(safeText("añ\t1\r\n日本\n")).toBe("añ\t1\r\n日本\n");
 });
 
-test("lets colours pass and ends them", () => {
+test("safe text keeps colours and resets them at the end", () => {
   expect(safeText(`${ESC}[1;31mred${ESC}[0m`)).toBe(`${ESC}[1;31mred${ESC}[0m${ESC}[0m`);
 });
 
@@ -22,17 +22,17 @@ test.each([
   ["backspaces over earlier text", "ok\b\bno", "ok^H^Hno"],
   ["a delete", "\u007f", "^?"],
   ["a colour with too many digits", `${ESC}[${"1".repeat(40)}m`, `^[[${"1".repeat(40)}m`],
-])("makes %s visible", (_name, text, shown) => {
+])("safe text makes %s visible", (_name, text, shown) => {
   expect(safeText(text)).toBe(shown);
 });
 
-test("recognises sequences that arrive in pieces", () => {
+test("safe text recognises escape sequences that arrive in pieces", () => {
   const safe = new SafeText();
   const pieces = ["a", ESC, "[3", "1mred", ESC, "]52;c;", "x"].map((piece) => safe.push(piece));
   expect(pieces.join("") + safe.end()).toBe(`a${ESC}[31mred^[]52;c;x${ESC}[0m`);
 });
 
-test("shows the start of a sequence that never ends", () => {
+test("safe text shows the start of an unfinished escape sequence", () => {
   const safe = new SafeText();
   expect(safe.push(`a${ESC}[3`) + safe.end()).toBe("a^[[3");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { tableLines, wrapText } from "./table.ts";
 
-test("aligns columns", () => {
+test("a table aligns its columns", () => {
   expect(
     tableLines(
       ["A", "B"],
@@ -14,15 +14,15 @@ test("aligns columns", () => {
   ).toEqual(["A     B", "long  x", "s     y"]);
 });
 
-test("wraps the last column under its own start", () => {
+test("a table wraps its last column with a hanging indent", () => {
   const [, ...lines] = tableLines(["A", "B"], [["rule", "some words that need two lines"]], 30);
   expect(lines).toEqual(["rule  some words that need two", "      lines"]);
 });
 
-test("does not wrap where no room is left", () => {
+test("a table does not wrap if too little room is left", () => {
   expect(tableLines(["A", "B"], [["x".repeat(70), "two words and more of them"]], 80)).toHaveLength(2);
 });
 
-test("gives a long word a line of its own", () => {
+test("a table puts a long word on its own line", () => {
   expect(wrapText("a bbbbbbbb c", 4)).toEqual(["a", "bbbbbbbb", "c"]);
 });

@@ -32,7 +32,7 @@ test("--policy overrides CODECELL_POLICY, which overrides the file of the curren
   expect(await timeout({ policy: "three.yaml" }, { CODECELL_POLICY: "two.yaml" })).toBe(3000);
 });
 
-test("lets flags widen, says what they changed, and keeps the file's ceiling for other callers", async () => {
+test("flags can widen the policy, are listed as changes, and keep the file's ceiling for other callers", async () => {
   await write("proc: { timeout: 10s }\noverrides: { ceiling: { proc: { timeout: 20s } } }");
   const { policy, changes } = await effective({ timeout: "5m", memory: "64MiB" });
   expect(policy.proc).toMatchObject({ timeoutMs: 300_000, memoryBytes: 64 * 2 ** 20 });
@@ -43,23 +43,23 @@ test("lets flags widen, says what they changed, and keeps the file's ceiling for
   ]);
 });
 
-test("adds mounts to those of the file", async () => {
+test("--mount adds to the mounts of the policy file", async () => {
   await write("fs: { mounts: [{ source: ./work, target: /one }] }");
   const { policy } = await effective({ mount: ["work:/two"] });
   expect(policy.fs.mounts.map(({ target }) => target)).toEqual(["/one", "/two"]);
 });
 
-test("does not let a flag go below the minimum of the file", async () => {
+test("a --runner below the minimum isolation of the policy file is refused", async () => {
   await write("isolation: { minimum: process }");
   await expect(effective({ runner: "wasm" })).rejects.toMatchObject({ code: "override_refused" });
 });
 
-test("refuses a mount over the cell's own files", async () => {
+test("--mount over the cell's own files is refused", async () => {
   await expect(effective({ mount: ["work:/usr/bin"] })).rejects.toMatchObject({ code: "policy_invalid" });
 });
 
-describe("a program that may write where the policy lies", () => {
-  test("does not see the policy file", async () => {
+describe("a program that can write to the directory of the policy file", () => {
+  test("cannot access the policy file", async () => {
     await write("");
     expect((await effective({ workspace: "." })).policy.fs.deny).toEqual(["sandbox.policy.yaml"]);
     await write("", "other.yaml");
@@ -67,13 +67,13 @@ describe("a program that may write where the policy lies", () => {
     expect(policy.fs.deny).toEqual(["sandbox.policy.yaml", "other.yaml"]);
   });
 
-  test("may not leave a policy for the next call where there is none", async () => {
+  test("is refused if there is no policy file, because it could create one for the next call", async () => {
     for (const flags of [{ workspace: "." }, { mount: [".:/data:rw"] }]) {
       await expect(effective(flags)).rejects.toMatchObject({ code: "policy_refused" });
     }
   });
 
-  test("is no concern elsewhere, or read-only", async () => {
+  test("needs no deny rule if it writes elsewhere or has only read access", async () => {
     expect((await effective({ workspace: "work" })).policy.fs.deny).toEqual([]);
     expect((await effective({ mount: [".:/data"] })).policy.fs.deny).toEqual([]);
   });

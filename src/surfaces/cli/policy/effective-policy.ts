@@ -10,7 +10,7 @@ import type { PolicyFlags } from "./policy-options.ts";
 
 export interface EffectivePolicy {
   readonly policy: Policy;
-  /** absent: there is no file, and the strictest policy applies */
+  /** undefined: there is no file, and the strictest policy applies */
   readonly file: string | undefined;
   /** what the flags changed */
   readonly changes: readonly PolicyChange[];

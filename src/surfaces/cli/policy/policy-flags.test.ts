@@ -6,11 +6,11 @@ test("a --mount is read-only unless it ends with :rw", () => {
   expect(parseMount("/a:b:/data:rw", "/")).toEqual({ source: "/a:b", target: "/data", mode: "rw" });
 });
 
-test.each(["data", "data:relative", ":/data", "data:/data:wx"])("refuses the mount %s", (text) => {
+test.each(["data", "data:relative", ":/data", "data:/data:wx"])("--mount rejects the value %s", (text) => {
   expect(() => parseMount(text, "/")).toThrow(expect.objectContaining({ code: "usage" }));
 });
 
-test("turns flags into rules, with paths from the current directory", () => {
+test("policy flags become rules, with paths relative to the current directory", () => {
   const flags = { runner: "wasm", timeout: "10s", memory: "1GiB", workspace: "w" };
   expect(flagsToOverride(flags, "/p").override).toEqual({
     isolation: { runner: "wasm" },
@@ -25,6 +25,6 @@ test.each([
   [{ memory: "512" }, "did you mean 512MiB?"],
   [{ memory: "2gb" }, "did you mean 2GB?"],
   [{ runner: "wsam" }, "did you mean wasm?"],
-])("suggests what %j probably means", (flags, hint) => {
+])("the policy flags %j are rejected with a suggestion", (flags, hint) => {
   expect(() => flagsToOverride(flags, "/")).toThrow(expect.objectContaining({ code: "usage", hint }));
 });

@@ -3,11 +3,11 @@ import { FakeTerminal } from "../../../../test/fakes/fake-terminal.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import type { PolicyReload } from "../../../sessions/rules/reloaded-policy.ts";
-import { asksForReload, PolicyReloader } from "./reload-policy.ts";
+import { isReloadSignal, PolicyReloader } from "./reload-policy.ts";
 
 const change = { rule: "net.allowlist", from: "none", to: "a.example", direction: "wider" } as const;
 
-async function said(outcome: PolicyReload | Error): Promise<string[]> {
+async function announced(outcome: PolicyReload | Error): Promise<string[]> {
   const lines: string[] = [];
   const read = async () => {
     if (outcome instanceof Error) throw outcome;
@@ -20,15 +20,15 @@ async function said(outcome: PolicyReload | Error): Promise<string[]> {
 }
 
 test("a policy reload names the rules that changed and those that need a restart", async () => {
-  expect(await said({ changes: [change], later: ["proc.memory", "env"] })).toEqual([
+  expect(await announced({ changes: [change], later: ["proc.memory", "env"] })).toEqual([
     "net.allowlist changed from none to a.example",
     "restart to apply changes of: proc.memory, env",
   ]);
-  expect(await said({ changes: [], later: [] })).toEqual(["the policy has not changed"]);
+  expect(await announced({ changes: [], later: [] })).toEqual(["the policy has not changed"]);
 });
 
-test("a policy that does not parse changes nothing, and the next one is read again", async () => {
-  expect(await said(new CodecellError("policy_invalid", "sandbox.policy.yaml:1:1  nte: unknown rule"))).toEqual([
+test("reloading an invalid policy changes nothing, and the next reload reads the file again", async () => {
+  expect(await announced(new CodecellError("policy_invalid", "sandbox.policy.yaml:1:1  nte: unknown rule"))).toEqual([
     "kept the current policy: sandbox.policy.yaml:1:1  nte: unknown rule",
   ]);
   const lines: string[] = [];
@@ -45,8 +45,8 @@ test("a policy that does not parse changes nothing, and the next one is read aga
   expect(lines).toEqual(["kept the current policy: not there", "net.allowlist changed from none to a.example"]);
 });
 
-test("a hangup of a terminal that somebody watches is a hangup", () => {
-  expect(asksForReload("SIGHUP", new FakeTerminal())).toBe(true);
-  expect(asksForReload("SIGHUP", new FakeTerminal({ isTTY: true }))).toBe(false);
-  expect(asksForReload("SIGTERM", new FakeTerminal())).toBe(false);
+test("SIGHUP reloads the policy unless stderr is a terminal", () => {
+  expect(isReloadSignal("SIGHUP", new FakeTerminal())).toBe(true);
+  expect(isReloadSignal("SIGHUP", new FakeTerminal({ isTTY: true }))).toBe(false);
+  expect(isReloadSignal("SIGTERM", new FakeTerminal())).toBe(false);
 });

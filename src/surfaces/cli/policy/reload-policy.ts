@@ -6,7 +6,7 @@ import type { CommandLogger } from "../shell/command-logger.ts";
 import type { Terminal, TerminalSignal } from "../shell/terminal.ts";
 
 /** Whether a signal means "reload the policy". If stderr is a terminal, SIGHUP means that the terminal was closed. */
-export function asksForReload(signal: TerminalSignal, { stderr }: Terminal): boolean {
+export function isReloadSignal(signal: TerminalSignal, { stderr }: Terminal): boolean {
   return signal === "SIGHUP" && !stderr.isTTY;
 }
 

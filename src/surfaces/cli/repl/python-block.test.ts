@@ -13,7 +13,7 @@ test.each([
   "s = '''a'''",
   "x[1:2]",
   "'\\\\'",
-])("runs %j at once", (text) => {
+])("the repl runs %j at once", (text) => {
   expect(needsMoreLines(typed(text))).toBe(false);
 });
 
@@ -27,24 +27,24 @@ test.each([
   '"""text\nmore',
   "@cached",
   "f(')'",
-])("waits for more after %j", (text) => {
+])("the repl waits for more lines after %j", (text) => {
   expect(needsMoreLines(typed(text))).toBe(true);
 });
 
-test("ends a block with an empty line", () => {
+test("the repl ends a block at an empty line", () => {
   expect(needsMoreLines(typed("def f():\n  return 1"))).toBe(true);
   expect(needsMoreLines(typed("def f():\n  return 1\n"))).toBe(false);
 });
 
-test("keeps an empty line inside brackets and long strings", () => {
+test("the repl does not end a block at an empty line inside brackets or triple-quoted strings", () => {
   expect(needsMoreLines(typed("x = [\n"))).toBe(true);
   expect(needsMoreLines(typed("'''\n"))).toBe(true);
 });
 
-test("a colon inside brackets does not open a block", () => {
+test("the repl does not open a block at a colon inside brackets", () => {
   expect(needsMoreLines(typed("x = {'a':\n1}"))).toBe(false);
 });
 
-test("closes brackets without an empty line", () => {
+test("the repl runs code with closed brackets without an empty line", () => {
   expect(needsMoreLines(typed("x = [1,\n2]"))).toBe(false);
 });

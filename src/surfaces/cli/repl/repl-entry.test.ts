@@ -13,11 +13,11 @@ test.each([
   [["exit()"], { kind: "exit" }],
   [["  "], { kind: "nothing" }],
   [[], { kind: "nothing" }],
-])("reads %j", (lines, entry) => {
+])("the repl reads the lines %j", (lines, entry) => {
   expect(readEntry(lines)).toEqual(entry);
 });
 
-test("runs what is there when no more lines come", () => {
+test("the repl runs an unfinished block at the end of the input", () => {
   expect(readEntry(["def f():", "  pass"], true)).toEqual({
     kind: "code",
     language: "python",

@@ -58,7 +58,7 @@ export class ReplLines implements Disposable {
   }
 
   #clear(): void {
-    // Ctrl-E, Ctrl-U: the whole line is dropped, wherever the cursor stands
+    // Ctrl-E, Ctrl-U: drop the whole line, wherever the cursor is
     this.#reader.write(null, { ctrl: true, name: "e" });
     this.#reader.write(null, { ctrl: true, name: "u" });
     this.#answer("cleared");

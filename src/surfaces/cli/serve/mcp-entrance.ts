@@ -2,7 +2,7 @@ import { processTerminal } from "../shell/process-terminal.ts";
 
 /**
  * `codecell mcp` without loading the other commands: clients often start servers only to list their tools, and loading
- * everything would take longer than the answer. `--help` goes through the normal entry point.
+ * everything would take longer than the response. `--help` goes through the normal entry point.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const [, ...args] = argv;

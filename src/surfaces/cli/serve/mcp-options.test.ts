@@ -9,7 +9,7 @@ test("parsePort accepts only valid ports", () => {
   for (const text of ["", "x", "-1", "65536", "1.5", "0x10"]) expect(() => parsePort(text), text).toThrow(/--port/);
 });
 
-test("refuses a port where nothing listens on one", () => {
+test("codecell mcp rejects --port without --http", () => {
   for (const name of ["port", "host", "token-file"]) {
     expect(() => assertHttpFlags({ [name]: "1" }), name).toThrow(`--${name} has no effect without --http`);
     expect(() => assertHttpFlags({ [name]: "1", http: true }), name).not.toThrow();
@@ -23,6 +23,6 @@ test("parseToolset accepts only known toolsets", () => {
   expect(() => parseToolset("rml")).toThrow(/unknown toolset/);
 });
 
-test("looks for the policy where the policy is found", () => {
+test("codecell mcp looks for the same policy file name as the parser", () => {
   expect(defaultPolicyFile).toBe(policyFileName);
 });

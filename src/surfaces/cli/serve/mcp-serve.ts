@@ -5,7 +5,7 @@ import { LazySandbox } from "../../../service/lazy-sandbox.ts";
 import type { McpServerOptions } from "../../mcp/server.ts";
 import { serveOverStdio } from "../../mcp/stdio.ts";
 import type { CommandContext } from "../command.ts";
-import { asksForReload } from "../policy/reload-policy.ts";
+import { isReloadSignal } from "../policy/reload-policy.ts";
 import { parseArguments } from "../shell/arguments.ts";
 import { clientGone } from "../shell/client-gone.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
@@ -59,7 +59,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   cleanup.defer(() => sandbox[Symbol.asyncDispose]());
   const gone = clientGone(terminal, flags.http ? "http" : "stdio", (signal) => {
     // Over stdio, SIGHUP means that the client is gone.
-    if (!flags.http || !asksForReload(signal, terminal)) return false;
+    if (!flags.http || !isReloadSignal(signal, terminal)) return false;
     reload();
     return true;
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { defaultLimits } from "../../http/limits.ts";
 import { limitOptions, limitsJson, parseLimits } from "./serve-limits.ts";
 
-test("limits are the defaults but for what the flags say", () => {
+test("the limits of serve are the defaults, except those that flags set", () => {
   expect(parseLimits({})).toEqual(defaultLimits);
   expect(parseLimits({ "max-body": "1MiB", "request-timeout": "30s", "max-runs": "3" })).toEqual({
     ...defaultLimits,
@@ -13,7 +13,7 @@ test("limits are the defaults but for what the flags say", () => {
   });
 });
 
-test("no limit can be switched off or misread", () => {
+test("serve rejects limits that are out of range or have no valid unit", () => {
   const wrong: [Parameters<typeof parseLimits>[0], RegExp][] = [
     [{ "max-body": "0B" }, /--max-body "0B" is not a size from 1KiB to 256MiB/],
     [{ "max-body": "16" }, /did you mean 16MiB/],
@@ -22,12 +22,11 @@ test("no limit can be switched off or misread", () => {
     [{ "max-runs": "-1" }, /whole number/],
   ];
   for (const [flags, message] of wrong) {
-    const said = attempt(() => parseLimits(flags));
-    expect(said).toMatch(message);
+    expect(attempt(() => parseLimits(flags))).toMatch(message);
   }
 });
 
-test("the help says what holds without a flag", () => {
+test("the help of serve shows the default of each limit", () => {
   expect(limitOptions["max-body"].help).toBe("Maximum size of a JSON body. Default: 16MiB.");
   expect(limitOptions["max-runs-per-token"]).toMatchObject({ value: "N", help: expect.stringContaining("16.") });
 });

@@ -22,7 +22,7 @@ import { mcpMount } from "../../mcp/http-handler.ts";
 import type { CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { effectivePolicy } from "../policy/effective-policy.ts";
-import { asksForReload, PolicyReloader } from "../policy/reload-policy.ts";
+import { isReloadSignal, PolicyReloader } from "../policy/reload-policy.ts";
 import { parseArguments } from "../shell/arguments.ts";
 import { commandAudit } from "../shell/command-audit.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
@@ -185,7 +185,7 @@ function firstSignal(
   const signal = new Promise<string>((resolve) => {
     let count = 0;
     listening = terminal.onSignal((name) => {
-      if (asksForReload(name, terminal)) return reload();
+      if (isReloadSignal(name, terminal)) return reload();
       if (count++ > 0) terminal.exitNow(1);
       resolve(name);
     });

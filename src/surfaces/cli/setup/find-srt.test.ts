@@ -33,17 +33,17 @@ test("findSrt says how to install srt when it is missing", async () => {
   });
 });
 
-test("refuses another program of that name", async () => {
+test("findSrt refuses another program named srt", async () => {
   await installSrt("9.9.9", "subtitles");
   await expect(found()).rejects.toMatchObject({ message: expect.stringContaining("is another program") });
 });
 
-test("refuses a version before the one that was tested", async () => {
+test("findSrt refuses a version older than the tested one", async () => {
   await installSrt("0.0.78");
   await expect(found()).rejects.toMatchObject({ message: expect.stringContaining("0.0.78 is too old") });
 });
 
-test("names the programs that srt needs, and their packages", async () => {
+test("findSrt names missing programs that srt needs, and their packages", async () => {
   await installSrt(srtVersion);
   await program("socat");
   await expect(found()).rejects.toMatchObject({
@@ -52,7 +52,7 @@ test("names the programs that srt needs, and their packages", async () => {
   });
 });
 
-test("finds the script, and what of it has to be readable inside", async () => {
+test("findSrt finds the script and the files that must be readable inside srt", async () => {
   await installSrt(srtVersion);
   for (const name of ["bwrap", "socat", "rg"]) await program(name);
   const srt = await found();
@@ -60,7 +60,7 @@ test("finds the script, and what of it has to be readable inside", async () => {
   expect(srt.insideFiles).toEqual(expect.arrayContaining([join(top, "srt/vendor"), join(top, "bin/socat")]));
 });
 
-test("compares versions by number", () => {
+test("srt versions are compared as numbers", () => {
   expect(isAtLeast("0.0.83", "0.0.83")).toBe(true);
   expect(isAtLeast("0.0.100", "0.0.83")).toBe(true);
   expect(isAtLeast("0.1.0", "0.0.83")).toBe(true);

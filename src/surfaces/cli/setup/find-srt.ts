@@ -70,11 +70,11 @@ async function findProgram(name: string, searchPath: string): Promise<string | u
 }
 
 /** Pure: compares versions number by number. */
-export function isAtLeast(version: string, least: string): boolean {
-  const [a, b] = [version, least].map((text) => text.split(/[.-]/).map(Number));
+export function isAtLeast(version: string, minimum: string): boolean {
+  const [a, b] = [version, minimum].map((text) => text.split(/[.-]/).map(Number));
   for (const index of [0, 1, 2]) {
     const [left = 0, right = 0] = [a?.[index], b?.[index]];
-    if (left !== right) return left > right; // NaN is never more
+    if (left !== right) return left > right; // NaN is never greater
   }
   return true;
 }

@@ -12,7 +12,7 @@ export async function setUpProject(
   { print, report }: { print: boolean; report: SetupReport },
 ): Promise<number> {
   const named = join(cwd, ".mcp.json");
-  const file = await realpath(named).catch(() => named); // a link stays a link
+  const file = await realpath(named).catch(() => named); // if .mcp.json is a link, write its target
   const before = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;

@@ -5,7 +5,7 @@ import type { Terminal } from "../shell/terminal.ts";
 export type SetupStep =
   | { readonly step: "ran"; readonly command: string; readonly output: string }
   | { readonly step: "would run"; readonly command: string }
-  /** Claude Code is not installed: the command is to be run later */
+  /** Claude Code is not installed: the user has to run the command later */
   | { readonly step: "not installed"; readonly command: string }
   | {
       readonly step: "wrote" | "would write";

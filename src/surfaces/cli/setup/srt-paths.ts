@@ -22,7 +22,7 @@ export interface SrtPlaces {
 
 const systemPlaces = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache"];
 
-/** bubblewrap takes some 3,000 mounts. */
+/** bubblewrap supports about 3,000 mounts. */
 const mostDenied = 2000;
 
 /** Finds the paths of this machine that the settings must contain. */
@@ -55,7 +55,7 @@ function nodeLibraries(): string[] {
 function packageFiles(root: string): string[] {
   const own = ["bin", "dist", "python", "package.json", "node_modules"].map((name) => join(root, name));
   const parent = dirname(root);
-  // an installer may put dependencies beside this package instead of below it
+  // an installer may put dependencies next to this package instead of inside it
   const beside = basename(parent) === "node_modules" && !existsSync(join(root, "node_modules", "pyodide"));
   const store = /^(.*\/\.pnpm)\//.exec(root)?.[1];
   return [...own, ...(beside ? [store ?? parent] : [])].filter((path) => existsSync(path));

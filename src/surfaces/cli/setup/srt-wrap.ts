@@ -80,7 +80,7 @@ function wrapEntry(srt: SrtProgram, { settingsFile, stateHome, server, home }: E
       `HOME=${home}`,
       `XDG_STATE_HOME=${stateHome}`,
       "LANG=C.UTF-8",
-      "SHLVL=1", // without it bash takes a pipe for a remote shell and runs the user's .bashrc
+      "SHLVL=1", // without it, bash mistakes the pipe for a remote shell and runs the user's .bashrc
       ...[process.execPath, srt.script, "--settings", settingsFile, "--", ...server],
     ],
   };

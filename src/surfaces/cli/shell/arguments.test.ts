@@ -18,10 +18,10 @@ test("a dash is an operand, and everything after -- is taken literally", () => {
   expect(parse("--", "--json").positionals).toEqual(["--json"]);
 });
 
-test("suggests the option that was probably meant", () => {
+test("an unknown option is rejected with a suggestion", () => {
   expect(() => parse("--tiemout", "3s")).toThrow('unknown option "--tiemout"; did you mean --timeout?');
 });
 
-test.each([[["--timeout"]], [["--json=1"]], [["a", "b"]], [["-x"]]])("refuses %j as a usage error", (argv) => {
+test.each([[["--timeout"]], [["--json=1"]], [["a", "b"]], [["-x"]]])("the arguments %j are a usage error", (argv) => {
   expect(() => parse(...argv)).toThrow(expect.objectContaining({ code: "usage" }));
 });

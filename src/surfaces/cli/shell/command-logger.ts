@@ -20,7 +20,7 @@ export interface CommandLogger extends Logger, Disposable {
   hide(env: Readonly<Record<string, string | undefined>>): void;
   /** Prints lines with `--verbose`, and logs them at level debug. */
   explain(lines: readonly string[]): void;
-  /** Prints a message for whoever starts a server, and logs it. */
+  /** Prints a message for the user who starts a server, and logs it. */
   announce(message: string, facts?: Record<string, unknown>): void;
 }
 

@@ -37,7 +37,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   internal: 70,
 };
 
-/** Exit code by a run's status; `own`: the program's exit code, else 1. */
+/** Exit code by a run's status; `own`: the program's exit code, otherwise 1. */
 const statusExitCodes: Readonly<Record<RunStatus, number | "own">> = {
   ok: 0,
   error: "own",

@@ -27,7 +27,7 @@ export class Interruption implements Disposable {
     return this.#exitCode;
   }
 
-  /** Whether everything ends because the output cannot be written any more. */
+  /** Whether the command stops because its output can no longer be written. */
   get lostOutput(): boolean {
     return this.#exitCode === signalExitCodes.EIO || this.#exitCode === signalExitCodes.SIGPIPE;
   }
@@ -46,7 +46,7 @@ export class Interruption implements Disposable {
     if (signal === "SIGINT" && this.#run !== undefined) {
       const run = this.#run;
       this.#run = undefined;
-      // a terminal shows ^C where the cursor stands
+      // the terminal prints ^C at the cursor
       const newline = this.#terminal.stderr.isTTY ? "\n" : "";
       this.#terminal.stderr.write(`${newline}codecell: interrupting; press Ctrl-C again to kill it\n`);
       run.interrupt();

@@ -33,7 +33,7 @@ export interface LogFlags {
 export interface LogSettings {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** absent: stderr */
+  /** undefined: stderr */
   readonly file?: string;
 }
 

@@ -55,7 +55,7 @@ function onSignal(handler: (signal: TerminalSignal) => void, lost: LostOutput): 
 class LostOutput {
   /** set by a command that must clean up first; without one the process exits */
   handler: ((signal: TerminalSignal) => void) | undefined;
-  #isTold = false;
+  #isReported = false;
 
   constructor() {
     for (const stream of [process.stdout, process.stderr]) {
@@ -65,15 +65,15 @@ class LostOutput {
 
   #on(error: NodeJS.ErrnoException, stream: NodeJS.WriteStream): void {
     const signal = error.code === "EPIPE" ? "SIGPIPE" : "EIO";
-    // Whoever closed the pipe knows it. A full disk has to be reported.
+    // A closed pipe is no error for the user. A full disk has to be reported.
     if (signal === "EIO" && stream === process.stdout) this.#tell(error);
     if (this.handler) this.handler(signal);
     else process.exit(signalExitCodes[signal]);
   }
 
   #tell(error: NodeJS.ErrnoException): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
+    if (this.#isReported) return;
+    this.#isReported = true;
     // The error may arrive after the command is done. Its output was lost, so its exit code must not be 0.
     process.once("exit", () => {
       process.exitCode ||= signalExitCodes.EIO;

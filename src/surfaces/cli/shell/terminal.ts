@@ -10,7 +10,7 @@ export interface Output {
   writeBytes(bytes: Uint8Array): Promise<void>;
 }
 
-/** `SIGPIPE`: the reader of our output is gone. `EIO`: output cannot be written for another reason, such as a full disk. */
+/** `SIGPIPE`: the reader of the output is gone. `EIO`: output cannot be written for another reason, such as a full disk. */
 export type TerminalSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE" | "EIO";
 
 /** The streams, environment and signals of a command. Tests pass their own. */
@@ -18,7 +18,7 @@ export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Output;
   readonly stderr: Output;
-  /** for line editing; absent when either end is not a terminal */
+  /** for line editing; undefined if stdin or stdout is not a terminal */
   readonly interactive?: { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

@@ -21,11 +21,11 @@ test.each<[string | undefined, number, object]>([
   ["bytes=0-1,3-4", 10, whole],
   ["lines=0-1", 10, whole],
   ["bytes=-99999999999999999999", 10, whole],
-])("%s of %i bytes", (header, size, expected) => {
+])("chooseRange resolves %s of a file of %i bytes", (header, size, expected) => {
   expect(chooseRange(header, size)).toEqual(expected);
 });
 
-test("never leaves the file", () => {
+test("chooseRange never returns a range outside the file", () => {
   const random = new FakeRandom(1);
   for (let round = 0; round < 2_000; round++) {
     const number = () => (random.below(5) === 0 ? "" : String(random.below(30)));

@@ -1,10 +1,10 @@
-/** The part of a file that a Range header asks for; `end` is the first byte that is not in it. */
+/** The part of a file that a Range header requests; `end` is exclusive. */
 export type RangeChoice =
   | { readonly kind: "whole" }
   | { readonly kind: "part"; readonly start: number; readonly end: number }
   | { readonly kind: "unsatisfiable" };
 
-/** Pure. One range is answered; several, other units and what is not a range are ignored, as the standard allows. */
+/** Pure. Supports one range. Ignores several ranges, other units and invalid headers, as the standard allows. */
 export function chooseRange(header: string | undefined, size: number): RangeChoice {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "");
   const [, first = "", last = ""] = match ?? [];

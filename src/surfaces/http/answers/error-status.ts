@@ -90,33 +90,33 @@ export interface ErrorReply {
   readonly body: WireError;
 }
 
-/** What a caller over HTTP can do, where the error itself cannot know. */
+/** Hints for HTTP that replace those of the library. */
 const hints: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
   session_unknown: "GET /v1/sessions lists your sessions, POST /v1/sessions starts one",
-  session_culled: "POST /v1/sessions with its id starts it again, empty",
+  session_culled: "POST /v1/sessions with its id starts an empty session with this id",
 };
 
 const maxCharacters = 8_000;
 const retryAfter = { "retry-after": "1" };
-const retried = new Set([409, 429, 503]);
+const retryable = new Set([409, 429, 503]);
 
-/** The answer to any failure. */
+/** The response to any error. */
 export function errorReply(error: unknown): ErrorReply {
   if (error instanceof HttpError) {
-    const headers = retried.has(error.status) ? { ...retryAfter, ...error.headers } : error.headers;
+    const headers = retryable.has(error.status) ? { ...retryAfter, ...error.headers } : error.headers;
     return { status: error.status, headers, body: errorBody(error.code, error.message, error.hint) };
   }
   const { code, message, hint } = guestError(error);
   const status = errorStatuses[code];
   return {
     status,
-    headers: retried.has(status) ? retryAfter : {},
+    headers: retryable.has(status) ? retryAfter : {},
     body: errorBody(code, message, hints[code] ?? hint),
   };
 }
 
 function errorBody(code: string, message: string, hint: string | undefined): WireError {
-  // parts of it may come from a cell
+  // parts of the text may come from a cell
   const text = (one: string) => readableText(one).slice(0, maxCharacters);
   return encodeError({ code, message: text(message), hint: hint === undefined ? undefined : text(hint) });
 }

@@ -5,9 +5,9 @@ import { encodeRunning, runSchema } from "../../../service/wire/run.ts";
 import type { Reply } from "../route.ts";
 import { endedView } from "../run-view.ts";
 
-/** The answers of every route that tells how a run is doing. */
+/** The responses of every route that returns a run. */
 export const runReplies = {
-  200: { description: "how it ended", schema: runSchema },
+  200: { description: "the result", schema: runSchema },
   202: { description: "it is still running", schema: runSchema },
 };
 
@@ -18,7 +18,7 @@ export interface FoundRun {
   readonly runner: string;
 }
 
-/** The run, if it is one of this session. */
+/** The run, if it belongs to this session. */
 export async function findRun(
   tenant: Tenant,
   { session, run }: { readonly session: string; readonly run: string },
@@ -27,10 +27,10 @@ export async function findRun(
   const sandbox = await tenant.sandbox();
   const { runId, sessionId } = sandbox.runs.status(run);
   if (sessionId === session) return { sandbox, runId, sessionId, runner: tenant.sessions.runner };
-  throw new CodecellError("run_gone", `no run is remembered as ${JSON.stringify(run.slice(0, 64))}`);
+  throw new CodecellError("run_gone", `there is no run with id ${JSON.stringify(run.slice(0, 64))}`);
 }
 
-/** How a run ended, or with 202 how far it is when the time is up. */
+/** The result of a run, or 202 with its output so far if it is still running after `waitMs`. */
 export async function runOutcome(
   { sandbox, runId, sessionId, runner }: FoundRun,
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },

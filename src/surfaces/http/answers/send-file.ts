@@ -14,7 +14,7 @@ import { writeAll } from "./sse.ts";
 
 export interface SendFileOptions {
   readonly disposition: "attachment" | "inline";
-  /** the content that the link was made for; any other is refused */
+  /** digest in the link; a file with another digest is refused */
   readonly sha256?: string;
   readonly digests: HashCache;
   readonly stallMs: number;
@@ -23,7 +23,7 @@ export interface SendFileOptions {
 /** A reply that writes the response itself. */
 export type FileReply = Extract<Reply, { readonly send: unknown }>;
 
-/** Sends a file, whole or one range of it, from one descriptor: renaming it meanwhile changes nothing. */
+/** Sends a file or one range of it. It is opened once, so that renaming it has no effect. */
 export async function sendFile(
   files: WorkspaceFiles,
   name: string,
@@ -33,7 +33,9 @@ export async function sendFile(
   const { file, sha256, mimeType } = await openServedFile(files, name, options.digests);
   try {
     if (options.sha256 !== undefined && options.sha256 !== sha256) {
-      throw new HttpError("link_stale", "the file has changed since the link was made", { hint: "ask for a new link" });
+      throw new HttpError("link_stale", "the file has changed since the link was created", {
+        hint: "create a new link",
+      });
     }
     const etag = `"${sha256}"`;
     const ifRange = request.headers["if-range"];
@@ -63,7 +65,7 @@ export async function sendFile(
   }
 }
 
-/** Holds back the last chunk until the digest matches; otherwise the client sees a broken answer. */
+/** Holds back the last chunk until the digest matches. If it does not, the client sees an incomplete response. */
 async function write(
   response: ServerResponse,
   file: ServedFile["file"],

@@ -7,7 +7,7 @@ const jsonHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** How much of a rejected body is still read, so that its sender gets to read the answer. */
+/** How much of a rejected body is still read, so that the client can read the response. */
 const lingerBytes = 64 * 1024 * 1024;
 const lingerMs = 2_000;
 
@@ -16,7 +16,7 @@ export function sendJson(
   response: ServerResponse,
   { status, json, headers = {} }: { status: number; json: object; headers?: Readonly<Record<string, string>> },
 ): void {
-  // As text: Node sends it in one write with the headers; bytes would need a second one.
+  // As a string, because Node sends it in one write with the headers. A buffer would need a second write.
   const body = JSON.stringify(json);
   response.writeHead(status, { ...jsonHeaders, "content-length": Buffer.byteLength(body), ...headers });
   response.end(request.method === "HEAD" ? undefined : body);
@@ -24,7 +24,7 @@ export function sendJson(
 
 /**
  * Sends an error, even to a client that is still sending. Closing a connection with unread bytes resets it, and the client
- * would see the reset instead of the answer. So the answer goes first, and a bounded rest of the body is read and dropped.
+ * would see the reset instead of the error. So send the error first, then read and drop a limited part of the body.
  */
 export async function sendRefusal(
   request: IncomingMessage,
@@ -37,11 +37,11 @@ export async function sendRefusal(
   const body = Buffer.from(JSON.stringify(reply.body));
   response.writeHead(status, { ...jsonHeaders, "content-length": body.byteLength, ...headers, connection: "close" });
   response.write(body);
-  await dropped(request);
+  await dropBody(request);
   response.end();
 }
 
-function dropped(request: IncomingMessage): Promise<void> {
+function dropBody(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let left = lingerBytes;
     const timer = setTimeout(done, lingerMs);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Server-sent events to one client. It waits for the client: one that stops reading costs the memory of one event. */
+/** Server-sent events to one client. Waits for the client, so one that stops reading uses the memory of one event. */
 export class EventStream implements Disposable {
   readonly #response: ServerResponse;
   readonly #stallMs: number;
@@ -38,7 +38,7 @@ export class EventStream implements Disposable {
   }
 }
 
-/** Writes and waits for room. A client that reads nothing for too long is disconnected; false: it is gone. */
+/** Writes and waits until the buffer has room. Disconnects a client that stalls; returns false if it is disconnected. */
 export async function writeAll(
   response: ServerResponse,
   chunk: string | Uint8Array,

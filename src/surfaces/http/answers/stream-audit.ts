@@ -22,15 +22,15 @@ export function streamAudit(
 ): Reply {
   const send = async (response: ServerResponse, signal: AbortSignal) => {
     using stream = new EventStream(response, service.limits);
-    using over = firstSignal(signal, service.draining, tenant.ended);
+    using ending = firstSignal(signal, service.draining, tenant.ended);
     const sent = new Map<string, number>();
-    const tell = async (entry: AuditEntry) => {
+    const sendOnce = async (entry: AuditEntry) => {
       if (entry.seq <= (sent.get(entry.chain) ?? 0)) return;
       sent.set(entry.chain, entry.seq);
       await stream.send("audit", view(entry));
     };
-    for (const entry of page.entries) await tell(entry);
-    for await (const entry of audit.follow(page.places, filter, over.signal)) await tell(entry);
+    for (const entry of page.entries) await sendOnce(entry);
+    for await (const entry of audit.follow(page.places, filter, ending.signal)) await sendOnce(entry);
     response.end();
   };
   return { send };

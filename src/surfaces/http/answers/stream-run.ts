@@ -14,7 +14,7 @@ import { EventStream } from "./sse.ts";
 export function streamRun(
   sandbox: Sandbox,
   runId: string,
-  { fromOffset, service }: { fromOffset: number; service: Pick<HttpService, "limits" | "tellFailure"> },
+  { fromOffset, service }: { fromOffset: number; service: Pick<HttpService, "limits" | "logFailure"> },
 ): Reply {
   const { sessionId } = sandbox.runs.status(runId);
   const answer = async (response: ServerResponse, signal: AbortSignal) => {
@@ -34,7 +34,7 @@ export function streamRun(
       }
     } catch (error) {
       if (!signal.aborted) {
-        service.tellFailure(error, { isHeard: true });
+        service.logFailure(error, { isConnected: true });
         await send({ type: "error", ...errorReply(error).body });
       }
     }

@@ -9,7 +9,7 @@ export const changePolicyRoute = defineRoute({
   id: "changeSessionPolicy",
   summary: "Change the network rules of a live session",
   description:
-    "The new rules are in force when this is answered, and connections that they do not allow are closed. A session never gets more than the service's policy allows. Sessions in the same cell share the change.",
+    "When this call returns, the new rules are in force, and connections that they do not allow are closed. A session never gets more rights than the service's policy grants. Sessions in the same cell share the change.",
   tag: "sessions",
   scope: "run",
   params: sessionParams,

@@ -9,7 +9,7 @@ export const createLinkRoute = defineRoute({
   method: "POST",
   path: "/v1/sessions/{session}/links",
   id: "createLink",
-  summary: "Make a link to a file as it is now",
+  summary: "Create a link to the current content of a file",
   description: "Anybody who has the link can download this content without a token until the link expires.",
   tag: "artifacts",
   scope: "read",

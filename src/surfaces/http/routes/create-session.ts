@@ -8,13 +8,13 @@ export const createSessionRoute = defineRoute({
   method: "POST",
   path: "/v1/sessions",
   id: "createSession",
-  summary: "Start a session, or find the one with this id",
+  summary: "Create a session, or get the one with this id",
   tag: "sessions",
   scope: "run",
-  body: z.strictObject({ session_id: sessionId.optional().describe("default: an id that nobody can guess") }),
+  body: z.strictObject({ session_id: sessionId.optional().describe("default: a random id") }),
   replies: {
-    200: { description: "it existed already", schema: sessionSchema },
-    201: { description: "it was started", schema: sessionSchema },
+    200: { description: "the session exists already", schema: sessionSchema },
+    201: { description: "the session was created", schema: sessionSchema },
   },
   async handle({ body, tenant }) {
     const isThere = body.session_id !== undefined && (await exists(tenant.sessions, body.session_id));

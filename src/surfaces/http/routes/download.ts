@@ -10,19 +10,19 @@ export const downloadRoute = defineRoute({
   id: "download",
   summary: "Download a file by its link",
   description:
-    "The link is the permission. It names session, file, content and expiry, and only this service can sign one.",
+    "Needs no token: anybody with the link can download the file. A link is valid for one session, file, content and expiry time, and only this service can sign it.",
   tag: "artifacts",
   scope: "none",
   params: z.strictObject({ link: z.string().max(4096) }),
   replies: {
     200: { description: "the file", contentType: "application/octet-stream" },
-    206: { description: "a part of it", contentType: "application/octet-stream" },
+    206: { description: "a part of the file", contentType: "application/octet-stream" },
     410: { description: "the link has expired, or the file has changed" },
   },
   async handle({ params, service, request }) {
     const link = service.links.check(params.link);
     if (link.status === "expired") throw new HttpError("link_expired", "this link has expired");
-    // the same answer to a forged link as to one whose tenant is gone
+    // the same response for a forged link and for one of a removed tenant
     const opened = link.status === "valid" ? await openLinkedFiles(link.claim, service) : undefined;
     if (link.status !== "valid" || !opened) throw new HttpError("not_found", "there is nothing at this path");
     const { name, sha256, disposition } = link.claim;
@@ -32,7 +32,7 @@ export const downloadRoute = defineRoute({
   },
 });
 
-/** Files that were opened for one answer are closed with it. */
+/** Closes the files after the response. */
 async function closedAfter(files: AsyncDisposable, answer: () => Promise<FileReply>): Promise<FileReply> {
   try {
     const { send } = await answer();

@@ -13,7 +13,7 @@ export const forkSessionRoute = defineRoute({
   scope: "run",
   params: sessionParams,
   body: z.strictObject({
-    session_id: sessionId.optional().describe("of the new session; default: an id that nobody can guess"),
+    session_id: sessionId.optional().describe("id of the new session; default: a random id"),
   }),
   replies: { 201: { description: "the new session", schema: sessionSchema } },
   async handle({ params, body, tenant }) {

@@ -8,7 +8,7 @@ export const getFileRoute = defineRoute({
   path: "/v1/sessions/{session}/files/{path...}",
   id: "getFile",
   summary: "Download a file",
-  description: "The whole file, or the part that a Range header asks for.",
+  description: "The whole file, or the part that a Range header requests.",
   tag: "files",
   scope: "read",
   params: fileParams,
@@ -20,7 +20,7 @@ export const getFileRoute = defineRoute({
   }),
   replies: {
     200: { description: "the file", contentType: "application/octet-stream" },
-    206: { description: "a part of it", contentType: "application/octet-stream" },
+    206: { description: "a part of the file", contentType: "application/octet-stream" },
   },
   async handle({ params, query, tenant, service, request }) {
     const files = await (await tenant.sessions.get(params.session)).files();

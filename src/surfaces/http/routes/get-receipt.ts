@@ -8,7 +8,7 @@ export const getReceiptRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/runs/{run}/receipt",
   id: "getReceipt",
-  summary: "What was enforced during a run, rule by rule",
+  summary: "Get the receipt of a run: what was enforced, rule by rule",
   tag: "runs",
   scope: "read",
   params: runParams,

@@ -6,7 +6,7 @@ export const getRunRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/runs/{run}",
   id: "getRun",
-  summary: "The result of a run, or its output so far",
+  summary: "Get the result of a run, or its output so far",
   tag: "runs",
   scope: "read",
   params: runParams,

@@ -8,7 +8,7 @@ export const getVariableRoute = defineRoute({
   method: "GET",
   path: "/v1/sessions/{session}/variables/{name}",
   id: "getVariable",
-  summary: "The value of a variable",
+  summary: "Get the value of a variable",
   description: `As JSON, at most ${maxBytes} bytes. Run code for a part of a larger value, or for a value that JSON cannot represent.`,
   tag: "variables",
   scope: "read",

@@ -5,11 +5,11 @@ export const healthRoute = defineRoute({
   method: "GET",
   path: "/v1/health",
   id: "health",
-  summary: "Whether the service answers",
-  description: "Needs no token and gives no details. During shutdown every path answers 503.",
+  summary: "Check that the service is running",
+  description: "Needs no token and gives no details. During shutdown every path returns 503.",
   tag: "service",
   scope: "none",
-  replies: { 200: { description: "it does", schema: z.object({ status: z.literal("ok") }) } },
+  replies: { 200: { description: "the service is running", schema: z.object({ status: z.literal("ok") }) } },
   async handle() {
     return { json: { status: "ok" } };
   },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type AuditFilter, auditEventTypes } from "../../../service/audit/audit-files.ts";
 import { streamAudit } from "../answers/stream-audit.ts";
-import { auditEntrySchema, auditOf, auditSight } from "../audit-view.ts";
+import { auditAccess, auditEntrySchema, auditOf } from "../audit-view.ts";
 import { pageLimit } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -11,17 +11,17 @@ const time = z.iso.datetime({ offset: true });
 
 const pageSchema = z.object({
   entries: z.array(auditEntrySchema),
-  next: z.string().describe("`after` of the next page; it holds when there is nothing new yet, too"),
-  more: z.boolean().describe("whether the next page begins with what is written already"),
+  next: z.string().describe("`after` of the next page; also set at the end, to get new events later"),
+  more: z.boolean().describe("whether there are more events already"),
 });
 
 export const listAuditRoute = defineRoute({
   method: "GET",
   path: "/v1/audit",
   id: "listAudit",
-  summary: "What happened in the sessions of this token",
+  summary: "List the audit events of this token's sessions",
   description:
-    "The last events, oldest of them first; `from=start` begins with the first one, `after` goes on. A page may be empty and yet have `more`. With `Accept: text/event-stream`: the same, then every event as it is written, until the client leaves. A token with the scope `admin` sees the events of everybody, with their namespaces.",
+    "Returns the last events, oldest first. `from=start` starts with the first event, `after` continues after a page. A page can be empty even if there are `more`. With `Accept: text/event-stream`, the response also streams new events until the client disconnects. A token with the scope `admin` gets the events of all tenants, with their namespaces.",
   tag: "audit",
   scope: "audit",
   query: z.strictObject({
@@ -33,20 +33,20 @@ export const listAuditRoute = defineRoute({
       .transform((text) => text.split(","))
       .refine((types) => types.every((type) => kinds.has(type)), { error: `one or more of ${[...kinds].join(", ")}` })
       .optional()
-      .describe("`run.ended`, or `run` for all that begin so; several with commas"),
+      .describe("such as `run.ended`, or `run` for all types that start with it; separate several with commas"),
     since: time.optional(),
     until: time.optional(),
     from: z.enum(["start", "end"]).default("end"),
-    after: z.string().max(16_384).optional().describe("`next` of the page before"),
+    after: z.string().max(16_384).optional().describe("`next` of the previous page"),
     limit: pageLimit,
   }),
-  replies: { 200: { description: "in the order of time", schema: pageSchema } },
+  replies: { 200: { description: "ordered by time", schema: pageSchema } },
   async handle({ query, tenant, scopes, service, request, signal }) {
     const audit = auditOf(service);
     const reader = { namespace: tenant.namespace, signal };
-    const sight = auditSight(tenant, scopes, query.session);
+    const access = auditAccess(tenant, scopes, query.session);
     const filter: AuditFilter = {
-      ...{ ...sight.filter, run: query.run, types: query.type },
+      ...{ ...access.filter, run: query.run, types: query.type },
       sinceMs: query.since === undefined ? undefined : Date.parse(query.since),
       untilMs: query.until === undefined ? undefined : Date.parse(query.until),
     };
@@ -56,9 +56,9 @@ export const listAuditRoute = defineRoute({
       ? await audit.last(reader, query.limit, filter)
       : await audit.page(reader, from, query.limit, filter);
     if (request.headers.accept?.includes("text/event-stream")) {
-      return streamAudit(audit, page, { filter, view: sight.view, service, tenant });
+      return streamAudit(audit, page, { filter, view: access.view, service, tenant });
     }
-    const entries = page.entries.map(sight.view);
+    const entries = page.entries.map(access.view);
     return { json: { entries, next: audit.cursor(page.places), more: !page.isEnd } };
   },
 });

@@ -7,7 +7,7 @@ export const metricsRoute = defineRoute({
   method: "GET",
   path: "/metrics",
   id: "metrics",
-  summary: "Counters for Prometheus",
+  summary: "Get metrics for Prometheus",
   description:
     "Needs the scope `metrics`. With `codecell serve --open-metrics`, callers on the same machine need no token.",
   tag: "service",

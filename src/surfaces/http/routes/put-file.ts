@@ -16,7 +16,7 @@ export const putFileRoute = defineRoute({
   takesBytes: true,
   replies: {
     200: {
-      description: "it is written",
+      description: "the file was written",
       schema: z.strictObject({ name: z.string(), size: z.int().describe("bytes") }),
     },
   },
@@ -28,7 +28,7 @@ export const putFileRoute = defineRoute({
         hint: "the policy's `proc.disk` is the limit",
       });
     }
-    // A plain loop that ends early would destroy the connection, and the client would never read why.
+    // A plain loop that ends early would destroy the connection, and the client could not read the error.
     const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     const { size } = await session.upload(params.path, body, signal);
     (await tenant.sandbox()).artifactsChanged();

@@ -12,7 +12,7 @@ export const saveSessionRoute = defineRoute({
   tag: "sessions",
   scope: "run",
   params: sessionParams,
-  replies: { 200: { description: "the save", schema: snapshotSchema } },
+  replies: { 200: { description: "the snapshot", schema: snapshotSchema } },
   async handle({ params, tenant }) {
     const session = await tenant.sessions.get(params.session);
     return { json: encodeSnapshot(params.session, await session.save()) };

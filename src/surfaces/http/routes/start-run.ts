@@ -12,7 +12,7 @@ export const startRunRoute = defineRoute({
   id: "startRun",
   summary: "Run code",
   description:
-    "Answers with the result, or after `wait` seconds with 202 and the run's id. With `Accept: text/event-stream` it streams the run's events. If the client disconnects, the run continues.",
+    "Returns the result, or after `wait` seconds 202 and the run's id. With `Accept: text/event-stream` it streams the run's events. If the client disconnects, the run continues.",
   tag: "runs",
   scope: "run",
   params: sessionParams,
@@ -24,7 +24,7 @@ export const startRunRoute = defineRoute({
     when_busy: z
       .enum(["refuse", "wait"])
       .default("refuse")
-      .describe("if another run is running in this session: answer 409, or wait for it, at most `wait` seconds"),
+      .describe("if another run is running in this session: return 409, or wait for it, at most `wait` seconds"),
   }),
   replies: runReplies,
   async handle({ params, body, tenant, service, request, signal }) {

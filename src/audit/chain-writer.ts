@@ -163,7 +163,7 @@ export class ChainWriter implements AsyncDisposable {
     await this.#head.write(headText(head), 0, "latin1");
   }
 
-  /** Syncs the head in the background. The attack: after a power cut restores an old head, lines are cut off unnoticed. */
+  /** Syncs the head; no run waits for this. The attack: a power cut restores an old head, and lines after it are cut off. */
   async syncHead(): Promise<void> {
     if (!this.#needsHeadSync) return;
     await this.#head.datasync();

@@ -153,7 +153,7 @@ describe("a host file", () => {
     expect(await load(join(data, "innocent"))).toBe("file_refused");
   });
 
-  test("a host file that does not exist is reported as missing only where that tells nothing about the rest of the host", async () => {
+  test("a host file that does not exist is reported as missing only if that reveals nothing about the rest of the host", async () => {
     await symlink(join(base, "canary"), join(data, "to-existing"));
     await symlink(join(base, "nothing"), join(data, "to-nothing"));
     expect(await load(join(data, "no"))).toBe("file_missing");

@@ -29,7 +29,7 @@ interface LoadRules {
 }
 
 /** Virtual file systems of the Linux kernel: proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, … */
-const kernelFileSystems = new Set([
+const virtualFileSystems = new Set([
   0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x62656570, 0xcafe4a11, 0xf97cff8c,
 ]);
 
@@ -138,7 +138,7 @@ async function openReal(real: string, given: string): Promise<RegularFile> {
 async function refuseKernelFile(file: RegularFile, given: string): Promise<void> {
   if (process.platform !== "linux") return;
   const { type } = await accessing(given, () => statfs(file.descriptorPath));
-  if (kernelFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
+  if (virtualFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
 }
 
 function missing(path: string): CodecellError {

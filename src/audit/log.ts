@@ -196,8 +196,8 @@ export class AuditLog implements Audit {
         await writer.rotate();
         this.#isTidyDue = true;
       }
-      if (this.#isSomebodyWaiting || this.#isSyncDue) await this.#sync(writer, sealed);
-    } while (this.#isReady || this.#hasLostToTell || this.#isSomebodyWaiting);
+      if (this.#hasWaiters || this.#isSyncDue) await this.#sync(writer, sealed);
+    } while (this.#isReady || this.#hasLostToTell || this.#hasWaiters);
   }
 
   /** Turns queued events into lines; returns how many events are lines now. */
@@ -222,7 +222,7 @@ export class AuditLog implements Audit {
   }
 
   /** For lines that are written and only need to be synced. */
-  get #isSomebodyWaiting(): boolean {
+  get #hasWaiters(): boolean {
     return this.#waiters.some(({ upTo }) => upTo <= this.#sealed);
   }
 
@@ -271,7 +271,7 @@ export class AuditLog implements Audit {
     if (!this.#failure) this.#tidy();
     if (this.#waiters.length > 0) {
       // Also for callers that came while the last write was finishing. A reserved position triggers its own call.
-      if (this.#isReady || this.#isSomebodyWaiting) void this.#drain();
+      if (this.#isReady || this.#hasWaiters) void this.#drain();
     } else if (this.#closing) return;
     else if (this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), retryMs).unref();
     else if (this.#writer?.needsSync) {

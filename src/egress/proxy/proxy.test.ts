@@ -21,11 +21,11 @@ const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1", "xn--
 
 async function openProxy(rules: Partial<EgressRules>, more: { times?: Partial<EgressTimes>; resolve?: Resolve } = {}) {
   const events: EgressEvent[] = [];
-  const nobody: Resolve = async () => [];
+  const noAnswers: Resolve = async () => [];
   const proxy = new EgressProxy({
     rules: { enabled: true, allowlist: [], deny: [], ...rules },
     onEvent: (event) => events.push(event),
-    resolve: more.resolve ?? withFixedAddresses(fixed, nobody),
+    resolve: more.resolve ?? withFixedAddresses(fixed, noAnswers),
     ...(more.times ? { times: more.times } : {}),
   });
   loopback.proxies.push(proxy);

@@ -18,7 +18,7 @@ interface RefusedPlace {
   readonly why: string;
 }
 
-const kernelFiles = "it is an interface of the Linux kernel";
+const linuxKernelFiles = "it is an interface of the Linux kernel";
 const services = "it holds the sockets of the host's services";
 const accounts = "it holds the host's accounts and keys";
 const programs = "the host runs programs from it";
@@ -27,7 +27,7 @@ const homes = "it holds whole home directories";
 
 /** Paths that would give control of the host. A directory that contains one of them is refused too. */
 export const refusedPlaces: readonly RefusedPlace[] = [
-  ...places("tree", kernelFiles, "/proc", "/sys", "/dev", "/boot"),
+  ...places("tree", linuxKernelFiles, "/proc", "/sys", "/dev", "/boot"),
   ...places("tree", services, "/run", "/var/run", "/private/var/run"),
   ...places("tree", accounts, "/etc", "/private/etc"),
   ...places(

@@ -17,11 +17,11 @@ describe("the name of an artifact", () => {
     expect(() => checkArtifactName(name)).toThrow(expect.objectContaining({ code: "file_refused" }));
   });
 
-  test.each([undefined, null, 7, {}, ["a"]])("is text, not %j", (name) => {
+  test.each([undefined, null, 7, {}, ["a"]])("must be text, not %j", (name) => {
     expect(artifactNameProblem(name)).toBe("a name must be a string");
   });
 
-  test("is never one that leads out of the workspace, whatever it is made of", () => {
+  test("never leads out of the workspace, whatever it contains", () => {
     const random = seeded(3);
     const pieces = [
       "..",
@@ -54,7 +54,7 @@ describe("the name of an artifact", () => {
     expect(accepted).toBeGreaterThan(1000);
   });
 
-  test("is refused in words that are safe to print", () => {
+  test("is made safe to print in the error that refuses it", () => {
     const print = (name: string) => {
       try {
         return checkArtifactName(name);

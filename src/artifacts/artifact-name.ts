@@ -4,14 +4,13 @@ import { printable } from "../policy/file/problem.ts";
 const maxComponentBytes = 255;
 const maxNameBytes = 1024;
 
-/** Characters that turn, break or hide what a person or a model reads: `gpj.exe` shown as `exe.jpg`, or unseen text. */
+/** The attack: characters that reverse, break or hide text, so that `gpj.exe` is shown as `exe.jpg`. */
 const misleading =
   /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/u;
 
 /**
- * Why a name cannot be that of a file in a workspace, or undefined. One file has one name: relative, with `/` between
- * its parts, and nothing to resolve. The replacement character is what bytes that are not UTF-8 decode to, so a name with
- * it may stand for another file.
+ * Why a name cannot name a file in a workspace, or undefined. Each file has one name: relative, with `/` between its parts and
+ * no `.` or `..`. Bytes that are not UTF-8 decode to the replacement character, so a name with it may mean another file.
  */
 export function artifactNameProblem(name: unknown): string | undefined {
   if (typeof name !== "string") return "a name must be a string";
@@ -20,7 +19,7 @@ export function artifactNameProblem(name: unknown): string | undefined {
   if (/\p{Cs}|\ufffd/u.test(name)) return "the name is not valid UTF-8";
   if (/\p{Cc}/u.test(name)) return "a name must not contain control characters";
   if (misleading.test(name)) return "a name must not contain characters that change how it is displayed";
-  // On some systems a backslash separates directories, so `..\` would be a way up there.
+  // The attack: `..\` leads up on systems where a backslash separates directories.
   if (name.includes("\\")) return "a name must not contain a backslash";
   if (name.startsWith("/")) return "a name must be relative to the workspace";
   if (Buffer.byteLength(name) > maxNameBytes) return `a name can have at most ${maxNameBytes} bytes`;
@@ -33,7 +32,7 @@ export function artifactNameProblem(name: unknown): string | undefined {
   return undefined;
 }
 
-/** The name as it came, or `file_refused`. */
+/** Returns the name unchanged, or throws `file_refused`. */
 export function checkArtifactName(name: string): string {
   const problem = artifactNameProblem(name);
   if (problem === undefined) return name;

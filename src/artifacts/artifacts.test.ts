@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
-test("an artifact is described by what the host finds, not by what the cell says", async () => {
+test("an artifact is described by what the host finds, not by what the cell reports", async () => {
   await mkdir(join(root, "plots"));
   await writeFile(join(root, "plots/a.png"), "\x89PNG\r\n\x1a\nrest", "latin1");
   await writeFile(join(root, "empty.txt"), "");
@@ -45,7 +45,7 @@ test("an artifact is described by what the host finds, not by what the cell says
   ]);
 });
 
-test("whatever is not a plain file of the workspace is left out, and the reason is said", async () => {
+test("a changed path that is not a regular file of the workspace is left out, with a reason", async () => {
   await writeFile(join(base, "canary"), "CANARY");
   await symlink("../canary", join(root, "link"));
   await symlink("..", join(root, "up"));
@@ -67,14 +67,14 @@ test("whatever is not a plain file of the workspace is left out, and the reason 
   expect(leftOutCount).toBe(hostile.length);
 });
 
-test("a list that is not what it should be does no harm", async () => {
+test("a malformed list of changes from the cell is handled safely", async () => {
   const hostile = [{ path: 7 }, { path: null }, {}, { path: "x".repeat(1e6) }] as unknown as ChangedFile[];
   const { leftOut } = await describeArtifacts(files, hostile);
   expect(leftOut.map(({ reason }) => reason)).toEqual(["bad_name", "bad_name", "bad_name", "bad_name"]);
   expect(JSON.stringify(leftOut).length).toBeLessThan(2000);
 });
 
-test("count, size and sum are limited, and nothing over a limit is read", async () => {
+test("artifacts are limited in count, size and total size, and files over a limit are not read", async () => {
   for (const name of ["a", "b", "c", "d"]) await writeFile(join(root, name), "12345");
   await writeFile(join(root, "sparse"), "");
   await truncate(join(root, "sparse"), 2 ** 40);
@@ -88,18 +88,18 @@ test("count, size and sum are limited, and nothing over a limit is read", async 
   expect(await reasons({ maxCount: 2 }, "a", "a", "b", "c", "d")).toEqual(["ab", "c count_limit", "d count_limit"]);
 });
 
-test("ten thousand changes give a short answer with the true count", async () => {
+test("ten thousand changes give a short list with the real count", async () => {
   const names = Array.from({ length: 10_000 }, (_, index) => `gone${index}`);
   const { leftOut, leftOutCount } = await describeArtifacts(files, changed(...names));
   expect([leftOut.length, leftOutCount]).toEqual([100, 10_000]);
 });
 
-test("an untouched file is not read again, a touched one is", async () => {
+test("an artifact is read again only if the file was touched", async () => {
   const cache = new HashCache();
   await writeFile(join(root, "a"), "one");
   const digest = async () => (await describeArtifacts(files, changed("a"), {}, { cache })).artifacts[0]?.sha256;
   expect(await digest()).toBe(sha256("one"));
-  // A second write in the same tick of the file system's clock could leave no trace, so nothing is remembered yet.
+  // A second write in the same tick of the file system's clock may be invisible, so nothing is cached yet.
   await using young = await files.open("a");
   expect(cache.get(young)).toBeUndefined();
   await writeFile(join(root, "a"), "two");
@@ -112,7 +112,7 @@ test("an untouched file is not read again, a touched one is", async () => {
   expect(await digest()).toBe(sha256("two!"));
 });
 
-test("the cache forgets what was not asked for longest", async () => {
+test("the hash cache evicts the least recently used entry", async () => {
   const cache = new HashCache(2);
   for (const name of ["a", "b", "c"]) await writeFile(join(root, name), name);
   await passed(60);
@@ -124,7 +124,7 @@ test("the cache forgets what was not asked for longest", async () => {
   expect([await isKnown("a"), await isKnown("b"), await isKnown("c")]).toEqual([true, false, true]);
 });
 
-test("a file that changes while it is read is no artifact yet", async () => {
+test("a file that changes while it is read is not an artifact yet", async () => {
   await writeFile(join(root, "a"), Buffer.alloc(4_000_000));
   const changing: WorkspaceFiles = Object.assign(Object.create(files) as WorkspaceFiles, {
     open: async (path: string) => {
@@ -137,7 +137,7 @@ test("a file that changes while it is read is no artifact yet", async () => {
   expect([artifacts, leftOut[0]?.reason]).toEqual([[], "changing"]);
 });
 
-test("it ends at the signal", async () => {
+test("describing artifacts stops when the signal is aborted", async () => {
   await writeFile(join(root, "a"), "x");
   const signal = AbortSignal.abort();
   await expect(describeArtifacts(files, changed("a"), {}, { signal })).rejects.toMatchObject({ code: "aborted" });

@@ -5,7 +5,7 @@ import { cancelled, digestFile, HashCache } from "./hash-cache.ts";
 import { mimeHeadBytes, mimeTypeOf } from "./mime.ts";
 import type { WorkspaceFiles } from "./workspace-files.ts";
 
-/** A file that a run made or changed, as the host found it. */
+/** A file that a run created or changed, as the host found it. */
 export interface Artifact {
   /** path in the workspace */
   readonly name: string;
@@ -14,18 +14,18 @@ export interface Artifact {
   /** of the content, in hex */
   readonly sha256: string;
   readonly modifiedMs: number;
-  /** the run that made or changed it */
+  /** the run that created or changed it */
   readonly run?: number;
 }
 
-/** What the cell says it changed. A hint: nothing of it is believed but that looking at this path may be worth it. */
+/** A change that the cell reports. Untrusted: only a hint to check this path. */
 export interface ChangedFile {
   readonly path: string;
   readonly size: number;
   readonly modifiedMs: number;
 }
 
-/** Why a changed file is no artifact. */
+/** Why a changed file is not an artifact. */
 export type LeftOutReason =
   | "bad_name"
   | "missing"
@@ -35,7 +35,7 @@ export type LeftOutReason =
   | "changing"
   | "count_limit";
 
-/** A changed file that is no artifact. */
+/** A changed file that is not an artifact. */
 export interface LeftOut {
   /** safe to print: control characters are replaced */
   readonly name: string;
@@ -60,17 +60,17 @@ export interface DescribeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What is really there of the files that were asked for. */
+/** The files that were actually found. */
 export interface DescribedArtifacts {
   readonly artifacts: readonly Artifact[];
-  /** what is no artifact and why; at most 100, of `leftOutCount` */
+  /** files that are not artifacts, and why; the first 100 of `leftOutCount` */
   readonly leftOut: readonly LeftOut[];
   readonly leftOutCount: number;
 }
 
 const maxLeftOutShown = 100;
 
-/** Looks at what a run says it changed and describes what is really there. The cost follows the changes alone. */
+/** Checks the changes that a run reports and describes the files that exist. Reads only those files. */
 export async function describeArtifacts(
   files: WorkspaceFiles,
   changed: readonly ChangedFile[],
@@ -106,7 +106,7 @@ export async function describeArtifacts(
       } else if (totalBytes + file.size > maxTotalBytes) {
         leave(path, "total_limit", `the artifacts of a run can have at most ${maxTotalBytes} bytes in total`);
       } else {
-        // Counted even if it changes while it is read: the work was done, and a program must not have it for nothing.
+        // Counted even if it changes while it is read. The attack: a program that makes us read without limit.
         totalBytes += file.size;
         const known = cache.get(file);
         const digest = known ?? (await digestFile(file, mimeHeadBytes, signal));

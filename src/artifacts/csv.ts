@@ -3,11 +3,11 @@ import { printable } from "../policy/file/problem.ts";
 
 export interface CsvRow {
   readonly fields: readonly string[];
-  /** where the row starts, from 1 */
+  /** line of the row's start, from 1 */
   readonly line: number;
 }
 
-/** The rows of a CSV text after RFC 4180; line ends may be LF, CRLF or CR. Empty lines are no rows. */
+/** The rows of a CSV text (RFC 4180); line ends may be LF, CRLF or CR. Empty lines are skipped. */
 export function* parseCsv(text: string): Generator<CsvRow, void, void> {
   const plain = /[^,"\r\n]*/y;
   let fields: string[] = [];
@@ -27,7 +27,7 @@ export function* parseCsv(text: string): Generator<CsvRow, void, void> {
     fields.push(field);
     if (next === ",") {
       at++;
-      // a comma at the very end is followed by one more, empty field
+      // after a comma at the very end there is one more, empty field
       if (at === text.length) fields.push("");
       continue;
     }
@@ -39,7 +39,7 @@ export function* parseCsv(text: string): Generator<CsvRow, void, void> {
   if (fields.length > 0) yield { fields, line: rowLine };
 }
 
-/** Where a quoted field ends. Searched, not matched: a pattern would need memory for every character of a long field. */
+/** The end of a quoted field. Not a regular expression, which would need memory for every character of a long field. */
 function closingQuote(text: string, start: number, line: number): number {
   for (let at = start + 1; ; at += 2) {
     at = text.indexOf('"', at);
@@ -48,7 +48,7 @@ function closingQuote(text: string, start: number, line: number): number {
   }
 }
 
-/** `test` and not `exec`: a file has millions of fields, and each match would be an array. */
+/** `test`, not `exec`: a file has millions of fields, and `exec` allocates an array for each. */
 function matchEnd(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;

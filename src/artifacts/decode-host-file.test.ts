@@ -20,7 +20,7 @@ function problem(text: string | Uint8Array, form: HostFileForm): string {
 }
 
 describe("a host file", () => {
-  test("is a string, a list of lines, a value or a list of values", () => {
+  test("is decoded to a string, a list of lines, a value or a list of values", () => {
     expect(decoded("a\nb\n", "text")).toBe("a\nb\n");
     expect(decoded("a\r\nb\n\nc", "lines")).toEqual(["a", "b", "", "c"]);
     expect(decoded("", "lines")).toEqual([]);
@@ -29,7 +29,7 @@ describe("a host file", () => {
     expect(decoded("", "jsonl")).toEqual([]);
   });
 
-  test("loses its byte order mark, but not as bytes", () => {
+  test("loses its byte order mark, except when it is loaded as bytes", () => {
     for (const form of ["text", "lines", "json", "jsonl", "csv"] as const) {
       expect(JSON.stringify(decoded("\ufeff1\n", form))).not.toContain("\ufeff");
     }
@@ -42,7 +42,7 @@ describe("a host file", () => {
     expect(Buffer.from(decodeHostFile(Buffer.from(`${text}\n`), "jsonl").body).toString()).toBe(`[${text}]`);
   });
 
-  test("goes as it is when it is bytes or a long text", () => {
+  test("is passed on unchanged when it is bytes or a long text", () => {
     const bytes = Buffer.alloc(3_000_000, 0xff);
     expect(decodeHostFile(bytes, "bytes").format).toBe("bytes");
     expect(decodeHostFile(bytes, "bytes").body).toBe(bytes);
@@ -72,7 +72,9 @@ describe("a host file", () => {
     ['a,b\n1,"2"x', "csv", 'line 2: expected a comma after a closing quote, found "x"'],
     ['a,b\n1,2"3"', "csv", "line 2: a quote inside a field that does not start with one"],
     ["a,b,a\n", "csv", 'line 1: two columns are named "a"'],
-  ])("that is broken (%j as %s) is told: %s", (text, form, message) => expect(problem(text, form)).toBe(message));
+  ])("a host file that is malformed (%j as %s) is refused: %s", (text, form, message) =>
+    expect(problem(text, form)).toBe(message),
+  );
 
   test("a host file with a very long field or string is read", () => {
     const long = "x".repeat(20_000_000);
@@ -82,7 +84,7 @@ describe("a host file", () => {
 });
 
 describe("CSV", () => {
-  test("becomes objects by the names of the first row", () => {
+  test("becomes objects with the names of the first row as keys", () => {
     expect(decoded('name,"the, value"\r\n"a ""b""","1\r\n2"\r\nc,\r\n', "csv")).toEqual([
       { name: 'a "b"', "the, value": "1\r\n2" },
       { name: "c", "the, value": "" },
@@ -107,7 +109,7 @@ describe("CSV", () => {
     ["\n\n", []],
   ])("%j has the rows %j", (text, rows) => expect([...parseCsv(text)].map(({ fields }) => fields)).toEqual(rows));
 
-  test("reads back whatever was written as it should be", () => {
+  test("reads back any table that was written correctly", () => {
     let state = 5;
     const random = (limit: number) => {
       state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
@@ -129,7 +131,7 @@ describe("CSV", () => {
   });
 });
 
-test("the place of an error is where a shorter text would still be the start of JSON", async () => {
+test("the reported JSON error position is where the text stops being a prefix of valid JSON", async () => {
   const { jsonErrorOffset } = await import("./json-position.ts");
   const good = '{"a":[1,-2.5e3,true,null,"\\u00e4\\n"],"b":{}}';
   for (let at = 0; at < good.length; at++) {

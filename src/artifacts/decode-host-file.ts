@@ -6,8 +6,8 @@ import type { HostFileForm } from "./host-file-form.ts";
 import { jsonErrorOffset, lineAndColumn } from "./json-position.ts";
 
 /**
- * What is sent into the cell. `json`: a JSON text. `text`: UTF-8 that becomes a string there. `bytes`: as they are.
- * Values of JSON files travel as they were written, so that no number is rounded on the way.
+ * What is sent into the cell. `json`: JSON text. `text`: UTF-8 that becomes a string there. `bytes`: unchanged. JSON values are
+ * sent as they were written, so that no number is rounded.
  */
 export interface DecodedHostFile {
   readonly format: "json" | "text" | "bytes";
@@ -16,10 +16,10 @@ export interface DecodedHostFile {
 
 /** a text longer than this is not wrapped into JSON */
 const largestJsonTextBytes = 1_000_000;
-/** what is parsed here becomes one string of the engine, which has a limit of its own */
+/** parsed text becomes one JavaScript string, which has a maximum length */
 const largestParsedBytes = 256 * 2 ** 20;
 
-/** Turns the bytes of a file into what the kernel is sent, or says in which line they are not of that form. */
+/** Turns the bytes of a file into what the kernel gets, or throws with the line that is malformed. */
 export function decodeHostFile(bytes: Uint8Array, form: HostFileForm): DecodedHostFile {
   if (form === "bytes") return { format: "bytes", body: bytes };
   const content = withoutByteOrderMark(bytes);
@@ -46,7 +46,7 @@ const encoders: Record<Exclude<HostFileForm, "bytes">, (content: Uint8Array) => 
   csv: (content) => jsonList(csvObjects(decode(content))),
 };
 
-/** Lines without their ends; what follows the last line end is a line only if there is something. */
+/** Lines without their ends. An empty rest after the last line end is not a line. */
 function* linesOf(text: string): Generator<{ text: string; line: number }> {
   let line = 1;
   for (let start = 0; start < text.length; line++) {
@@ -76,19 +76,19 @@ function* csvObjects(text: string): Generator<string> {
     }
     if (fields.length !== keys.length)
       throw csvError(line, `the row has ${fields.length} fields, but the first row has ${keys.length}`);
-    // Put together by hand: an object would sort columns named by numbers first, and lose one named __proto__.
+    // Not an object, which would put numeric column names first and lose one named __proto__.
     let object = "";
     for (let index = 0; index < keys.length; index++) object += `${keys[index]}${quote(fields[index] ?? "")},`;
     yield `{${object.slice(0, -1)}}`;
   }
 }
 
-/** Most fields need nothing but quotes, and there are millions. */
+/** Fast path: most of the millions of fields need only quotes. */
 function quote(text: string): string {
   return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Joined in pieces: the whole may be longer than a string can be. */
+/** Joined in chunks, because the whole may be longer than a string can be. */
 function jsonList(items: Iterable<string>): Uint8Array {
   const parts: Buffer[] = [];
   let pending = "[";

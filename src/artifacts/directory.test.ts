@@ -20,7 +20,7 @@ afterEach(() => rm(base, { recursive: true, force: true }));
 const modes = [...(process.platform === "linux" ? [true] : []), false];
 
 describe.each(modes)("a directory (through its descriptor: %s)", (anchored) => {
-  test("opens what is in it and no link", async () => {
+  test("opens its entries, but no links", async () => {
     await symlink("dir", join(base, "root/link"));
     await symlink("file", join(base, "root/dir/link"));
     await using root = await Directory.open(join(base, "root"), { anchored });
@@ -32,13 +32,13 @@ describe.each(modes)("a directory (through its descriptor: %s)", (anchored) => {
     await expect(dir.openFile("link", constants.O_RDONLY)).rejects.toThrow();
   });
 
-  test("does not lead elsewhere after its place was taken by a link", async () => {
+  test("does not lead elsewhere after it was replaced by a link", async () => {
     await using root = await Directory.open(join(base, "root"), { anchored });
     await using dir = await root.openDirectory("dir");
     await rename(join(base, "root/dir"), join(base, "root/aside"));
     await symlink("../outside", join(base, "root/dir"));
     const file = await dir.openFile("file", constants.O_RDONLY).catch(() => undefined);
-    // with a descriptor it is still the same directory; without one the swap is noticed
+    // with a descriptor it is still the same directory; without one the swap is detected
     if (anchored) expect((await file?.readFile())?.toString()).toBe("good");
     else expect(file).toBeUndefined();
     await file?.close();
@@ -50,7 +50,7 @@ describe.each(modes)("a directory (through its descriptor: %s)", (anchored) => {
     await expect(root.openDirectory(name)).rejects.toThrow();
   });
 
-  test("closed while it opens something waits for that, so that its number is not another's by then", async () => {
+  test("waits for pending opens when it is closed, so that its descriptor number is not reused", async () => {
     for (let round = 0; round < 200; round++) {
       const root = await Directory.open(join(base, "root"), { anchored });
       const opening = root.openDirectory("dir");
@@ -62,7 +62,7 @@ describe.each(modes)("a directory (through its descriptor: %s)", (anchored) => {
     }
   });
 
-  test("opens nothing after it was closed", async () => {
+  test("opens nothing after it is closed", async () => {
     const root = await Directory.open(join(base, "root"), { anchored });
     await root[Symbol.asyncDispose]();
     await root[Symbol.asyncDispose]();

@@ -3,17 +3,16 @@ import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
 
-/** Linux: a descriptor that stands for a place and needs no permission to read it. Node does not name it. */
+/** Linux's O_PATH, which Node does not define: a descriptor of a location, without read permission. */
 const O_PATH = 0o10000000;
 
 /**
- * An open directory whose entries are reached without following any link and without naming the way to it again. The
- * attack: between a look at `a/b` and its opening, a program replaces `a` by a link that leads out.
+ * An open directory whose entries are opened without following links and without resolving its path again. The attack: after
+ * `a/b` was checked and before it is opened, a program replaces `a` by a link that leads out.
  *
- * Node has no openat(2). On Linux `/proc/self/fd/N/name` is the same: the OS starts at the open directory, wherever
- * it is by now. Elsewhere a real path is used, and what was opened is compared afterwards with what lies at that path;
- * there a program that wins several races in a row can still have another file opened, though not through a link at the
- * last name.
+ * Node has no openat(2). On Linux `/proc/self/fd/N/name` does the same: the OS starts at the open directory, even if it was
+ * moved. Elsewhere a real path is used, and the opened file is compared afterwards with the one at that path. There a program
+ * that wins several races in a row can still make us open another file, but not through a link in the last component.
  */
 export class Directory implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -28,7 +27,7 @@ export class Directory implements AsyncDisposable {
     this.#isAnchored = isAnchored;
   }
 
-  /** Opens a directory that the host chose: links on the way to it are the host's own, its last name is none. */
+  /** Opens a directory that the host chose. Links in its path are trusted, but its last component must not be a link. */
   static async open(path: string, options: { anchored?: boolean } = {}): Promise<Directory> {
     if (constants.O_NOFOLLOW === undefined || constants.O_DIRECTORY === undefined)
       throw new CodecellError("internal", "this platform cannot open files without following links");
@@ -42,21 +41,21 @@ export class Directory implements AsyncDisposable {
     }
   }
 
-  /** Path of the directory itself for a system call; good while it is open. */
+  /** Path of the directory itself for a system call; valid while it is open. */
   get path(): string {
-    // A closed descriptor's number may belong to another directory by now.
+    // The number of a closed descriptor may have been reused for another directory.
     if (this.#closing) throw new CodecellError("internal", "the directory is closed");
     return this.#base;
   }
 
-  /** Whether `path` and `entry` lead to this very directory, whatever is renamed meanwhile. */
+  /** Whether `path` and `entry` lead to this directory even if it is renamed. */
   get isAnchored(): boolean {
     return this.#isAnchored;
   }
 
-  /** Path of an entry for a system call that does not follow its last name; good while the directory is open. */
+  /** Path of an entry for a system call that does not follow links; valid while the directory is open. */
   entry(name: string): string {
-    // A name with a slash would be resolved by the OS, links included.
+    // The attack: a name with a slash, which the OS would resolve through links.
     if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
       throw new CodecellError("internal", "invalid name of a directory entry");
     return join(this.path, name);
@@ -68,7 +67,7 @@ export class Directory implements AsyncDisposable {
     return new Directory(handle, base, this.#isAnchored);
   }
 
-  /** Opens an entry that is no link. O_NONBLOCK: a pipe without a writer, or a lease, would hold us for ever. */
+  /** Opens an entry that is not a link. O_NONBLOCK: a pipe without a writer, or a lease, would block forever. */
   openFile(name: string, flags: number, mode?: number): Promise<FileHandle> {
     return this.#open(name, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY, mode);
   }
@@ -105,7 +104,7 @@ export class Directory implements AsyncDisposable {
   }
 }
 
-/** Walks down from an open directory and hands the last one over; the ones between are closed. */
+/** Walks down from an open directory and returns the last one; the ones between are closed. */
 export async function withDirectory<T>(
   root: Directory,
   parts: readonly string[],
@@ -133,7 +132,7 @@ function descriptorPath(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`;
 }
 
-/** Whether /proc is there and is ours: a container may mask it. */
+/** Whether /proc exists and shows this process: a container may mask it. */
 async function hasDescriptorPaths(): Promise<boolean> {
   if (process.platform !== "linux") return false;
   const handle = await open("/", constants.O_RDONLY | constants.O_DIRECTORY);

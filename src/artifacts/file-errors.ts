@@ -1,7 +1,7 @@
 import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/file/problem.ts";
 
-/** What went wrong with a file, in words without host paths: what the system says names them. */
+/** An error about a file without host paths, which the OS's own messages contain. */
 function fileError(error: unknown, name: string): CodecellError {
   if (error instanceof CodecellError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? "";
@@ -47,7 +47,7 @@ function fileError(error: unknown, name: string): CodecellError {
   }
 }
 
-/** Runs an access to a file; whatever it throws becomes a `CodecellError` about that name. */
+/** Runs a file access; anything it throws becomes a `CodecellError` about that name. */
 export async function accessing<T>(name: string, access: () => Promise<T>): Promise<T> {
   try {
     return await access();

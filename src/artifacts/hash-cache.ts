@@ -2,21 +2,20 @@ import { createHash } from "node:crypto";
 import { CodecellError } from "../lib/errors.ts";
 import type { OpenFile } from "./regular-file.ts";
 
-/** What was read of a file once. */
+/** The result of reading a file once. */
 export interface Digest {
   readonly sha256: string;
   /** the first bytes, for the type */
   readonly head: Uint8Array;
 }
 
-/** File systems count time in ticks of up to 10 ms: a later write in the same tick leaves no trace. */
+/** File systems count time in ticks of up to 10 ms: a second write in the same tick does not change the time. */
 const settledMs = 50;
 const bufferBytes = 1024 * 1024;
 
 /**
- * Remembers digests by device, inode, size and times, so that an untouched file is not read again. A program can write
- * through a memory map without any of these changing: a digest says what was read when it was made, and who needs to be
- * sure of bytes hashes those bytes.
+ * Caches digests by device, inode, size and times, so that an untouched file is not read again. A program can write through a
+ * memory map without changing any of these. A digest describes what was read at that time; to be sure of bytes, hash them.
  */
 export class HashCache {
   readonly #digests = new Map<string, Digest>();
@@ -42,7 +41,7 @@ export class HashCache {
   }
 }
 
-/** Reads a file through once, as long as it was when it was opened. Undefined: it changed meanwhile. */
+/** Reads a file once, up to its size when it was opened. Undefined: it changed meanwhile. */
 export async function digestFile(file: OpenFile, headBytes: number, signal?: AbortSignal): Promise<Digest | undefined> {
   const hash = createHash("sha256");
   const buffer = new Uint8Array(Math.min(bufferBytes, Math.max(file.size, 1)));

@@ -40,7 +40,7 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }));
 
 describe("a host file", () => {
-  test("is read where the policy allows it: a directory, a file, through a link that stays inside", async () => {
+  test("is read if fs.load allows it: in a directory, as a file, or through a link that stays inside", async () => {
     await symlink("a.csv", join(data, "link"));
     await symlink(data, join(base, "alias"));
     expect(await load(join(data, "a.csv"))).toBe("good");
@@ -57,7 +57,7 @@ describe("a host file", () => {
     expect(await load(join(data, "a.csv"), { allow: [] })).toBe("file_refused");
   });
 
-  test("is refused outside, by whatever way it is named", async () => {
+  test("is refused outside fs.load, however its path is written", async () => {
     await symlink("../canary", join(data, "link"));
     await symlink("..", join(data, "up"));
     await mkdir(join(base, "data2"));
@@ -85,7 +85,7 @@ describe("a host file", () => {
     for (const path of ways) expect([path, await load(path)]).toEqual([path, "file_refused"]);
   });
 
-  test("is never one outside or a denied one, whatever path is made up", async () => {
+  test("is never one outside fs.load or a denied one, for any random path", async () => {
     await symlink(base, join(data, "up"));
     await symlink("../.ssh", join(data, "keys"));
     await mkdir(join(data, ".aws"));
@@ -121,11 +121,11 @@ describe("a host file", () => {
     expect([...seen].sort()).toEqual(["below", "file_missing", "file_refused", "good"]);
   });
 
-  test("reached through /proc/self/root is the file that it really is", async () => {
+  test("is checked by its real path when it is reached through /proc/self/root", async () => {
     expect(await load(`/proc/self/root${data}/a.csv`)).toBe("good");
   });
 
-  test("is refused where a deny glob names it or what it really is, in any case", async () => {
+  test("is refused if a deny glob matches its name or its real path, in any letter case", async () => {
     await mkdir(join(data, ".ssh"));
     for (const path of [".ssh/key", ".env", ".ENV.local", "x.Kdbx", "secret.txt"])
       await writeFile(join(data, path), "x");
@@ -153,7 +153,7 @@ describe("a host file", () => {
     expect(await load(join(data, "innocent"))).toBe("file_refused");
   });
 
-  test("a host file that does not exist is reported as missing only where that tells nothing about the rest of the host", async () => {
+  test("a host file that does not exist is reported as missing only if that reveals nothing about the rest of the host", async () => {
     await symlink(join(base, "canary"), join(data, "to-existing"));
     await symlink(join(base, "nothing"), join(data, "to-nothing"));
     expect(await load(join(data, "no"))).toBe("file_missing");
@@ -174,21 +174,21 @@ describe("a host file", () => {
     expect(await load(join(data, "sub"))).toBe("file_refused");
   });
 
-  test("over the limit is not read", async () => {
+  test("is not read if it is over the limit", async () => {
     await truncate(join(data, "a.csv"), 2 ** 40);
     expect(await load(join(data, "a.csv"))).toBe("too_large");
     await truncate(join(data, "a.csv"), maxBytes);
     expect(await load(join(data, "a.csv"))).toHaveLength(maxBytes);
   });
 
-  test("an allowed name that is a link to a system directory allows nothing", async () => {
+  test("is refused if the entry of fs.load is a link to a system directory", async () => {
     await symlink("/etc", join(base, "settings"));
     expect(await load("/etc/passwd", { allow: [join(base, "settings")] })).toBe("file_refused");
     expect(await load(join(base, "settings/passwd"), { allow: [join(base, "settings")] })).toBe("file_refused");
   });
 });
 
-describe("while another program swaps what is loaded", () => {
+describe("a race while a host file is loaded", () => {
   async function watch(path: string) {
     const seen = { good: 0, refused: 0, naiveCanary: 0 };
     const started = performance.now();
@@ -202,7 +202,7 @@ describe("while another program swaps what is loaded", () => {
     return seen;
   }
 
-  test("a file for a link to a denied one: the canary is never read", async () => {
+  test("a file that is swapped for a link never leaks the denied target", async () => {
     const target = join(data, "a.csv");
     const swap = `
       fs.symlinkSync(args[1], args[2] + "/l"); fs.renameSync(args[2] + "/l", args[0]);
@@ -212,7 +212,7 @@ describe("while another program swaps what is loaded", () => {
     expect(Math.min(seen.good, seen.refused, seen.naiveCanary)).toBeGreaterThan(0);
   });
 
-  test("a directory for a link: the canary is never read", async () => {
+  test("a directory that is swapped for a link never leaks the denied target", async () => {
     await writeFile(join(base, ".ssh/b"), "CANARY");
     await writeFile(join(data, "sub/b"), "good");
     const swap = `
@@ -224,7 +224,7 @@ describe("while another program swaps what is loaded", () => {
   });
 });
 
-/** At least 300 ms, and until every outcome was seen: a race that never happened proves nothing. */
+/** Runs for at least 300 ms and until every outcome was seen: a race that never happened proves nothing. */
 function isUndecided(seen: Record<string, number>, started: number): boolean {
   const tookMs = performance.now() - started;
   return tookMs < 300 || (tookMs < 30_000 && Object.values(seen).includes(0));

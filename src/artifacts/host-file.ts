@@ -11,7 +11,7 @@ import { RegularFile } from "./regular-file.ts";
 
 export interface ReadHostFileOptions {
   readonly maxBytes: number;
-  /** where a relative path starts; absent: the path must be absolute */
+  /** base of a relative path; absent: the path must be absolute */
   readonly baseDir?: string | undefined;
   readonly homeDir?: string | undefined;
 }
@@ -28,15 +28,14 @@ interface LoadRules {
   readonly denies: DenyMatcher;
 }
 
-/** File systems whose files are questions to the kernel: proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, … */
-const kernelFileSystems = new Set([
+/** Virtual file systems of the Linux kernel: proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, … */
+const virtualFileSystems = new Set([
   0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x62656570, 0xcafe4a11, 0xf97cff8c,
 ]);
 
 /**
- * Reads a file of the host for `load`, if `fs.load` allows it and no deny glob names it. The caller's path is resolved
- * first and then forgotten: the real path is what is checked and, one directory at a time without following links, what
- * is opened. A link swapped in between ends in a refusal.
+ * Reads a host file for `load`, if `fs.load` allows it and no deny glob matches it. The caller's path is resolved once. Then
+ * the real path is checked and opened, one directory at a time without following links. A link swapped in between is refused.
  */
 export async function readHostFile(
   path: string,
@@ -51,7 +50,7 @@ export async function readHostFile(
   };
   const glob = rules.denies(given);
   if (glob !== undefined) throw denied(given, glob);
-  // Not normalised before: `link/..` is where the OS says it is.
+  // Not normalised first: only the OS knows where `link/..` leads.
   const real = await realpath(given).catch(() => undefined);
   if (real === undefined) throw (await isPlainlyMissing(given, rules)) ? missing(given) : notAllowed(given);
   await checkReal(real, given, rules);
@@ -59,7 +58,7 @@ export async function readHostFile(
   try {
     await refuseKernelFile(file, given);
     if (file.links > 1) {
-      // Deny globs go by name. A second name may lie in a denied directory, and there is no way to ask for it.
+      // Deny globs match names. Another hard link may be in a denied directory, and the OS cannot list them.
       throw refused(given, "has other hard links, which cannot be checked against fs.deny", "load a copy of it");
     }
     if (file.size > options.maxBytes) {
@@ -82,21 +81,21 @@ function checkGiven(path: string, baseDir: string | undefined): string {
   return `${resolve(baseDir)}/${path}`;
 }
 
-/** Deny before allow, on what the path really is. Outside of what may be loaded the answer never depends on what is there. */
+/** Deny before allow, on the real path. Outside `fs.load` the error never depends on what exists. */
 async function checkReal(real: string, given: string, rules: LoadRules): Promise<void> {
   const { place, why } = await allowedPlace(real, rules);
   if (why !== undefined) throw refused(given, `cannot be loaded: ${why}`, "change fs.load in the policy", "fs.load");
   if (place === undefined) throw notAllowed(given);
-  // A glob such as /notes.txt is meant from the top of what is given.
+  // A glob such as /notes.txt is relative to the entry of `fs.load`.
   const glob = rules.denies(real) ?? rules.denies(relative(place, real));
   if (glob !== undefined) throw denied(given, glob);
 }
 
-/** The entry of `fs.load` that a real path lies in, or why the only such entry does not count. */
+/** The entry of `fs.load` that contains a real path, or why the only such entry is refused. */
 async function allowedPlace(real: string, { fs, homeDir }: LoadRules): Promise<{ place?: string; why?: string }> {
   let why: string | undefined;
   for (const allowed of fs.load) {
-    // An allowed directory may itself be reached through links; what it really is must be allowed too.
+    // An allowed directory may itself be a link, so its real path must be allowed too.
     const place = await realpath(allowed).catch(() => undefined);
     if (place === undefined || (real !== place && !isBelow(real, place))) continue;
     const access = { writable: false, homeDir };
@@ -108,8 +107,8 @@ async function allowedPlace(real: string, { fs, homeDir }: LoadRules): Promise<{
 }
 
 /**
- * Whether "it does not exist" may be said: the directory may be loaded from and has no such entry. The attack: a program
- * leaves links to paths of the host in such a directory and learns from the answers which of them exist.
+ * Whether to report "does not exist": the directory is allowed and has no such entry. The attack: a program creates links to
+ * host paths in such a directory, and learns from the errors which of them exist.
  */
 async function isPlainlyMissing(given: string, rules: LoadRules): Promise<boolean> {
   const path = resolve(given);
@@ -123,23 +122,23 @@ async function isPlainlyMissing(given: string, rules: LoadRules): Promise<boolea
   return parent !== undefined && (await allowedPlace(parent, rules)).place !== undefined;
 }
 
-/** The attack: what was checked is replaced by a link to something else before it is opened. */
+/** The attack: after the check, the file is replaced by a link before it is opened. */
 async function openReal(real: string, given: string): Promise<RegularFile> {
   const parts = real.split("/").slice(1);
   const name = parts.pop() ?? "";
   if (name === "") throw refused(given, "is a directory");
   return accessing(given, async () => {
     await using root = await Directory.open("/");
-    // awaited here: the root must stay open until the last step
+    // `await` here: the root must stay open until the last step
     return await withDirectory(root, parts, (directory) => RegularFile.open(directory, name, given));
   });
 }
 
-/** /proc and /sys may be mounted anywhere, such as in the directory of a chroot. */
+/** /proc and /sys can be mounted anywhere, such as in a chroot. */
 async function refuseKernelFile(file: RegularFile, given: string): Promise<void> {
   if (process.platform !== "linux") return;
   const { type } = await accessing(given, () => statfs(file.descriptorPath));
-  if (kernelFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
+  if (virtualFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
 }
 
 function missing(path: string): CodecellError {

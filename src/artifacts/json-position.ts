@@ -4,7 +4,7 @@ const space = /[ \t\r\n]*/y;
 const plainScalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** Where a text stops being JSON, as an offset. The engine's own message often names no place. */
+/** The offset where a text stops being JSON. The engine's own error often has no position. */
 export function jsonErrorOffset(text: string): number {
   const open: ("{" | "[")[] = [];
   let expected: Expected = "value";
@@ -40,7 +40,7 @@ export function jsonErrorOffset(text: string): number {
   }
 }
 
-/** An offset as people count: from 1. */
+/** An offset as line and column, from 1. */
 export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
   let line = 1;
   let start = 0;
@@ -61,7 +61,7 @@ function scalarEnd(text: string, start: number, isKey: boolean): { end: number; 
   return { end: start + length, isWhole: length > 0 };
 }
 
-/** Where a string ends, or what in it breaks it. */
+/** The end of a string, or the offset of what is invalid in it. */
 function stringEnd(text: string, start: number): { end: number; isWhole: boolean } {
   for (let at = start + 1; at < text.length; ) {
     const code = text.charCodeAt(at);

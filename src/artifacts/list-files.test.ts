@@ -16,8 +16,8 @@ beforeEach(async () => {
 
 afterEach(() => place[Symbol.asyncDispose]());
 
-describe("listing", () => {
-  test("is sorted, in pages, by prefix, and shows each file once", async () => {
+describe("a listing of files", () => {
+  test("is sorted, paged and filtered by prefix, and shows each file once", async () => {
     const names = ["a", "a.txt", "a/b", "a/c/d", "a0", "b/x", "B", "ä", "z"].filter((name) => name !== "a");
     for (const name of names) await files.write(name, Buffer.from(name), { maxBytes: 99 });
     const whole = await files.list();
@@ -40,7 +40,7 @@ describe("listing", () => {
     expect(await paths("../")).toEqual([]);
   });
 
-  test("leaves out names that cannot be shown and files that are still being written", async () => {
+  test("leaves out unprintable names and files that are still being written", async () => {
     for (const name of ["a\nb", "\u001b[2J", "x\u202egnp", "back\\slash"]) await writeFile(join(root, name), "");
     await writeFile(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0x41])]), "");
     await mkdir(join(root, "bad\ndir"));
@@ -65,7 +65,7 @@ describe("listing", () => {
     expect((await files.list()).files).toHaveLength(22);
   });
 
-  test("listing ten thousand files takes well under a second", async () => {
+  test("takes well under a second for ten thousand files", async () => {
     for (let directory = 0; directory < 100; directory++) {
       await mkdir(join(root, `d${directory}`));
       await Promise.all(
@@ -81,7 +81,7 @@ describe("listing", () => {
     expect(spentMs).toBeLessThan(3000);
   }, 30_000);
 
-  test("passes over a directory that it may not read", async () => {
+  test("skips a directory that it may not read", async () => {
     await files.write("closed/x", Buffer.from("x"), { maxBytes: 9 });
     await chmod(join(root, "closed"), 0);
     await expect(files.list()).resolves.toMatchObject({ truncated: false });

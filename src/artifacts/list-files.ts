@@ -17,7 +17,7 @@ export interface FileFacts {
 export interface ListOptions {
   /** only paths that start with this text */
   readonly prefix?: string;
-  /** only paths that come after this one: the `next` of the page before */
+  /** only paths after this one: the `next` of the previous page */
   readonly after?: string;
   /** paths per page; default 1000, at most 10 000 */
   readonly limit?: number;
@@ -25,24 +25,24 @@ export interface ListOptions {
 
 /** One page of a listing. */
 export interface FileList {
-  /** in the order of their paths */
+  /** sorted by path */
   readonly files: readonly FileFacts[];
-  /** where the next page starts; absent: this is the last one */
+  /** start of the next page; absent: this is the last one */
   readonly next?: string;
-  /** entries that are not given out: links, special files, names that cannot be used, denied ones */
+  /** number of entries left out: links, special files, invalid names, denied files */
   readonly leftOut: number;
-  /** there are more entries or deeper directories than are looked at, so files may be missing here */
+  /** a limit on entries or depth was reached, so files may be missing */
   readonly truncated: boolean;
 }
 
 export interface WalkLimits {
-  /** directory entries looked at for one page */
+  /** directory entries read for one page */
   readonly maxEntries: number;
-  /** directories inside each other; each holds a descriptor during the walk */
+  /** depth of directories; each needs a descriptor during the walk */
   readonly maxDepth: number;
 }
 
-/** Names the glob that denies a path; `entry` does the same for folded segments whose parents are known to be allowed. */
+/** Returns the glob that denies a path; `entry` does it for folded segments whose parents are known to be allowed. */
 export interface FileDeny {
   (path: string): string | undefined;
   readonly entry?: (folded: readonly string[]) => string | undefined;
@@ -66,7 +66,7 @@ interface Walk {
 
 const openDir = promisify(opendir) as (path: string, options: { bufferSize: number }) => Promise<Dir>;
 
-/** One page of the regular files below a directory. Only the files of the page are asked for size and time. */
+/** One page of the regular files below a directory. Calls stat only for the files of the page. */
 export async function listFiles(
   root: Directory,
   options: ListOptions,
@@ -106,7 +106,7 @@ async function walkDirectory(directory: Directory, place: Place, walk: Walk): Pr
       walk.truncated = true;
       return;
     }
-    // A directory that became a link or went away in the meantime has nothing for us.
+    // Skip a directory that was removed or replaced by a link meanwhile.
     const child = await directory.openDirectory(name).catch(() => undefined);
     if (child === undefined) {
       walk.leftOut++;
@@ -149,7 +149,7 @@ function inside({ path, folded }: Place, name: string): Place {
   return { path: `${path}${name}/`, folded: [...folded, foldName(name)] };
 }
 
-/** With a callback, as a promise for each of a hundred thousand entries costs more than reading them. */
+/** Uses a callback: a promise for each of 100,000 entries costs more than reading them. */
 function forEachEntry(entries: Dir, visitEntry: (entry: Dirent) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const next = (error: unknown, entry: Dirent | null) => {
@@ -161,7 +161,7 @@ function forEachEntry(entries: Dir, visitEntry: (entry: Dirent) => boolean): Pro
   });
 }
 
-/** Sizes and times, a walk per directory and not per file. What is gone or no regular file any more is left out. */
+/** Adds sizes and times, opening each directory once. Files that are gone or no longer regular are left out. */
 async function factsOf(root: Directory, paths: readonly string[]): Promise<FileFacts[]> {
   const names = new Map<string, string[]>();
   for (const path of paths) {

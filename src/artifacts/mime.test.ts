@@ -22,26 +22,34 @@ test.each([
   ["png", "hello", "application/octet-stream"],
   ["constructor", "x", "application/octet-stream"],
   ["a.constructor", "x", "application/octet-stream"],
-])("%s with %j is %s", (name, head, type) => expect(mimeTypeOf(name, bytes(head))).toBe(type));
+])("a file %s with the content %j has the type %s", (name, head, type) =>
+  expect(mimeTypeOf(name, bytes(head))).toBe(type),
+);
 
 test.each(["x.png", "x.jpg", "x.gif", "x.pdf", "x.zip", "x.docx", "x.sqlite"])(
-  "%s that holds a script is not what its name says",
+  "%s with a script as content does not get the type of its extension",
   (name) => expect(mimeTypeOf(name, bytes("<script>"))).toBe("application/octet-stream"),
 );
 
-test("bytes that are not UTF-8 are not text, but a character cut by the end of the look is", () => {
+test("bytes that are not UTF-8 are not text, but a character truncated by the read limit is", () => {
   expect(mimeTypeOf("a.txt", bytes("a\xff\xfe"))).toBe("application/octet-stream");
   expect(mimeTypeOf("a.txt", bytes("a\0b"))).toBe("application/octet-stream");
   expect(mimeTypeOf("a.txt", Buffer.from("aü").subarray(0, 2))).toBe("text/plain; charset=utf-8");
 });
 
 test.each(["text/html", "text/html; charset=utf-8", "image/svg+xml", "application/xml", "application/xhtml+xml"])(
-  "%s is active",
+  "the type %s is active",
   (type) => expect(isActiveType(type)).toBe(true),
 );
-test.each(["text/javascript; charset=utf-8", "application/javascript", "TEXT/HTML"])("%s is active", (type) => {
-  expect(isActiveType(type)).toBe(true);
-});
-test.each(["text/plain; charset=utf-8", "image/png", "application/json", "application/pdf"])("%s is not", (type) => {
-  expect(isActiveType(type)).toBe(false);
-});
+test.each(["text/javascript; charset=utf-8", "application/javascript", "TEXT/HTML"])(
+  "the type %s is active",
+  (type) => {
+    expect(isActiveType(type)).toBe(true);
+  },
+);
+test.each(["text/plain; charset=utf-8", "image/png", "application/json", "application/pdf"])(
+  "the type %s is not active",
+  (type) => {
+    expect(isActiveType(type)).toBe(false);
+  },
+);

@@ -45,15 +45,15 @@ const signatures: readonly (readonly [mimeType: string, bytes: string])[] = [
   ["application/vnd.sqlite3", "SQLite format 3\0"],
 ];
 const recognised = new Set(signatures.map(([mimeType]) => mimeType));
-/** formats that are zip archives with a name of their own */
+/** formats that are zip archives */
 const zipped = /^application\/vnd\.openxmlformats-|^application\/zip$/;
 
-/** How many bytes of a file's start `mimeTypeOf` looks at. */
+/** How many bytes `mimeTypeOf` needs from the start of a file. */
 export const mimeHeadBytes = 512;
 
 /**
- * The type of a file by its content where that is plain, else by its name's ending. A name that claims a type which its
- * content denies is `application/octet-stream`: nobody is told that a script is a picture.
+ * The type of a file by its content if that is clear, else by its extension. If the content contradicts the extension, it is
+ * `application/octet-stream`. The attack: a script that is served as an image.
  */
 export function mimeTypeOf(name: string, head: Uint8Array): string {
   const claimed = byExtension[/\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? ""] ?? octets;
@@ -66,7 +66,7 @@ export function mimeTypeOf(name: string, head: Uint8Array): string {
   return claimed.startsWith("text/") ? `${claimed}; charset=utf-8` : claimed;
 }
 
-/** Whether a browser that shows this type would run what is in it. Such a file is downloaded, never shown in place. */
+/** Whether a browser would run scripts in this type. Such a file is downloaded, never shown inline. */
 export function isActiveType(mimeType: string): boolean {
   const [type = ""] = mimeType.toLowerCase().split(";");
   return /^text\/html$|^image\/svg|[/+]xml$|[/-](?:java|ecma)script$/.test(type.trim());
@@ -76,7 +76,7 @@ function isTextual(mimeType: string): boolean {
   return /^text\/|[/+](?:json|jsonl|xml)$/.test(mimeType);
 }
 
-/** The cut at the end may go through a character, so up to three bytes there do not count. */
+/** The last character may be truncated, so up to three bytes at the end are ignored. */
 function isUtf8Start(head: Uint8Array): boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {

@@ -5,7 +5,7 @@ import { printable } from "../policy/file/problem.ts";
 import type { Directory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
 
-/** Part of a file in bytes: from `start` up to but not including `end`; what lies past the end of the file is not there. */
+/** Part of a file in bytes: from `start` up to but not including `end`; bytes past the end of the file are ignored. */
 export interface ByteRange {
   readonly start?: number;
   readonly end?: number;
@@ -14,13 +14,13 @@ export interface ByteRange {
 const chunkBytes = 256 * 1024;
 const largestReadBytes = 16 * 2 ** 20;
 
-/** A file that is open for reading: every answer is about the same one, whatever becomes of its name. */
+/** A file open for reading. Every call uses the same file, even if its name is reused. */
 export interface OpenFile extends AsyncDisposable {
   readonly size: number;
   readonly modifiedMs: number;
-  /** when it was last seen to change in any way */
+  /** time of its last known change of any kind */
   readonly changedMs: number;
-  /** changes when the content does, as far as can be told */
+  /** changes when the content does, as far as is known */
   readonly identity: string;
   /** Fills the buffer from a position as far as the file goes; answers with the bytes read. */
   readInto(buffer: Uint8Array, position: number): Promise<number>;
@@ -28,19 +28,19 @@ export interface OpenFile extends AsyncDisposable {
   read(range: ByteRange & { readonly maxBytes: number }): Promise<Uint8Array>;
   /** Yields a range in pieces, exactly as many bytes as the file had when it was opened. */
   chunks(range?: ByteRange): AsyncGenerator<Uint8Array, void, void>;
-  /** Whether no change was seen since the file was opened. */
+  /** Whether no change was detected since the file was opened. */
   isUnchanged(): Promise<boolean>;
 }
 
-/** A regular file of the host, open for reading: everything is asked of and read from one descriptor, so no swap of names matters. */
+/** A regular host file, open for reading. Everything uses one descriptor, so swapping its name has no effect. */
 export class RegularFile implements OpenFile {
   readonly size: number;
   readonly modifiedMs: number;
-  /** names of the file in its file system */
+  /** number of hard links */
   readonly links: number;
-  /** changes when the content does, as far as the file system tells: writes through a memory map may not show */
+  /** changes when the content does, as far as the file system records it; it may miss writes through a memory map */
   readonly identity: string;
-  /** when the file system last saw a change of any kind */
+  /** time of the last change of any kind that the file system recorded */
   readonly changedMs: number;
   readonly #handle: FileHandle;
   readonly #shown: string;
@@ -101,7 +101,7 @@ export class RegularFile implements OpenFile {
     return readChunks(this, this.#shown, chunkBytes, range);
   }
 
-  /** Whether the file system has seen no change since the file was opened. */
+  /** Whether the file system recorded no change since the file was opened. */
   async isUnchanged(): Promise<boolean> {
     return identityOf(await this.#handle.stat({ bigint: true })) === this.identity;
   }
@@ -138,14 +138,14 @@ export async function* readChunks(
   for (let position = start; position < end; ) {
     const chunk = new Uint8Array(Math.min(pieceBytes, end - position));
     const length = await file.readInto(chunk, position);
-    // A reader who was told a size must not take a cut file for a whole one.
+    // The reader got a size, and must not mistake a truncated file for a complete one.
     if (length < chunk.length) throw becameShorter(shown);
     position += length;
     yield chunk;
   }
 }
 
-/** The part of a range that lies in a file of this size; a range that makes no sense is `usage`. */
+/** The part of a range within a file of this size; an invalid range is `usage`. */
 function rangeWithin(
   size: number,
   { start = 0, end = Math.max(start, size) }: ByteRange,

@@ -12,7 +12,7 @@ const claim: LinkClaim = {
 };
 
 describe("a signed link", () => {
-  test("gives back what was signed, until it expires", () => {
+  test("returns the signed claim until it expires", () => {
     const text = signLink(key, claim);
     expect(text).toMatch(/^[\w.-]+$/);
     expect(checkLink(key, text, 999)).toEqual({ status: "valid", claim });
@@ -26,13 +26,13 @@ describe("a signed link", () => {
     { sha256: "b".repeat(64) },
     { expiresMs: 2_000 },
     { disposition: "inline" },
-  ])("with its code does not carry another claim: %o", (change) => {
+  ])("is forged when its code is used for another claim: %o", (change) => {
     const [, code] = signLink(key, claim).split(".");
     const [payload] = signLink(key, { ...claim, ...change }).split(".");
     expect(checkLink(key, `${payload}.${code}`, 0)).toEqual({ status: "forged" });
   });
 
-  test("is forged when any character of it is another one", () => {
+  test("is forged when any of its characters is changed", () => {
     const text = signLink(key, claim);
     for (let at = 0; at < text.length; at++) {
       for (const other of ["A", "b", "_", ".", ""]) {
@@ -42,7 +42,7 @@ describe("a signed link", () => {
     }
   });
 
-  test("holds for every claim, under its own key only", () => {
+  test("is valid for any claim, under its own key only", () => {
     for (let round = 0; round < 300; round++) {
       const bytes = randomBytes(40);
       const random: LinkClaim = {
@@ -60,7 +60,7 @@ describe("a signed link", () => {
   });
 
   test.each(["", ".", "a", "a.b", `${"A".repeat(5_000)}.${"A".repeat(43)}`, "../../etc/passwd", "%00.%00"])(
-    "is not %j",
+    "is forged when it is %j",
     (text) => expect(checkLink(key, text, 0)).toEqual({ status: "forged" }),
   );
 });

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 
-/** What a link gives out: this content of this file of this session, until then, shown like this. */
+/** What a link gives access to: one content of one file of a session, until a time, with a disposition. */
 export interface LinkClaim {
-  /** as the manager knows it, with the tenant's namespace: a link of one tenant names no file of another */
+  /** full id with the tenant's namespace, so that a link of one tenant cannot name a file of another */
   readonly session: string;
   readonly name: string;
   readonly sha256: string;
@@ -11,7 +11,7 @@ export interface LinkClaim {
   readonly disposition: "attachment" | "inline";
 }
 
-/** `forged` covers everything that this key did not sign, readable or not. */
+/** `forged`: anything that this key did not sign, well-formed or not. */
 export type LinkCheck =
   | { readonly status: "valid"; readonly claim: LinkClaim }
   | { readonly status: "expired" | "forged" };
@@ -26,14 +26,14 @@ const claimSchema = z.tuple([
   z.enum(["attachment", "inline"]),
 ]);
 
-/** One segment of a path: the claim, and a code that only the key's holder can make for it. */
+/** One path segment: the claim and its HMAC. */
 export function signLink(key: Uint8Array, { session, name, sha256, expiresMs, disposition }: LinkClaim): string {
   const claim: z.input<typeof claimSchema> = [1, session, name, sha256, expiresMs, disposition];
   const payload = Buffer.from(JSON.stringify(claim)).toString("base64url");
   return `${payload}.${codeOf(key, payload).toString("base64url")}`;
 }
 
-/** The code is compared in constant time and before anything of the claim is read. */
+/** Compares the HMAC in constant time, and before it parses the claim. */
 export function checkLink(key: Uint8Array, text: string, nowMs: number): LinkCheck {
   const forged = { status: "forged" } as const;
   if (text.length > maxLinkCharacters) return forged;
@@ -41,7 +41,7 @@ export function checkLink(key: Uint8Array, text: string, nowMs: number): LinkChe
   const [, payload = "", code = ""] = match ?? [];
   const expected = codeOf(key, payload);
   const given = Buffer.from(code, "base64url");
-  // Decoding forgives spare bits at the end of base64: one claim has one link.
+  // base64 decoding ignores spare bits at the end; require the canonical text, so that a claim has one link.
   const isSame = given.length === expected.length && timingSafeEqual(given, expected);
   if (!match || !isSame || given.toString("base64url") !== code) return forged;
   const claim = claimSchema.safeParse(parsed(payload));
@@ -52,7 +52,7 @@ export function checkLink(key: Uint8Array, text: string, nowMs: number): LinkChe
 }
 
 function codeOf(key: Uint8Array, payload: string): Buffer {
-  // The name of its purpose keeps a code made for something else under the same key from being taken for a link.
+  // The attack: reusing an HMAC that was made with the same key for another purpose.
   return createHmac("sha256", key).update("codecell artifact link\0").update(payload).digest();
 }
 

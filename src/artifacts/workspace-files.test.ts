@@ -22,8 +22,8 @@ beforeEach(async () => {
 
 afterEach(() => place[Symbol.asyncDispose]());
 
-describe("reading", () => {
-  test("gives a file, a part of it, and its size", async () => {
+describe("reading a workspace", () => {
+  test("returns a file or a range of it, and its size", async () => {
     await mkdir(join(root, "a/b"), { recursive: true });
     await writeFile(join(root, "a/b/c.txt"), "0123456789");
     expect(await text("a/b/c.txt")).toBe("0123456789");
@@ -36,7 +36,7 @@ describe("reading", () => {
     await expect(files.read("a/b/c.txt", { start: -1 })).rejects.toThrow(code("usage"));
   });
 
-  test("says what is missing without the host's paths", async () => {
+  test("reports a missing file without host paths", async () => {
     await writeFile(join(root, "file"), "");
     await expect(files.read("no/such")).rejects.toThrow(code("file_missing"));
     await expect(files.stat("no")).rejects.toThrow(code("file_missing"));
@@ -61,7 +61,7 @@ describe("reading", () => {
     },
   );
 
-  test("never reads, lists or writes outside, whatever path is made up", async () => {
+  test("never reads, lists or writes outside it, for any random path", async () => {
     await mkdir(join(root, "a/b"), { recursive: true });
     await symlink(base, join(root, "up"));
     await symlink("../..", join(root, "a/up"));
@@ -136,7 +136,7 @@ describe("reading", () => {
       execFileSync("mknod", [join(root, "zero"), "c", "1", "5"], { stdio: "ignore" });
       special.push("zero");
     } catch {
-      // only root makes devices
+      // only root can create devices
     }
     for (const path of special) {
       await expect(files.read(path), path).rejects.toThrow(refused);
@@ -147,7 +147,7 @@ describe("reading", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("takes no memory for a sparse file, and reads a part of it", async () => {
+  test("does not allocate memory for a sparse file, and reads a range of it", async () => {
     const handle = await open(join(root, "sparse"), "w");
     await truncate(join(root, "sparse"), 2 ** 40);
     await handle.write("end", 2 ** 40 - 3);
@@ -158,7 +158,7 @@ describe("reading", () => {
     await expect(files.read("sparse", { start: 0, end: 100, maxBytes: 99 })).rejects.toThrow(code("too_large"));
   });
 
-  test("streams a file in pieces and closes it, also when the reader leaves early", async () => {
+  test("streams a file in chunks and closes it, also when the reader stops early", async () => {
     await writeFile(join(root, "big"), Buffer.alloc(1_000_000, "ab"));
     const before = await descriptors();
     const stream = await files.stream("big", { start: 1 });
@@ -170,7 +170,7 @@ describe("reading", () => {
     expect(await descriptors()).toBe(before);
   });
 
-  test("ends a stream with an error when the file became shorter than was said", async () => {
+  test("ends a stream with an error when the file became shorter than its reported size", async () => {
     await writeFile(join(root, "big"), Buffer.alloc(1_000_000));
     const stream = await files.stream("big");
     await truncate(join(root, "big"), 10);
@@ -180,8 +180,8 @@ describe("reading", () => {
   });
 });
 
-describe("what the policy denies", () => {
-  test("is neither read, listed, written nor removed, in any case", async () => {
+describe("a file of the workspace that the policy denies", () => {
+  test("is neither read, listed, written nor removed, in any letter case", async () => {
     await mkdir(join(root, ".git/hooks"), { recursive: true });
     await mkdir(join(root, ".SSH"));
     for (const path of [".env", ".SSH/key", "ok"]) await writeFile(join(root, path), "x");
@@ -196,8 +196,8 @@ describe("what the policy denies", () => {
   });
 });
 
-describe("removing", () => {
-  test("takes a file or the link itself, never a directory or what a link leads to", async () => {
+describe("removing from a workspace", () => {
+  test("removes a file or the link itself, never a directory or the target of a link", async () => {
     await files.write("d/x", Buffer.from("x"), { maxBytes: 9 });
     await symlink(canary, join(root, "out"));
     await symlink(base, join(root, "parent"));
@@ -211,14 +211,14 @@ describe("removing", () => {
 });
 
 describe("an open workspace", () => {
-  test("is a directory by its real path", async () => {
+  test("must be a directory given by its real path", async () => {
     await symlink(root, join(base, "link"));
     await expect(openWorkspaceFiles(join(base, "link"))).rejects.toThrow(refused);
     await expect(openWorkspaceFiles(canary)).rejects.toThrow(refused);
     await expect(openWorkspaceFiles(join(base, "no"))).rejects.toThrow(code("file_missing"));
   });
 
-  test("answers nothing after it was closed, ends uploads, and leaves no descriptor open", async () => {
+  test("refuses calls after it is closed, aborts uploads, and leaves no descriptor open", async () => {
     const before = await descriptors();
     const other = await openWorkspaceFiles(root);
     await files.write("x", Buffer.from("x"), { maxBytes: 9 });

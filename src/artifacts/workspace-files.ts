@@ -17,7 +17,7 @@ import {
 import { type ByteRange, type OpenFile, RegularFile } from "./regular-file.ts";
 import { type FileSource, type WriteOptions, writeFileBelow } from "./write-file.ts";
 
-/** An open file that is read in pieces. Reading to the end, or leaving the loop, closes it. */
+/** An open file that is read in chunks. Reading to the end, or leaving the loop, closes it. */
 export interface FileStream extends AsyncDisposable {
   /** of the whole file, in bytes */
   readonly size: number;
@@ -26,13 +26,13 @@ export interface FileStream extends AsyncDisposable {
 }
 
 /**
- * The files of one workspace, as the host reaches them while a program that nobody has read writes there too. Paths are
- * relative; no link is followed anywhere; only regular files are read; what the policy denies is not given out and not
- * written. Failures are `file_missing`, `file_refused` or `too_large`.
+ * The host's access to the files of one workspace, while untrusted code writes there too. Paths are relative, links are never
+ * followed, only regular files are read, and denied files are neither read nor written. Errors are `file_missing`,
+ * `file_refused` or `too_large`.
  */
 export interface WorkspaceFiles extends AsyncDisposable {
   stat(path: string): Promise<FileFacts>;
-  /** Opens a file for more than one question about the same content. The caller closes it. */
+  /** Opens a file for several calls on the same content. The caller closes it. */
   open(path: string): Promise<OpenFile>;
   /** Reads a file or a range of it at once; `size` is the whole file's. At most `maxBytes`, by default 64 MiB. */
   read(
@@ -40,7 +40,7 @@ export interface WorkspaceFiles extends AsyncDisposable {
     options?: ByteRange & { readonly maxBytes?: number },
   ): Promise<{ readonly data: Uint8Array; readonly size: number }>;
   stream(path: string, range?: ByteRange): Promise<FileStream>;
-  /** Creates or replaces a file, with the directories on the way to it. */
+  /** Creates or replaces a file, and creates missing directories. */
   write(path: string, source: FileSource, options: WriteOptions): Promise<{ readonly size: number }>;
   list(options?: ListOptions): Promise<FileList>;
   /** Removes a file, or a link itself; never a directory. */
@@ -48,7 +48,7 @@ export interface WorkspaceFiles extends AsyncDisposable {
 }
 
 export interface WorkspaceFilesOptions {
-  /** names what the policy denies; default: the built-in list. `denyNothing` fits a workspace that only a cell has written. */
+  /** matches denied files; default: the built-in list. Use `denyNothing` for a workspace that only a cell has written. */
   readonly deny?: FileDeny;
   readonly limits?: Partial<WalkLimits>;
 }
@@ -56,7 +56,7 @@ export interface WorkspaceFilesOptions {
 const defaultReadBytes = 64 * 2 ** 20;
 const defaultLimits: WalkLimits = { maxEntries: 200_000, maxDepth: 64 };
 
-/** For a private workspace: it holds nothing of the host, so there is nothing to hide. */
+/** For a private workspace, which has no host files to hide. */
 export const denyNothing = (): undefined => undefined;
 
 /** Opens a workspace by its real path on the host. */
@@ -146,9 +146,9 @@ class OpenWorkspace implements WorkspaceFiles {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= (async () => {
-      // An upload whose sender stalls would never end by itself.
+      // An upload whose sender stalls would never end on its own.
       this.#ended.abort(new CodecellError("session_closed", "the workspace is closed"));
-      // The directory's descriptor must outlive every path that names its number.
+      // Close the descriptor last: paths in use contain its number.
       await Promise.allSettled(this.#pending);
       await Promise.all([...this.#opened].map((file) => file[Symbol.asyncDispose]()));
       await this.#root[Symbol.asyncDispose]();

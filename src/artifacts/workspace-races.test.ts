@@ -20,8 +20,8 @@ beforeEach(async () => {
 
 afterEach(() => place[Symbol.asyncDispose]());
 
-describe("while a program swaps what is read", () => {
-  /** Reads for 300 ms; answers with what was seen and how often. `naive` shows that the race is real. */
+describe("a race in the workspace", () => {
+  /** Reads for 300 ms; returns what was seen and how often. `naive` shows that the race is real. */
   async function watch(path: string, naive: string) {
     const seen = { good: 0, refused: 0, naiveCanary: 0 };
     const started = performance.now();
@@ -35,7 +35,7 @@ describe("while a program swaps what is read", () => {
     return seen;
   }
 
-  test("a file for a link: the canary is never read", async () => {
+  test("a file that is swapped for a link never leaks the target", async () => {
     const target = join(root, "file");
     await writeFile(target, "good");
     const swap = `
@@ -46,7 +46,7 @@ describe("while a program swaps what is read", () => {
     expect(Math.min(seen.good, seen.refused, seen.naiveCanary)).toBeGreaterThan(0);
   });
 
-  test("a directory for a link: the canary is never read, listed, written or removed", async () => {
+  test("a directory that is swapped for a link never gives access to read, list, write or remove in the target", async () => {
     await mkdir(join(root, "dir"));
     await mkdir(join(base, "outside"));
     await writeFile(join(root, "dir/file"), "good");
@@ -66,7 +66,7 @@ describe("while a program swaps what is read", () => {
     expect(await readFile(join(base, "outside/file"), "utf8")).toBe("CANARY");
   });
 
-  test("a file for a pipe: nothing hangs", async () => {
+  test("a file that is swapped for a named pipe never makes a call hang", async () => {
     const target = join(root, "file");
     execFileSync("mkfifo", [join(root, "pipe")]);
     const swap = `
@@ -84,7 +84,7 @@ describe("while a program swaps what is read", () => {
   });
 });
 
-/** At least 300 ms, and until every outcome was seen: a race that never happened proves nothing. */
+/** Runs for at least 300 ms and until every outcome was seen: a race that never happened proves nothing. */
 function isUndecided(seen: Record<string, number>, started: number): boolean {
   const tookMs = performance.now() - started;
   return tookMs < 300 || (tookMs < 30_000 && Object.values(seen).includes(0));

@@ -24,11 +24,11 @@ beforeEach(async () => {
 
 afterEach(() => place[Symbol.asyncDispose]());
 
-describe("writing", () => {
+describe("writing a file", () => {
   const upload = (path: string, source: Uint8Array | AsyncIterable<Uint8Array>, maxBytes = 1000) =>
     files.write(path, source, { maxBytes });
 
-  test("makes directories, replaces a file and sets its mode", async () => {
+  test("creates directories, replaces an old file and sets its mode", async () => {
     expect(await upload("a/b/c", Buffer.from("one"))).toEqual({ size: 3 });
     await upload("a/b/c", pieces("two", "2"));
     expect(await text("a/b/c")).toBe("two2");
@@ -38,7 +38,7 @@ describe("writing", () => {
     expect(await readdir(join(root, "a/b"))).toEqual(["c"]);
   });
 
-  test("stops in the middle at the limit, and nothing is left, not even a directory", async () => {
+  test("stops at the limit and leaves nothing, not even a directory", async () => {
     await writeFile(join(root, "kept"), "before");
     const endless = { pulled: 0 };
     async function* flood() {
@@ -56,7 +56,7 @@ describe("writing", () => {
     expect(await upload("exact", Buffer.alloc(1000))).toEqual({ size: 1000 });
   });
 
-  test("keeps a directory that it made when somebody else uses it by then", async () => {
+  test("keeps a directory that it created if another program uses it by then", async () => {
     async function* source() {
       yield Buffer.from("x");
       await writeFile(join(root, "new/other"), "");
@@ -66,7 +66,7 @@ describe("writing", () => {
     expect(await readdir(join(root, "new"))).toEqual(["other"]);
   });
 
-  test("leaves nothing when the source fails or sends something else than bytes", async () => {
+  test("leaves nothing when the source fails or sends anything but bytes", async () => {
     async function* broken() {
       yield Buffer.from("x");
       throw new Error("the connection was lost");
@@ -76,7 +76,7 @@ describe("writing", () => {
     expect(await readdir(root)).toEqual([]);
   });
 
-  test("ends at the signal while the source is silent", async () => {
+  test("stops when it is aborted while the source is silent", async () => {
     const controller = new AbortController();
     let isClosed = false;
     const silent: AsyncIterable<Uint8Array> = {
@@ -95,7 +95,7 @@ describe("writing", () => {
     expect([isClosed, await readdir(root)]).toEqual([true, []]);
   });
 
-  test("lets go of each piece once it is written, however long the upload goes on", async () => {
+  test("frees each chunk once it is written, however long the upload is", async () => {
     setFlagsFromString("--expose-gc");
     const collect: () => void = runInNewContext("gc");
     const pieces: WeakRef<Uint8Array>[] = [];
@@ -106,7 +106,7 @@ describe("writing", () => {
         pieces.push(new WeakRef(piece));
         yield piece;
       }
-      await new Promise((resolve) => setImmediate(resolve)); // what a task has looked at is held until its end
+      await new Promise((resolve) => setImmediate(resolve)); // a WeakRef that a task has read stays alive until the task ends
       collect();
       held = pieces.filter((piece) => piece.deref() !== undefined).length;
     }
@@ -114,7 +114,7 @@ describe("writing", () => {
     expect(held).toBeLessThan(8);
   });
 
-  test("refuses a name that is a directory, and one below a file", async () => {
+  test("refuses the name of a directory, and a path below a file", async () => {
     await mkdir(join(root, "dir/full"), { recursive: true });
     await writeFile(join(root, "file"), "x");
     await expect(upload("dir", Buffer.from("x"))).rejects.toThrow(/dir is a directory/);
@@ -122,7 +122,7 @@ describe("writing", () => {
     expect(await readdir(root)).toEqual(["dir", "file"]);
   });
 
-  test("replaces a link instead of writing through it, and enters none", async () => {
+  test("replaces a link instead of following it, and follows none on the way", async () => {
     await symlink(canary, join(root, "out"));
     await symlink(base, join(root, "parent"));
     await upload("out", Buffer.from("mine"));
@@ -133,7 +133,7 @@ describe("writing", () => {
     expect(await text("out")).toBe("mine");
   });
 
-  test("leaves other names of a replaced file alone", async () => {
+  test("does not change other hard links of a replaced file", async () => {
     await link(canary, join(root, "hard"));
     await upload("hard", Buffer.from("mine"));
     expect(await readFile(canary, "utf8")).toBe("CANARY");
@@ -146,7 +146,7 @@ describe("writing", () => {
     expect([await owner("old"), await owner("old/new"), await owner("old/new/x")]).toEqual([0, 12345, 12345]);
   });
 
-  test.runIf(canMount())("says that the disk is full, and nothing is left", async () => {
+  test.runIf(canMount())("reports a full disk and leaves nothing", async () => {
     const small = join(base, "small");
     await mkdir(small);
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", small]);
@@ -167,7 +167,7 @@ async function* pieces(...parts: string[]): AsyncGenerator<Uint8Array> {
   for (const part of parts) yield typeof part === "string" ? Buffer.from(part) : (part as Uint8Array);
 }
 
-/** Mounting needs root and a machine that lets it. */
+/** Mounting needs root and a machine that allows it. */
 function canMount(): boolean {
   try {
     execFileSync("unshare", ["-m", "mount", "-t", "tmpfs", "none", tmpdir()], { stdio: "ignore" });

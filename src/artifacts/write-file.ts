@@ -6,7 +6,7 @@ import { printable } from "../policy/file/problem.ts";
 import { type Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
 
-/** The content of a file: at once, or piece by piece. */
+/** The content of a file: whole, or in chunks. */
 export type FileSource = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** How a file is written. */
@@ -14,7 +14,7 @@ export interface WriteOptions {
   readonly maxBytes: number;
   /** permission bits; default 0644 */
   readonly mode?: number;
-  /** who is to own the file and the directories made for it, where the cell has a uid of its own */
+  /** owner of the file and its new directories, if the cell has its own uid */
   readonly ownerUid?: number;
   /** default: the same number as `ownerUid` */
   readonly ownerGid?: number;
@@ -25,8 +25,8 @@ export interface WriteOptions {
 export const unfinishedName = /^\.codecell-[0-9a-f]{32}\.part$/;
 
 /**
- * Writes a file below a directory: under a name of its own first, then renamed, so that nobody ever sees half of it.
- * Whatever goes wrong, neither the half nor a directory made for it is left.
+ * Writes a file below a directory: under a temporary name first, then renamed, so that no program ever sees half of it. On any
+ * failure, neither the partial file nor a directory created for it is left.
  */
 export function writeFileBelow(
   root: Directory,
@@ -39,7 +39,7 @@ export function writeFileBelow(
   const made: string[][] = [];
   return accessing(path, async () => {
     if (options.signal?.aborted) throw cancelled(options.signal);
-    // By path, a directory that was swapped for a link would have the link's target given away.
+    // Not by path. The attack: the directory is swapped for a link, and chown changes the link's target.
     if (options.ownerUid !== undefined && !root.isAnchored)
       throw new CodecellError("internal", "this platform cannot change the owner of files");
     if (source instanceof Uint8Array && source.length > options.maxBytes) throw tooLarge(path, options.maxBytes);
@@ -81,7 +81,7 @@ async function writeEntry(
     await rename(directory.entry(unfinished), directory.entry(name));
     return { size };
   } catch (error) {
-    // The program may have given the half another name: its bytes are taken back as well.
+    // The program may have renamed the partial file, so truncate it too.
     await handle.truncate(0).catch(() => {});
     await unlink(directory.entry(unfinished)).catch(() => {});
     throw error;
@@ -108,10 +108,10 @@ export async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   yield chunk;
 }
 
-/** Ends at the signal even while the source is silent: a caller that stalls in mid-upload must not hold us. */
+/** Ends at the signal even while the source is silent, so that a stalled upload can be aborted. */
 export async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
-  // A promise for each piece: a race against one that lasts as long as the upload would keep every piece until its end.
+  // A new promise for each chunk: racing against one for the whole upload would keep every chunk in memory.
   let giveUp = () => {};
   const next = () =>
     new Promise<IteratorResult<T>>((resolve, reject) => {
@@ -132,7 +132,7 @@ export async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSigna
     }
   } finally {
     signal?.removeEventListener("abort", stop);
-    // not awaited: a generator that hangs in its own read answers only when that read does
+    // not awaited: a generator that hangs in a read returns only when that read does
     if (!isDone) void Promise.resolve(iterator.return?.()).catch(() => {});
   }
 }
@@ -148,8 +148,8 @@ async function makeDirectory(parent: Directory, name: string): Promise<boolean> 
 }
 
 /**
- * Gives a directory that was just made to the cell's user. The attack: a program swaps in another directory of ours
- * between the two steps, to be made its owner. An empty one gives it nothing, since it could remove that and make its own.
+ * Makes the cell's user the owner of a new directory. The attack: between the two steps a program swaps in another of our
+ * directories, to become its owner. An empty one is harmless, since the program could remove it and create its own.
  */
 async function giveDirectory(directory: Directory, { ownerUid, ownerGid = ownerUid }: WriteOptions): Promise<void> {
   if (ownerUid === undefined || ownerGid === undefined) return;
@@ -162,7 +162,7 @@ async function giveDirectory(directory: Directory, { ownerUid, ownerGid = ownerU
 
 async function removeEmpty(root: Directory, parts: readonly string[]): Promise<void> {
   const name = parts.at(-1) ?? "";
-  // what is not empty any more belongs to somebody else
+  // a directory that is no longer empty is in use
   await withDirectory(root, parts.slice(0, -1), (parent) => rmdir(parent.entry(name))).catch(() => {});
 }
 

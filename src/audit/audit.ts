@@ -1,21 +1,21 @@
 import type { AuditEvent } from "./event.ts";
 
-/** Where events go. Writing down is never in the way of what happens, unless the policy wants it durable. */
+/** Where events are recorded. Recording never delays a run, unless the policy sets `audit.durable`. */
 export interface Audit extends AsyncDisposable {
-  /** whether what happens waits until it is written down for good */
+  /** whether a run waits until its events are synced to disk */
   readonly isDurable: boolean;
   /** Takes an event and returns at once; it never throws. */
   record(event: AuditEvent): void;
   /**
-   * Keeps a place for events that are known in a moment, so that they stand before what is recorded after this call. What
-   * comes after waits for them, so the promise has to settle soon.
+   * Reserves the position of events that are known soon, so that they come before those recorded after this call. Later
+   * events wait for them, so the promise must settle soon.
    */
   recordLater(events: Promise<readonly AuditEvent[]>): void;
-  /** Settles when everything recorded so far is on disk for good; `audit_failed` when that cannot be. */
+  /** Resolves when everything recorded so far is synced to disk; rejects with `audit_failed` if that is not possible. */
   settled(): Promise<void>;
 }
 
-/** Writes nothing: what the library does unless a host passes an audit in. */
+/** Records nothing: the default of the library. */
 export const silentAudit: Audit = {
   isDurable: false,
   record() {},

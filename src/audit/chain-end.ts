@@ -4,31 +4,31 @@ import { filePath, listFiles, maxLineBytes, readHead } from "./chain-files.ts";
 import { readLines } from "./read-lines.ts";
 import { type Followed, TornPart } from "./torn-part.ts";
 
-/** Where a chain goes on: what its next line follows, and what a crash left behind the last whole line. */
+/** The end of a chain: its last complete line, and what a crash left after it. */
 export interface ChainEnd {
   readonly seq: number;
   readonly hash: string;
   /** number of the last file, 0 before the first */
   readonly file: number;
   readonly fileBytes: number;
-  /** when that file was begun */
+  /** when that file was started */
   readonly begunMs: number;
   readonly torn: { readonly bytes: number; readonly sha256: string } | undefined;
-  /** what stands last has no line feed, be it a whole line or what is torn */
+  /** the last bytes, complete line or torn part, have no line feed */
   readonly lacksLineFeed: boolean;
-  /** everything up to here is on disk for good: the head names the last line */
+  /** everything up to here is synced to disk: the head names the last line */
   readonly isOnDisk: boolean;
 }
 
 /**
- * Looks at the end of a chain before it is continued. Undefined: it is not as a writer leaves it, and whoever went on with
- * it would cover up what was done to it; it stays as it is, for `verify` to tell.
+ * Checks the end of a chain before it is continued. Undefined: it is not as a writer leaves it. Continuing it would cover up
+ * tampering, so it stays as it is for `verify` to report.
  */
 export async function findChainEnd(dir: string, chain: string): Promise<ChainEnd | undefined> {
   const head = await readHead(dir, chain);
   if (head === "damaged") return undefined;
   const files = await listFiles(dir, chain);
-  // The head is there before the first line is.
+  // The head is written before the first line.
   if (typeof head === "string") return files.length === 0 ? fresh(chain) : undefined;
   const last = files.at(-1);
   if (last === undefined) return head.seq === 0 ? fresh(chain) : undefined;
@@ -50,7 +50,7 @@ export async function findChainEnd(dir: string, chain: string): Promise<ChainEnd
   }
 }
 
-/** The last line of a file that is ended as a writer ends one. */
+/** The last line of a file that a writer closed properly. */
 export async function lastLineOf(path: string): Promise<LineFacts | undefined> {
   const file = await open(path, "r");
   try {
@@ -67,7 +67,7 @@ function fresh(chain: string): ChainEnd {
   return { seq: 0, hash: genesisHash(chain), file: 0, fileBytes: 0, begunMs: 0, ...nothing };
 }
 
-/** What the first line of the last file follows; undefined where the file before it was removed. */
+/** The line before the first line of the last file; undefined if the previous file was removed. */
 async function beforeFile(dir: string, chain: string, files: readonly number[]): Promise<Followed | undefined> {
   const [last, number] = [files.at(-1), files.at(-2)];
   if (number === undefined) return last === 1 ? fresh(chain) : undefined;
@@ -75,9 +75,9 @@ async function beforeFile(dir: string, chain: string, files: readonly number[]):
 }
 
 /**
- * Reads the last file from its beginning, for a chain whose writer did not end it. What was on disk for good, which is every
- * line up to the head, has to be whole. Behind it a crash may have torn something; the files before were complete on disk
- * when this one was begun.
+ * Reads the last file from its beginning, for a chain whose writer did not close it. Every line up to the head was synced to
+ * disk and must be intact. After it a crash may have left a torn part. Earlier files were complete on disk before this one was
+ * started.
  */
 async function walk(
   path: string,
@@ -110,7 +110,7 @@ function follows({ seq, prev }: ChainLine, last: Followed | undefined): boolean 
   return last === undefined || (seq === last.seq + 1 && prev === last.hash);
 }
 
-/** The last line that is ended, and what stands behind it. Reads backwards, so the size of the file does not matter. */
+/** The last line with a line feed, and what comes after it. Reads backwards, so the size of the file does not matter. */
 async function readEnd(file: FileHandle, size: number): Promise<{ lastLine: Buffer | undefined; rest: Buffer }> {
   for (let window = 64 * 1024; ; window *= 4) {
     const length = Math.min(window, size);

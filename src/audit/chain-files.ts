@@ -5,12 +5,12 @@ import { CodecellError } from "../lib/errors.ts";
 import { makeDirectories } from "../lib/files/make-directories.ts";
 import type { ChainHead } from "./event.ts";
 
-/** More than the line of the longest code that a run takes. */
+/** More than the line of the longest code that a run accepts. */
 export const maxLineBytes = 32 * 1024 * 1024;
 const chainName = /^c-[0-9a-f]{16}$/;
 const fileName = /^(\d{8})\.jsonl$/;
 
-/** Where the audit of a state directory lies. */
+/** The audit directory of a state directory. */
 export function auditDirectory(stateDir: string): string {
   return join(stateDir, "audit");
 }
@@ -19,14 +19,14 @@ export function newChainName(): string {
   return `c-${randomBytes(8).toString("hex")}`;
 }
 
-/** Makes the directory for the first writer. Nobody else may read what code ran. */
+/** Creates the directory for the first writer. Only its owner may read the code that ran. */
 export async function makeAuditDirectory(dir: string): Promise<void> {
   const parent = dirname(dir);
-  // As root, cells have another uid and pass through the state directory to their workspaces.
+  // As root, cells have another uid and must be able to traverse the state directory to their workspaces.
   await makeDirectories(parent, process.getuid?.() === 0 ? 0o711 : 0o700);
   await makeDirectories(dir, 0o700);
   const [stats, around] = [await lstat(dir), await lstat(parent)];
-  // Stops another user of this machine who made the directory first, to read or to rewrite what happens.
+  // The attack: another user creates the directory first, to read or rewrite the audit.
   const isPrivate = stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
   if (!isPrivate || (around.mode & 0o022) !== 0) {
     throw new CodecellError("audit_failed", `${dir} is not a directory that only this user can read`, {
@@ -35,7 +35,7 @@ export async function makeAuditDirectory(dir: string): Promise<void> {
   }
 }
 
-/** Names of the chains, always in the same order. */
+/** Names of the chains, in a stable order. */
 export async function listChains(dir: string): Promise<string[]> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -44,7 +44,7 @@ export async function listChains(dir: string): Promise<string[]> {
   return names.filter((name) => chainName.test(name)).sort();
 }
 
-/** Numbers of a chain's files, in order. Stops a pipe in a file's place, at which every reader would wait for ever. */
+/** Numbers of a chain's files, in order. Regular files only: a reader would hang forever on a named pipe. */
 export async function listFiles(dir: string, chain: string): Promise<number[]> {
   const entries = await readdir(join(dir, chain), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -70,12 +70,12 @@ export function headPath(dir: string, chain: string): string {
   return join(dir, chain, "head");
 }
 
-/** Of one length, so that it is written in place by one call: `<seq> <hash>`. */
+/** `<seq> <hash>`, of fixed length, so that one call can overwrite it in place. */
 export function headText({ seq, hash }: Pick<ChainHead, "seq" | "hash">): string {
   return `${String(seq).padStart(15, "0")} ${hash}\n`;
 }
 
-/** `empty` before anything is on disk for good; `damaged` when it is not what we write. */
+/** `empty` before anything is synced to disk; `damaged` when it is not in our format. */
 export async function readHead(dir: string, chain: string): Promise<ChainHead | "missing" | "empty" | "damaged"> {
   const text = await readFile(headPath(dir, chain), "latin1").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -88,7 +88,7 @@ export async function readHead(dir: string, chain: string): Promise<ChainHead | 
   return { chain, seq: Number(match[1]), hash: match[2] };
 }
 
-/** The heads of all chains but one, as far as they can be read. */
+/** The readable heads of all chains but one. */
 export async function headsOfOthers(dir: string, own: string): Promise<ChainHead[]> {
   const heads: ChainHead[] = [];
   for (const chain of await listChains(dir)) {

@@ -2,10 +2,10 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { isHeld, type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
 
-/** A socket's path has 104 to 108 bytes; the lock adds a suffix of its own. */
+/** A socket's path can have 104 to 108 bytes, and the lock adds a suffix. */
 const longestPath = 90;
 
-/** Takes a chain for this process: two writers would continue the same line. Undefined: somebody else has it. */
+/** Locks a chain for this process: two writers would continue the same line. Undefined: another process has it. */
 export async function lockChain(dir: string, chain: string): Promise<LivenessLock | undefined> {
   return withShortPath(join(dir, chain), async (path, keepOpen) => {
     const lock = await takeLock(path);
@@ -21,14 +21,14 @@ export async function lockChain(dir: string, chain: string): Promise<LivenessLoc
   });
 }
 
-/** Whether a living process writes to the chain. */
+/** Whether a running process writes to the chain. */
 export function isChainLive(dir: string, chain: string): Promise<boolean> {
   return withShortPath(join(dir, chain), (path) => isHeld(path));
 }
 
 /**
- * The lock lies in the chain's own directory, so that processes with different runtime directories find each other. A path
- * that is too long for a socket is reached through a descriptor of its directory.
+ * The lock is in the chain's own directory, so that processes with different runtime directories find it. If the path is too
+ * long for a socket, it is reached through a descriptor of its directory.
  */
 async function withShortPath<Answer>(
   directory: string,

@@ -6,7 +6,7 @@ import type { FileLine } from "./read-lines.ts";
 import { TornPart } from "./torn-part.ts";
 import { WitnessedHeads } from "./witnessed-heads.ts";
 
-/** Something that is not as it was written: where, and what it means. */
+/** A deviation from what was written: where it is, and what it means. */
 export interface AuditProblem {
   readonly chain: string;
   readonly file: string | undefined;
@@ -15,7 +15,7 @@ export interface AuditProblem {
   readonly message: string;
 }
 
-/** What was read of one chain. */
+/** The result of reading one chain. */
 export interface ChainReport {
   readonly chain: string;
   readonly files: number;
@@ -23,38 +23,38 @@ export interface ChainReport {
   readonly firstTime: string | undefined;
   readonly lastTime: string | undefined;
   readonly head: ChainHead | undefined;
-  /** events that a writer says it lost */
+  /** events that a writer reported as lost */
   readonly lostEvents: number;
-  /** parts that a crash has torn and a later writer has sealed, and their bytes */
+  /** parts that a crash tore and a later writer sealed, and their bytes */
   readonly tornParts: number;
   readonly tornBytes: number;
-  /** what a crash has left at the end and nobody has sealed yet; it is a problem until then */
+  /** a torn end that is not sealed yet; a problem until it is */
   readonly tornEndBytes: number;
-  /** the last line that was removed because the policy keeps no more */
+  /** the last line that was removed by the policy */
   readonly prunedThrough: number;
-  /** somebody writes right now: the last line may be under way */
+  /** a process is writing: the last line may be incomplete */
   readonly isLive: boolean;
   readonly problems: readonly AuditProblem[];
-  /** what this chain's writers saw of others */
+  /** heads of other chains that this chain's writers saw */
   readonly witnessed: readonly ChainHead[];
 }
 
 const maxProblems = 100;
 
-/** Who remembers the last line that was on disk for good. */
+/** The source of the last line that was synced to disk. */
 export const theHeadFile = "the file head";
 
-/** A line that somebody remembers. */
+/** A line that a head or another chain names. */
 export type Wanted = ChainHead & { readonly by: string };
 
-/** What is known of a chain up to a line. */
+/** The state of a chain up to a line. */
 interface Known {
   readonly lines: number;
   readonly first: ChainLine | undefined;
   readonly last: LineFacts | undefined;
   readonly wanted: readonly Wanted[];
   readonly problems: readonly AuditProblem[];
-  /** how many of the heads that were seen up to here */
+  /** number of heads that were seen up to here */
   readonly witnessed: number;
   readonly pruned: { readonly throughSeq: number; readonly hash: string } | undefined;
   readonly lostEvents: number;
@@ -62,18 +62,18 @@ interface Known {
   readonly tornBytes: number;
 }
 
-/** Pure: what is known of a chain while its lines go by, and everything that does not fit. */
+/** Pure: reads a chain line by line and collects its problems. */
 export class ChainReader {
   readonly #chain: string;
   readonly #witnessed = new WitnessedHeads();
-  /** numbers that somebody remembers: months of kept heads are not gone through for every line */
+  /** numbers that are named somewhere, so that months of kept heads are not searched for every line */
   readonly #wantedAt: ReadonlySet<number>;
   #known: Known;
   #file = "";
-  /** from the first line that does not follow on, until one seals it; `before` is what was known there */
+  /** from the first line that does not follow, until a line seals it; `before` is the state there */
   #torn: { readonly part: TornPart; readonly before: Known; readonly line: number } | undefined;
   #tornEndBytes = 0;
-  /** number of the line that a file ends with, if it has no line feed */
+  /** number of the last line of a file, if it has no line feed */
   #unended: number | undefined;
 
   constructor(chain: string, wanted: readonly Wanted[]) {
@@ -113,7 +113,7 @@ export class ChainReader {
     else if (line.isEnded) this.#goOnBehind(line, opened.problem, opened.claims);
   }
 
-  /** Nothing that stands in a sealed part counts: not as lines, and not as problems. */
+  /** A sealed part counts neither as lines nor as problems. */
   #takeForTorn({ part, before }: { readonly part: TornPart; readonly before: Known }): void {
     this.#torn = undefined;
     this.#goBack({ ...before, tornParts: before.tornParts + 1, tornBytes: before.tornBytes + part.bytes });
@@ -124,7 +124,7 @@ export class ChainReader {
     if (problem !== undefined) this.problem(line.number, problem);
     const named = this.#wantedAt.has(opened.seq) ? this.#known.wanted : [];
     for (const { seq, hash, by } of named) {
-      if (seq > opened.seq) break; // they are in order
+      if (seq > opened.seq) break; // sorted by number
       if (seq === opened.seq && hash !== opened.hash) {
         this.problem(line.number, `is not line ${seq} that ${by} names`);
       }
@@ -135,7 +135,7 @@ export class ChainReader {
     if (event) this.#note(event);
   }
 
-  /** Goes on from what the line says of itself, so that one change is one problem. */
+  /** Continues from what the line claims, so that one change is one problem. */
   #goOnBehind(line: FileLine, why: string, claims: LineFacts | undefined): void {
     this.problem(line.number, why);
     if (claims?.seq === this.seq + 1) this.#pass(claims);
@@ -168,7 +168,7 @@ export class ChainReader {
   #misfit({ seq, prev }: ChainLine): string | undefined {
     const { last } = this.#known;
     if (!last) {
-      if (seq > 1) return undefined; // whether the beginning was removed by the policy is known at the end
+      if (seq > 1) return undefined; // whether the policy removed the beginning is checked at the end
       return prev === genesisHash(this.#chain) ? undefined : "does not begin this chain";
     }
     if (seq === last.seq + 1) {
@@ -195,7 +195,7 @@ export class ChainReader {
     const next = isLast ? "; the next process that writes here seals what a crash has torn" : "";
     if (torn?.part.isFromCrash && isLast && this.#isBehindHead(torn.before)) {
       this.#goBack(torn.before);
-      // Somebody who writes right now is in the middle of a line, or about to seal what was torn before.
+      // A running writer may be in the middle of a line, or about to seal a torn part.
       if (isLive && !torn.part.hasHole) return;
       this.#tornEndBytes = torn.part.bytes;
       this.problem(torn.line, `is torn: ${torn.part.bytes} bytes up to the end are incomplete${next}`);
@@ -204,7 +204,7 @@ export class ChainReader {
     }
   }
 
-  /** Everything that was on disk for good stands before. */
+  /** Whether everything that was synced to disk comes before. */
   #isBehindHead({ wanted }: Known): boolean {
     return !wanted.some(({ by }) => by === theHeadFile);
   }
@@ -242,13 +242,13 @@ export class ChainReader {
     };
   }
 
-  /** The attack: an `audit.pruned` that removes nothing, as an excuse for lines that somebody else removed or replaced. */
+  /** The attack: a forged `audit.pruned` event that excuses lines which were removed or replaced. */
   get #prunedThrough(): number {
     const { first, pruned } = this.#known;
     return Math.min(pruned?.throughSeq ?? 0, (first?.seq ?? 1) - 1);
   }
 
-  /** A chain that does not begin at 1 has to say itself that its beginning was removed. */
+  /** A chain that does not start at 1 must itself record that its beginning was removed. */
   #checkBeginning(): void {
     const { first, pruned } = this.#known;
     if (!first || first.seq === 1) return;
@@ -259,7 +259,7 @@ export class ChainReader {
   }
 }
 
-/** Those of other numbers. In a chain that is sound the ones that go are the first. */
+/** Those of other numbers. In a sound chain the first ones are dropped. */
 function without(wanted: readonly Wanted[], number: number): readonly Wanted[] {
   if (wanted[0]?.seq !== number) return wanted.filter(({ seq }) => seq !== number);
   const next = wanted.findIndex(({ seq }) => seq !== number);
@@ -271,7 +271,7 @@ function isTornEvent(opened: OpenedLine): boolean {
 }
 
 function eventOf(line: ChainLine): AuditEvent | undefined {
-  // Only these mean something here, and lines with code may be long.
+  // Parse only these: lines with code can be long.
   if (!line.event.startsWith('{"type":"audit.')) return undefined;
   return eventIn(line.event);
 }

@@ -22,23 +22,23 @@ import { findPrunable, type KeepLimits } from "./prune.ts";
 export interface ChainWriterOptions {
   readonly dir: string;
   readonly limits: KeepLimits;
-  /** a file is closed and the next one begun at this size */
+  /** at this size a file is closed and the next one started */
   readonly fileBytes: number;
   readonly now: () => number;
-  /** what stands at its first line */
+  /** the content of its first line */
   readonly openedMs: number;
   readonly toJson: (event: AuditEvent) => string;
 }
 
-/** A file is not written longer than this, so that what is too old can be removed by whole files. */
+/** How long a file is written at most, so that old events can be removed by whole files. */
 const fileMs = 24 * 3_600_000;
 
-/** How often a new chain may be somebody else's before we have it. */
+/** How often another process may take a new chain before we give up. */
 const mostTries = 20;
 
 /**
- * Continues one chain, alone. Lines are sealed in memory and written later; what a full disk takes a part of is kept and
- * finished when there is room again, so that a living writer never leaves half a line.
+ * The only writer of one chain. Lines are sealed in memory and written later. A line that a full disk cuts off is kept and
+ * finished when there is space again, so that a running writer never leaves half a line.
  */
 export class ChainWriter implements AsyncDisposable {
   readonly chain: string;
@@ -73,7 +73,7 @@ export class ChainWriter implements AsyncDisposable {
     if (parts.end.torn) this.add({ type: "audit.torn", ...parts.end.torn }, options.openedMs);
   }
 
-  /** Takes the first chain that nobody writes to and that ends as it should, or begins a new one. */
+  /** Takes the first chain that has no writer and ends properly, or starts a new one. */
   static async open(options: ChainWriterOptions): Promise<ChainWriter> {
     await makeAuditDirectory(options.dir);
     for (const chain of await listChains(options.dir)) {
@@ -84,14 +84,14 @@ export class ChainWriter implements AsyncDisposable {
       const chain = newChainName();
       await mkdir(join(options.dir, chain), { mode: 0o700 });
       const writer = await ChainWriter.take(options, chain);
-      if (!writer) continue; // another process was looking for one in that moment, and has it
+      if (!writer) continue; // another process took it at the same moment
       await syncDirectory(options.dir);
       return writer;
     }
     throw new Error("a new chain could not be started");
   }
 
-  /** Takes this chain, unless somebody writes to it or it does not end as a writer leaves it. */
+  /** Takes this chain, unless it has a writer or does not end as a writer leaves it. */
   static async take(options: ChainWriterOptions, chain: string): Promise<ChainWriter | undefined> {
     const { dir } = options;
     await using cleanup = new Cleanup();
@@ -117,7 +117,7 @@ export class ChainWriter implements AsyncDisposable {
     return this.#unwritten.length > 0;
   }
 
-  /** Whether something was written that a power cut could still take. */
+  /** Whether a power cut could still lose something that was written. */
   get needsSync(): boolean {
     return this.#needsSync || this.#needsHeadSync;
   }
@@ -139,7 +139,7 @@ export class ChainWriter implements AsyncDisposable {
     this.#push(Buffer.from(`${text}\n`));
   }
 
-  /** Writes what was added. After a failure the same call goes on where it stopped. */
+  /** Writes the pending lines. After a failure the next call continues where this one stopped. */
   async write(): Promise<void> {
     while (this.#unwritten.length > 0) {
       const batch =
@@ -147,12 +147,12 @@ export class ChainWriter implements AsyncDisposable {
       this.#unwritten = [batch];
       const { bytesWritten } = await this.#file.write(batch);
       this.#needsSync = true;
-      // What was added meanwhile stands behind the batch.
+      // Lines that were added meanwhile come after the batch.
       this.#unwritten = [batch.subarray(bytesWritten), ...this.#unwritten.slice(1)].filter(({ length }) => length > 0);
     }
   }
 
-  /** Everything written so far stays whatever happens. Only then the head says that it is there. */
+  /** Syncs everything written so far to disk, and only then updates the head. */
   async sync(): Promise<void> {
     await this.write();
     if (!this.#needsSync) return;
@@ -163,14 +163,14 @@ export class ChainWriter implements AsyncDisposable {
     await this.#head.write(headText(head), 0, "latin1");
   }
 
-  /** The attack: lines cut off after a power cut that took the head back to long before them. Nobody waits for this. */
+  /** Syncs the head; no run waits for this. The attack: a power cut restores an old head, and lines after it are cut off. */
   async syncHead(): Promise<void> {
     if (!this.#needsHeadSync) return;
     await this.#head.datasync();
     this.#needsHeadSync = false;
   }
 
-  /** Begins the next file and removes what the policy does not keep. */
+  /** Starts the next file and removes what the policy does not keep. */
   async rotate(): Promise<void> {
     await this.sync();
     const { dir } = this.#options;
@@ -185,7 +185,7 @@ export class ChainWriter implements AsyncDisposable {
     await this.prune();
   }
 
-  /** Says what goes, for good, before it goes. */
+  /** Records what is removed, synced to disk, before it is removed. */
   async prune(): Promise<void> {
     const { dir, limits, now } = this.#options;
     const current = { file: this.#number, bytes: this.#fileBytes };
@@ -209,7 +209,7 @@ export class ChainWriter implements AsyncDisposable {
   }
 }
 
-/** A new file where there is none or the last one is full or old, so that the policy's time goes by what is in it. */
+/** Whether to start a new file: there is none, or the last one is full or old. */
 function placeToWrite(end: ChainEnd, { fileBytes, now }: ChainWriterOptions): ChainEnd {
   const isFull = end.file === 0 || end.fileBytes >= fileBytes || now() - end.begunMs > fileMs;
   if (!end.isOnDisk || !isFull) return end;
@@ -217,8 +217,8 @@ function placeToWrite(end: ChainEnd, { fileBytes, now }: ChainWriterOptions): Ch
 }
 
 /**
- * Written in place, so not for appending: on Linux that would ignore the position. Of a new chain it is on disk before there
- * is a line, so that a chain without one was tampered with.
+ * Not opened for appending: on Linux that would ignore the position of a write. The head of a new chain is on disk before its
+ * first line, so a chain without a head was tampered with.
  */
 async function openHead(dir: string, chain: string): Promise<FileHandle> {
   const path = headPath(dir, chain);

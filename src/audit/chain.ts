@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What a line says about itself, besides its event. */
+/** The fields of a line, besides its event. */
 export interface LineFacts {
   readonly seq: number;
   /** ISO 8601 in UTC, with milliseconds */
@@ -16,19 +16,19 @@ export interface ChainLine extends LineFacts {
 }
 
 const sealBytes = `,"hash":"${"0".repeat(64)}"}`.length;
-/** No number with a second spelling, no white space: one text for one line. */
+/** Canonical: no white space, and one spelling per number. */
 const pattern =
   /^\{"v":1,"seq":([1-9]\d{0,14}),"time":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)","prev":"([0-9a-f]{64})","event":(\{.*\})$/s;
 const sealPattern = /^,"hash":"([0-9a-f]{64})"\}$/;
 
-/** What the first line of a chain follows. It holds the chain's name, so that no file passes for one of another chain. */
+/** The `prev` of a chain's first line. It covers the chain's name, so a file of another chain does not fit. */
 export function genesisHash(chain: string): string {
   return sha256(`codecell audit 1 ${chain}`);
 }
 
 /**
- * One line without its line feed. The hash covers every byte before it as it is written, so that whoever verifies needs
- * no rule about how JSON is spelled.
+ * One line without its line feed. The hash covers every byte before it as written, so verification needs no canonical form of
+ * JSON.
  */
 export function sealLine(facts: Omit<LineFacts, "hash">, event: string): { text: string; hash: string } {
   const body = `{"v":1,"seq":${facts.seq},"time":"${facts.time}","prev":"${facts.prev}","event":${event}`;
@@ -36,10 +36,10 @@ export function sealLine(facts: Omit<LineFacts, "hash">, event: string): { text:
   return { text: `${body},"hash":"${hash}"}`, hash };
 }
 
-/** `claims`: what a whole line says of itself although its hash does not fit. */
+/** `claims`: the fields of a well-formed line whose hash does not match. */
 export type OpenedLine = ChainLine | { readonly problem: string; readonly claims?: LineFacts };
 
-/** Takes a line apart and recomputes its hash. What it follows is for the caller to check. */
+/** Parses a line and checks its hash. The caller checks `prev`. */
 export function openLine(bytes: Uint8Array): OpenedLine {
   const line = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const body = line.subarray(0, Math.max(0, line.length - sealBytes));

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "./read.ts";
 
-/** Columns that most readers ask for; everything else is in the last one, as JSON. */
+/** The common columns; everything else is in the last one, as JSON. */
 const columns = ["time", "chain", "seq", "type", "session", "run"] as const;
 
 export const csvHeader = `${[...columns, "details"].join(",")}\r\n`;
@@ -11,7 +11,7 @@ export function csvLine({ time, chain, seq, event }: AuditEntry): string {
   return `${[time, chain, seq, type, session, run, JSON.stringify(details)].map(cell).join(",")}\r\n`;
 }
 
-/** The attack: a file name or a piece of code that a spreadsheet takes for a formula and runs. */
+/** The attack: a file name or code that a spreadsheet runs as a formula. */
 function cell(value: unknown): string {
   const text = String(value);
   const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

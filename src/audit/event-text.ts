@@ -1,6 +1,6 @@
 import { type AuditEvent, auditEventSchema } from "./event.ts";
 
-/** The JSON of a line whose hash fits. The attack: one that is none, made up to stop whoever reads or goes on with the chain. */
+/** The JSON of a line whose hash matches. The attack: a line with invalid JSON that makes readers and writers throw. */
 export function parsedEvent(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -9,7 +9,7 @@ export function parsedEvent(json: string): unknown {
   }
 }
 
-/** The event, where it is one of this version. */
+/** The event, if this version knows it. */
 export function eventIn(json: string): AuditEvent | undefined {
   return auditEventSchema.safeParse(parsedEvent(json)).data;
 }

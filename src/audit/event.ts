@@ -8,9 +8,9 @@ const session = { session: text };
 /** The number of a run in its session, as its history counts. */
 const inRun = { ...session, run: count };
 
-/** The last line of a chain, as somebody saw it: enough to find out later whether lines before it are missing. */
+/** The last line of a chain at some time: enough to detect later that lines up to it are missing. */
 const chainHeadSchema = z.strictObject({ chain: text, seq: count, hash: digest });
-/** The last line of a chain: whoever keeps it elsewhere can tell later that nothing before it was taken away. */
+/** The last line of a chain. Keep it elsewhere to verify later that nothing before it was removed. */
 export type ChainHead = Readonly<z.output<typeof chainHeadSchema>>;
 
 const traffic = z.strictObject({ host: text, bytesIn: count, bytesOut: count });
@@ -21,36 +21,36 @@ const event = <Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
   z.strictObject({ type: z.literal(type), ...shape });
 
 /**
- * Everything that is written down, in the format of version 1. A value of `env` is in none of them: names of rules and
- * hashes stand for what a policy holds.
+ * All events, in the format of version 1. They never contain values of `env`: a policy is represented by names of rules and
+ * hashes.
  */
 export const auditEventSchema = z.discriminatedUnion("type", [
-  /** a process begins to write; the heads of all other chains at that moment witness that those existed */
+  /** a process starts to write; the heads of all other chains prove later that those lines existed */
   event("audit.opened", { pid: count, others: z.array(chainHeadSchema) }),
-  /** it stopped in good order; a chain that goes on without this was left by a crash */
+  /** it closed the log properly; without this event the process crashed */
   event("audit.closed", {}),
-  /** the line before this one was cut by a crash; its hash is here, so that nobody changes what is left of it */
+  /** a crash cut the line before this one; its hash protects the rest of it from changes */
   event("audit.torn", { bytes: count, sha256: digest }),
   /** events that could not be written, such as on a full disk */
   event("audit.lost", { events: count, why: text }),
-  /** the oldest files were removed because the policy keeps no more; `hash` is that of the last line removed */
+  /** the policy removed the oldest files; `hash` is that of the last line removed */
   event("audit.pruned", { files: z.array(text), throughSeq: count, hash: digest, why: text }),
 
   event("session.opened", {
     ...session,
     runner: text,
     policy: digest,
-    /** `saved`: known from disk; `fork`: begun from the variables of the session in `from` */
+    /** `saved`: restored from disk; `fork`: started with the variables of the session in `from` */
     origin: z.enum(["new", "saved", "fork"]),
     from: text.optional(),
   }),
   event("session.restored", { ...session, fromRun: count, missing: z.array(text), problem: text.optional() }),
-  /** the interpreter was lost in a run, and what came back of it */
+  /** the interpreter crashed in a run; how much of its state was recovered */
   event("session.recovered", { ...inRun, state: z.enum(["recovered", "lost"]), recoveredTo: count.optional() }),
   event("session.reset", session),
   event("session.checkpoint", { ...session, name: text }),
   event("session.rollback", { ...session, name: text }),
-  /** `why` where it was not the caller's doing */
+  /** `why` if the caller did not close it */
   event("session.closed", { ...session, isKept: z.boolean(), why: text.optional() }),
 
   event("run.started", {
@@ -60,7 +60,7 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     policy: digest,
     codeHash: digest,
     codeBytes: count,
-    /** absent where the policy says `audit.code: hash` */
+    /** absent with `audit.code: hash` */
     code: text.optional(),
     timeoutMs: z.number(),
   }),
@@ -76,18 +76,18 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     stdoutBytes: count,
     stderrBytes: count,
     truncated: z.boolean(),
-    /** processor time of the cell since the run before ended, where the runner can tell */
+    /** CPU time of the cell since the previous run ended, if the runner measures it */
     cpuMs: z.number().optional(),
-    /** most memory that the cell has used so far */
+    /** peak memory of the cell so far */
     peakMemoryBytes: count.optional(),
     network: z.array(traffic),
     files: z.array(changedFile),
-    /** changed files that are no artifacts: too large, links, bad names */
+    /** changed files that are not artifacts: too large, links, bad names */
     filesLeftOut: count,
   }),
 
   event("file.loaded", { ...session, path: text, variable: text, bytes: count, sha256: digest }),
-  /** a file of the host that was asked for and not given */
+  /** a host file that was requested and refused */
   event("file.denied", { ...session, path: text, code: text, rule: text.optional() }),
   event("file.uploaded", { ...session, path: text, bytes: count, sha256: digest }),
   event("file.downloaded", { ...session, path: text, start: count, bytes: count, size: count }),
@@ -103,7 +103,7 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     costUsd: z.number().optional(),
     status: text,
   }),
-  /** rules that somebody changed for this process: flags of the command line, a host program, a model */
+  /** rules changed for this process: by command-line flags, a host program or a model */
   event("override.applied", {
     session: text.optional(),
     by: text,
@@ -112,14 +112,14 @@ export const auditEventSchema = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** One thing that happened, of the kind that `type` names; docs/audit.md has every kind. */
+/** One event; docs/audit.md lists every `type`. */
 export type AuditEvent = Readonly<z.output<typeof auditEventSchema>>;
 export type AuditEventType = AuditEvent["type"];
 export const auditEventTypes: readonly AuditEventType[] = auditEventSchema.options.map(
   (option) => option.shape.type.value,
 );
 
-/** How an event becomes JSON without the values of environment variables: their names stand in their place. */
+/** Serializes events, with values of environment variables replaced by their names. */
 export function eventWriter(env: Readonly<Record<string, string>> = {}): (event: object) => string {
   const hide = valueHider(env);
   if (!hide) return (event) => JSON.stringify(event);

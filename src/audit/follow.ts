@@ -7,18 +7,18 @@ const lookEveryMs = 250;
 
 export interface AuditPlace {
   readonly file: number;
-  /** where the next line begins */
+  /** offset of the next line */
   readonly at: number;
 }
 
-/** Where each chain ends now. */
+/** The current end of each chain. */
 export async function auditPlaces(dir: string): Promise<Map<string, AuditPlace>> {
   const places = new Map<string, AuditPlace>();
   for (const chain of await listChains(dir)) places.set(chain, await endOf(dir, chain));
   return places;
 }
 
-/** Entries that are written behind these places, until the signal. It looks again and again: file watching is not everywhere. */
+/** Entries written after these positions, until the signal. Polls, because file watching does not work everywhere. */
 export async function* followAudit(
   dir: string,
   from: ReadonlyMap<string, AuditPlace>,
@@ -33,7 +33,7 @@ export async function* followAudit(
         if (number > file) [file, at] = [number, 0];
         for await (const { entry, end } of entriesIn(dir, chain, number, filter, at)) {
           at = end;
-          if (signal.aborted) return; // whoever left does not have years of audit read for them
+          if (signal.aborted) return; // do not read years of audit for a caller that has left
           if (entry) yield entry;
         }
       }

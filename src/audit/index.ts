@@ -1,12 +1,12 @@
-/** Where events go, and the audit that records nothing. */
+/** Where events are recorded, and an audit that records nothing. */
 export { type Audit, silentAudit } from "./audit.ts";
-/** The directory of the audit below a state directory. */
+/** The audit directory of a state directory. */
 export { auditDirectory } from "./chain-files.ts";
-/** One chain of the audit, and what is wrong in it. */
+/** One audit chain and its problems. */
 export type { AuditProblem, ChainReport } from "./chain-reader.ts";
 /** One recorded event, as a union over `type`. */
 export type { AuditEvent, ChainHead } from "./event.ts";
 /** Reads recorded events of every chain, oldest first. */
 export { type AuditEntry, type AuditFilter, readAudit } from "./read.ts";
-/** Proves that no recorded event was edited. */
+/** Checks that no recorded event was edited or removed. */
 export { type AuditReport, verifyAudit } from "./verify.ts";

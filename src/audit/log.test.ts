@@ -32,12 +32,12 @@ afterEach(async () => {
 
 const types = async () => (await eventsIn(await lastFile(dir))).map(({ type }) => type);
 
-test("a log in which nothing happens leaves nothing behind", async () => {
+test("an audit log without events creates no files", async () => {
   await openLog(dir)[Symbol.asyncDispose]();
   await expect(stat(dir)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("only its owner can read it", async () => {
+test("only its owner can read the audit log", async () => {
   await writeEvents(dir, ["a"]);
   const modes = await Promise.all(
     [dir, join(dir, await onlyChain(dir)), await lastFile(dir)].map((path) => stat(path)),
@@ -45,7 +45,7 @@ test("only its owner can read it", async () => {
   expect(modes.map(({ mode }) => (mode & 0o777).toString(8))).toEqual(["700", "700", "600"]);
 });
 
-test("processes one after the other continue one chain", async () => {
+test("consecutive processes continue the same audit chain", async () => {
   await writeEvents(dir, ["a"]);
   await writeEvents(dir, ["b"]);
   expect(await types()).toEqual([
@@ -55,7 +55,7 @@ test("processes one after the other continue one chain", async () => {
   expect((await verifyAudit(dir)).isSound).toBe(true);
 });
 
-test("whoever waits again, at any moment after the last answer, gets one", async () => {
+test("settled() resolves again whenever it is called after the last write", async () => {
   await using log = openLog(dir, { durable: true });
   for (let ticks = 0; ticks < 20; ticks++) {
     log.record(checkpoint(`t${ticks}`));
@@ -65,7 +65,7 @@ test("whoever waits again, at any moment after the last answer, gets one", async
   }
 });
 
-test("what is settled is in the file and in the head", async () => {
+test("settled() resolves when the events are in the file and in the head", async () => {
   await using log = openLog(dir);
   for (let n = 0; n < 1000; n++) log.record(checkpoint(`n${n}`));
   await log.settled();
@@ -75,7 +75,7 @@ test("what is settled is in the file and in the head", async () => {
   for (const event of events) expect(auditEventSchema.safeParse(event).success).toBe(true);
 });
 
-test("what is known later stands where its place was kept, and settling waits for it", async () => {
+test("an event that is known later is written at its reserved position, and settled() waits for it", async () => {
   await using log = openLog(dir);
   let resolve = (_events: AuditEvent[]) => {};
   const later = new Promise<AuditEvent[]>((known) => {
@@ -96,7 +96,7 @@ test("what is known later stands where its place was kept, and settling waits fo
   expect(names).toEqual([undefined, "first", "second", "third", "last"]);
 });
 
-test("what was to be known later and is not counts as lost", async () => {
+test("a reserved event that never comes counts as lost", async () => {
   const log = openLog(dir);
   log.recordLater(Promise.reject(new Error("gone")));
   log.record(checkpoint("next"));
@@ -104,13 +104,13 @@ test("what was to be known later and is not counts as lost", async () => {
   expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lostEvents: 1 }] });
 });
 
-test("settling with nothing to write does not wait for anything", async () => {
+test("settled() with nothing to write resolves at once", async () => {
   await using log = openLog(dir);
   await log.settled();
   expect(await listChains(dir)).toEqual([]);
 });
 
-test("a very long state directory is no obstacle", async () => {
+test("an audit log works in a state directory with a very long path", async () => {
   const deep = join(dir, "x".repeat(200));
   await writeEvents(deep, ["a"]);
   await using first = openLog(deep);
@@ -120,7 +120,7 @@ test("a very long state directory is no obstacle", async () => {
   expect(await listChains(deep)).toHaveLength(2);
 });
 
-test("a value of the environment is in no event, and its name stands in its place", async () => {
+test("the values of environment variables are replaced by their names in events", async () => {
   await writeEvents(dir, ["key hunter2hunter2 end", "UTC"], { env: { API_KEY: "hunter2hunter2", TZ: "UTC" } });
   const text = await readFile(await lastFile(dir), "utf8");
   expect(text).not.toContain("hunter2hunter2");
@@ -128,8 +128,8 @@ test("a value of the environment is in no event, and its name stands in its plac
   expect(text).toContain('"name":"UTC"');
 });
 
-describe("after a crash", () => {
-  /** As if the process had been killed while it wrote the line. */
+describe("the audit log after a crash", () => {
+  /** Truncates the file as if the process was killed while it wrote the line. */
   async function tear(bytes: number): Promise<string> {
     await writeEvents(dir, ["a"]);
     const file = await lastFile(dir);
@@ -139,7 +139,7 @@ describe("after a crash", () => {
     return rest;
   }
 
-  test.each([1, 20, 150])("a line torn after %i bytes is kept and told of, and the chain goes on", async (bytes) => {
+  test.each([1, 20, 150])("keeps and records a line torn after %i bytes, and continues the chain", async (bytes) => {
     const rest = await tear(bytes);
     expect((await verifyAudit(dir)).problems).toMatchObject([{ line: 4, message: expect.stringContaining("is torn") }]);
     await writeEvents(dir, ["b"]);
@@ -149,7 +149,7 @@ describe("after a crash", () => {
     expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornParts: 1 }] });
   });
 
-  test("what is left of a torn line can no longer be changed", async () => {
+  test("detects a later change to the rest of a torn line", async () => {
     await tear(30);
     await writeEvents(dir, ["b"]);
     const file = await lastFile(dir);
@@ -166,7 +166,7 @@ describe("after a crash", () => {
     expect((await verifyAudit(dir)).isSound).toBe(true);
   });
 
-  test("a whole line that lacks only its line feed counts", async () => {
+  test("accepts a complete line that lacks only its line feed", async () => {
     await writeEvents(dir, ["a"]);
     const file = await lastFile(dir);
     await writeFile(file, (await readFile(file, "utf8")).trimEnd());
@@ -174,7 +174,7 @@ describe("after a crash", () => {
     expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lines: 6, tornParts: 0 }] });
   });
 
-  test("a file that was begun and not written is gone on with", async () => {
+  test("continues in a file that was created but not written", async () => {
     await writeEvents(dir, ["a"]);
     await writeFile(filePath(dir, await onlyChain(dir), 2), "");
     await writeEvents(dir, ["b"]);
@@ -182,8 +182,8 @@ describe("after a crash", () => {
   });
 });
 
-describe("a chain that somebody changed", () => {
-  test.each(["cut", "edited", "head"])("a damaged chain is not continued but kept as evidence: %s", async (how) => {
+describe("an audit chain that was tampered with", () => {
+  test.each(["cut", "edited", "head"])("is kept as evidence and not continued: %s", async (how) => {
     await writeEvents(dir, ["a"]);
     const [chain = ""] = await listChains(dir);
     const file = filePath(dir, chain, 1);
@@ -200,14 +200,14 @@ describe("a chain that somebody changed", () => {
   });
 });
 
-/** A disk with so much room; `Number.POSITIVE_INFINITY` makes room again. The real files are written as far as it goes. */
+/** Limits how many bytes can be written; `Number.POSITIVE_INFINITY` lifts the limit. Real files get what fits. */
 async function limitedDisk(room: number): Promise<{ room: number }> {
   const disk = { room };
   await using handle = await opened(join(dir, "..", "probe"));
   const prototype = Object.getPrototypeOf(handle.file) as FileHandle;
   const write = prototype.write as (this: FileHandle, data: Uint8Array) => Promise<{ bytesWritten: number }>;
   vi.spyOn(prototype, "write").mockImplementation(async function (this: FileHandle, data: unknown, ...rest: unknown[]) {
-    // the head is text, and lies in a block that is there already
+    // the head is text, and is overwritten in an existing block
     if (typeof data === "string") return (write as unknown as typeof prototype.write).call(this, data, ...(rest as []));
     const bytes = data as Uint8Array;
     if (disk.room <= 0) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
@@ -229,8 +229,8 @@ function listeningLogger(): Logger & { readonly messages: string[] } {
   return { messages, debug: say, info: say, warn: say, error: say };
 }
 
-describe("on a full disk", () => {
-  test("settling fails with audit_failed, and the half line is finished when there is room again", async () => {
+describe("the audit log on a full disk", () => {
+  test("makes settled() fail with audit_failed, and finishes the half line once there is space", async () => {
     const disk = await limitedDisk(700);
     const logger = listeningLogger();
     await using log = openLog(dir, { durable: true, logger });
@@ -244,12 +244,12 @@ describe("on a full disk", () => {
     await log.settled();
     expect(await types()).toEqual(["audit.opened", ...Array.from({ length: 4 }, () => "session.checkpoint")]);
     expect(logger.messages).toEqual([
-      expect.stringMatching(/^the audit cannot be written: .*no space left/),
-      "the audit can be written again",
+      expect.stringMatching(/^the audit log cannot be written: .*no space left/),
+      "the audit log can be written again",
     ]);
   });
 
-  test("what does not fit into memory is counted, and told in the log", async () => {
+  test("counts the events that do not fit into memory, and records the number", async () => {
     const disk = await limitedDisk(300);
     const log = openLog(dir, { maxQueuedBytes: 20_000 });
     for (let n = 0; n < 5; n++) log.record(checkpoint(`early${n}`));
@@ -265,7 +265,7 @@ describe("on a full disk", () => {
     expect(chains[0]?.lostEvents).toBeGreaterThan(20);
   });
 
-  test("closing tells what is missing, and throws nothing", async () => {
+  test("reports the missing events when it is closed, and does not throw", async () => {
     await limitedDisk(300);
     const logger = listeningLogger();
     const lax = openLog(dir, { logger });
@@ -273,13 +273,13 @@ describe("on a full disk", () => {
     lax.record(checkpoint("b"));
     await lax[Symbol.asyncDispose]();
     expect(logger.messages).toEqual([
-      expect.stringMatching(/^the audit cannot be written: /),
-      expect.stringMatching(/^the last \d+ events of the audit could not be written: /),
+      expect.stringMatching(/^the audit log cannot be written: /),
+      expect.stringMatching(/^the last \d+ audit events could not be written: /),
     ]);
   });
 });
 
-test("a place that cannot be written is told once, and fails nobody who does not ask for more", async () => {
+test("an audit directory that cannot be written is logged once, and only durable runs fail", async () => {
   await writeFile(dir, "a file");
   const logger = listeningLogger();
   const log = openLog(dir, { logger });
@@ -288,12 +288,12 @@ test("a place that cannot be written is told once, and fails nobody who does not
   log.record(checkpoint("b"));
   await log[Symbol.asyncDispose]();
   expect(logger.messages).toEqual([
-    expect.stringMatching(/^the audit cannot be written: /),
-    expect.stringMatching(/^the last \d+ events of the audit could not be written: /),
+    expect.stringMatching(/^the audit log cannot be written: /),
+    expect.stringMatching(/^the last \d+ audit events could not be written: /),
   ]);
 });
 
-test("a new chain that another process takes first is theirs, and the next one is ours", async () => {
+test("a new audit chain that another process takes first is left to it", async () => {
   vi.spyOn(ChainWriter, "take").mockResolvedValueOnce(undefined);
   await using log = openLog(dir, { durable: true });
   log.record(checkpoint("a"));
@@ -301,10 +301,10 @@ test("a new chain that another process takes first is theirs, and the next one i
   expect(await listChains(dir)).toHaveLength(2);
 });
 
-describe("what the policy does not keep", () => {
+describe("pruning of the audit", () => {
   const names = Array.from({ length: 60 }, (_, index) => `n${index}`);
 
-  test("goes by whole files, oldest first, and the log says so", async () => {
+  test("removes whole files, oldest first, and records it", async () => {
     await writeEvents(dir, names, { fileBytes: 1_500, keepBytes: 6_000 });
     const chain = await onlyChain(dir);
     const files = await listFiles(dir, chain);
@@ -316,7 +316,7 @@ describe("what the policy does not keep", () => {
     expect(chains[0]?.prunedThrough).toBeGreaterThan(10);
   });
 
-  test("a beginning that was removed without being told of is a problem all the same", async () => {
+  test("does not excuse a beginning that was removed without a record", async () => {
     await writeEvents(dir, names, { fileBytes: 1_500, keepBytes: 6_000 });
     const chain = await onlyChain(dir);
     const [first = 0] = await listFiles(dir, chain);
@@ -324,7 +324,7 @@ describe("what the policy does not keep", () => {
     expect((await verifyAudit(dir)).isSound).toBe(false);
   });
 
-  test("goes when it is too old", async () => {
+  test("removes files that are too old", async () => {
     await writeEvents(dir, ["old"], { fileBytes: 300, now: () => Date.now() - 10_000 });
     await writeEvents(dir, names.slice(0, 20), { fileBytes: 1_500 });
     const chain = await onlyChain(dir);
@@ -333,7 +333,7 @@ describe("what the policy does not keep", () => {
     expect((await verifyAudit(dir)).isSound).toBe(true);
   });
 
-  test("does not go because somebody made its file look old", async () => {
+  test("is not triggered by a forged modification time", async () => {
     const idle = await idleChain();
     const files = await listFiles(dir, idle);
     const long = new Date(Date.now() - 10_000);
@@ -342,7 +342,7 @@ describe("what the policy does not keep", () => {
     expect(await listFiles(dir, idle)).toEqual(files);
   });
 
-  /** Two writers at a time leave two chains. The next one takes the first by name, so nobody writes to the last. */
+  /** Two concurrent writers leave two chains. The next writer takes the first by name, so the last one stays idle. */
   async function idleChain(): Promise<string> {
     const logs = new Map<string, AuditLog>();
     for (const name of ["a", "b"]) {
@@ -357,7 +357,7 @@ describe("what the policy does not keep", () => {
     return idle;
   }
 
-  test("goes from chains that nobody writes to, which say so themselves", async () => {
+  test("removes files of idle chains, and records it in those chains", async () => {
     const idle = await idleChain();
     const before = await listFiles(dir, idle);
     await writeEvents(dir, ["later"], { keepBytes: 3_000 });
@@ -369,7 +369,7 @@ describe("what the policy does not keep", () => {
     expect(chains.find(({ chain }) => chain === idle)?.prunedThrough).toBeGreaterThan(0);
   });
 
-  test("goes from an idle chain by age down to the file that says so", async () => {
+  test("removes files of an idle chain by age, except the one with the record", async () => {
     const idle = await idleChain();
     const newest = (await listFiles(dir, idle)).at(-1) ?? 0;
     const later = () => Date.now() + 30 * hourMs;
@@ -383,7 +383,7 @@ describe("what the policy does not keep", () => {
     expect((await verifyAudit(dir)).problems).toEqual([]);
   });
 
-  test("an idle chain that somebody changed is evidence and stays whole", async () => {
+  test("keeps an idle chain that was tampered with as evidence", async () => {
     const idle = await idleChain();
     const before = await listFiles(dir, idle);
     await writeFile(headPath(dir, idle), "0\n");
@@ -391,7 +391,7 @@ describe("what the policy does not keep", () => {
     expect(await listFiles(dir, idle)).toEqual(before);
   });
 
-  test("a chain with nothing to remove is not touched", async () => {
+  test("does not touch a chain with nothing to remove", async () => {
     const idle = await idleChain();
     const before = await readFile(headPath(dir, idle), "utf8");
     await writeEvents(dir, ["later"]);

@@ -8,47 +8,47 @@ import { eventWriter } from "./event.ts";
 import { pruneIdleChains } from "./prune-idle.ts";
 
 export interface AuditLogOptions {
-  /** directory of the audit; made when the first event is written */
+  /** audit directory; created when the first event is written */
   readonly dir: string;
   readonly durable: boolean;
   readonly keepBytes: number;
   readonly keepMs: number;
-  /** variables whose values appear in no event */
+  /** variables whose values must not appear in events */
   readonly env?: Readonly<Record<string, string>>;
   readonly logger?: Logger;
   /** wall-clock milliseconds */
   readonly now?: () => number;
-  /** what waits in memory while the disk takes nothing; default 8 MiB */
+  /** limit of the queue in memory while the disk is full; default 8 MiB */
   readonly maxQueuedBytes?: number;
   /** default: a quarter of `keepBytes`, at most 16 MiB */
   readonly fileBytes?: number;
 }
 
 interface Queued {
-  /** undefined: its place is kept */
+  /** undefined: a reserved position */
   events: readonly AuditEvent[] | undefined;
   readonly atMs: number;
   readonly weight: number;
 }
 
 interface Waiter {
-  /** how many events have to be on disk */
+  /** number of events that must be on disk */
   readonly upTo: number;
   readonly resolve: () => void;
   readonly reject: (error: CodecellError) => void;
 }
 
-/** Events of one moment go to disk together. */
+/** Events within this time are written together. */
 const gatherMs = 10;
-/** How long a power cut may reach back where the policy does not ask for more. */
+/** How much a power cut can lose, unless the policy sets `audit.durable`. */
 const syncEveryMs = 1_000;
 const retryMs = 1_000;
-/** What an event takes in memory besides its code. */
+/** Estimated memory of an event besides its code. */
 const eventWeight = 1_000;
 const batchEvents = 256;
 const largestFileBytes = 16 * 1024 * 1024;
 
-/** The audit of one process: events are queued at no cost to who records them, and sealed and written in the background. */
+/** The audit log of one process. Events are queued at once, then sealed and written in the background. */
 export class AuditLog implements Audit {
   readonly isDurable: boolean;
   readonly #options: AuditLogOptions;
@@ -57,7 +57,7 @@ export class AuditLog implements Audit {
   readonly #maxQueuedBytes: number;
   #queue: Queued[] = [];
   #queuedBytes = 0;
-  /** counts events: taken from callers, made lines of, given to the system */
+  /** numbers of events: accepted, made into lines, written */
   #recorded = 0;
   #sealed = 0;
   #written = 0;
@@ -81,7 +81,7 @@ export class AuditLog implements Audit {
     this.#maxQueuedBytes = options.maxQueuedBytes ?? 8 * 1024 * 1024;
   }
 
-  /** Whether it keeps and prunes events as these rules of a policy say. */
+  /** Whether it records and prunes as these rules of a policy say. */
   follows({ keepBytes, keepMs, durable }: { keepBytes: number; keepMs: number; durable: boolean }): boolean {
     const own = this.#options;
     return own.keepBytes === keepBytes && own.keepMs === keepMs && own.durable === durable;
@@ -107,7 +107,7 @@ export class AuditLog implements Audit {
 
   #take(events: readonly AuditEvent[] | undefined, weight: number): Queued | undefined {
     const held = this.#queuedBytes + (this.#failure ? (this.#writer?.unwrittenBytes ?? 0) : 0);
-    // A first event is taken whatever it weighs: the longest code is shorter than the room there is.
+    // The first event is always accepted: the longest code is smaller than the limit.
     if (this.#closing || (held > 0 && held + weight > this.#maxQueuedBytes)) {
       this.#lost++;
       return undefined;
@@ -121,11 +121,11 @@ export class AuditLog implements Audit {
   }
 
   #drainSoon(): void {
-    // Not unref'd: a program that comes to its end before is to have its last events written.
+    // Not unref'd, so that the last events are written before the program exits.
     if (!this.#failure && this.#isReady) this.#timer ??= setTimeout(() => void this.#drain(), gatherMs);
   }
 
-  /** Whether there is something to write: a place that is kept holds up what stands behind it. */
+  /** Whether there is something to write. A reserved position blocks the events after it. */
   get #isReady(): boolean {
     return this.#queue[0]?.events !== undefined;
   }
@@ -139,7 +139,7 @@ export class AuditLog implements Audit {
     await this.#untilSynced();
   }
 
-  /** Writes what is left and gives the chain back. It throws nothing: whoever needs to know waits with `settled` before. */
+  /** Writes what is left and releases the chain. Never throws: call `settled` first to learn of failures. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -160,7 +160,7 @@ export class AuditLog implements Audit {
     const unwritten = this.#recorded - this.#written + this.#lost;
     await this.#writer?.[Symbol.asyncDispose]().catch(() => {});
     if (problem !== undefined)
-      this.#logger.error(`the last ${unwritten} events of the audit could not be written: ${messageOf(problem)}`);
+      this.#logger.error(`the last ${unwritten} audit events could not be written: ${messageOf(problem)}`);
   }
 
   #untilSynced(): Promise<void> {
@@ -171,7 +171,7 @@ export class AuditLog implements Audit {
     return synced;
   }
 
-  /** One at a time; who calls while it goes on is served by it. */
+  /** One at a time: a call during a write shares it. */
   #drain(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -196,13 +196,13 @@ export class AuditLog implements Audit {
         await writer.rotate();
         this.#isTidyDue = true;
       }
-      if (this.#isSomebodyWaiting || this.#isSyncDue) await this.#sync(writer, sealed);
-    } while (this.#isReady || this.#hasLostToTell || this.#isSomebodyWaiting);
+      if (this.#hasWaiters || this.#isSyncDue) await this.#sync(writer, sealed);
+    } while (this.#isReady || this.#hasLostToTell || this.#hasWaiters);
   }
 
-  /** Makes lines of what waits; answers how many events are lines now. */
+  /** Turns queued events into lines; returns how many events are lines now. */
   #seal(writer: ChainWriter): number {
-    // What could not be written is to go first, and to take no more memory meanwhile.
+    // Lines that could not be written go first, and must not take more memory meanwhile.
     let taken = 0;
     while (!writer.hasUnwritten || taken > 0) {
       const next = this.#queue[taken];
@@ -214,19 +214,19 @@ export class AuditLog implements Audit {
     this.#queue.splice(0, taken);
     this.#sealed += taken;
     if (this.#hasLostToTell && (taken > 0 || !writer.hasUnwritten)) {
-      const why = this.#failure ? messageOf(this.#failure.error) : "they came faster than they could be written";
+      const why = this.#failure ? messageOf(this.#failure.error) : "events came faster than they could be written";
       writer.add({ type: "audit.lost", events: this.#lost, why });
       this.#lost = 0;
     }
     return this.#sealed;
   }
 
-  /** For what is a line already, and only has to be on disk for good. */
-  get #isSomebodyWaiting(): boolean {
+  /** For lines that are written and only need to be synced. */
+  get #hasWaiters(): boolean {
     return this.#waiters.some(({ upTo }) => upTo <= this.#sealed);
   }
 
-  /** Behind everything that is known to have been recorded before. */
+  /** Comes after everything that was recorded before. */
   get #hasLostToTell(): boolean {
     return this.#lost > 0 && this.#queue.length === 0;
   }
@@ -241,7 +241,8 @@ export class AuditLog implements Audit {
   }
 
   #fail(error: unknown): void {
-    if (!this.#failure) this.#logger.error(`the audit cannot be written: ${messageOf(diskFailure(error) ?? error)}`);
+    if (!this.#failure)
+      this.#logger.error(`the audit log cannot be written: ${messageOf(diskFailure(error) ?? error)}`);
     this.#failure = { error };
     const waiters = this.#waiters;
     this.#waiters = [];
@@ -251,10 +252,10 @@ export class AuditLog implements Audit {
   #worksAgain(): void {
     if (!this.#failure) return;
     this.#failure = undefined;
-    this.#logger.warn("the audit can be written again");
+    this.#logger.warn("the audit log can be written again");
   }
 
-  /** After what was recorded is written, so that nobody waits for it. */
+  /** Runs after the pending events are written, so that no caller waits for it. */
   #tidy(): void {
     const writer = this.#writer;
     if (!writer || !this.#isTidyDue || this.#tidying) return;
@@ -269,8 +270,8 @@ export class AuditLog implements Audit {
   #goOn(): void {
     if (!this.#failure) this.#tidy();
     if (this.#waiters.length > 0) {
-      // Also for those who came while the last writing came to its end; a place that is kept open brings its own call.
-      if (this.#isReady || this.#isSomebodyWaiting) void this.#drain();
+      // Also for callers that came while the last write was finishing. A reserved position triggers its own call.
+      if (this.#isReady || this.#hasWaiters) void this.#drain();
     } else if (this.#closing) return;
     else if (this.#failure) this.#timer ??= setTimeout(() => void this.#drain(), retryMs).unref();
     else if (this.#writer?.needsSync) {
@@ -283,7 +284,7 @@ export class AuditLog implements Audit {
   }
 
   async #open(): Promise<ChainWriter> {
-    // Nothing is opened before the first event, which the opening is to stand before.
+    // Opened lazily with the first event, so that `audit.opened` comes right before it.
     const writer = await ChainWriter.open(this.#writerOptions(this.#queue[0]?.atMs ?? this.#now()));
     await writer
       .prune()
@@ -301,7 +302,7 @@ export class AuditLog implements Audit {
 
 function failed(cause: unknown, dir: string): CodecellError {
   const why = messageOf(diskFailure(cause) ?? cause);
-  return new CodecellError("audit_failed", `the audit in ${dir} cannot be written: ${why}`, {
+  return new CodecellError("audit_failed", `the audit log in ${dir} cannot be written: ${why}`, {
     hint: "free some space there; audit.durable blocks every run that cannot be recorded",
     cause,
   });

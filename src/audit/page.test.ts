@@ -9,7 +9,7 @@ const reset = (session: string) => ({ type: "session.reset", session }) as const
 const resets = { types: ["session.reset"] };
 const names = (entries: readonly AuditEntry[]) => entries.map(({ event }) => event.session);
 
-test("pages go on where the one before ended, over chains and files, and miss nothing written meanwhile", async () => {
+test("each audit page continues where the last one ended, across chains and files, and misses no new events", async () => {
   await using place = await newAuditDir();
   const dir = place.path;
   await using first = log(dir, 400);
@@ -31,7 +31,7 @@ test("pages go on where the one before ended, over chains and files, and miss no
   expect(names((await auditPage(dir, page.places, resets, { entries: 5, bytes: 1e6 })).entries)).toEqual(["later"]);
 });
 
-test("a page reads no more than it may, and the pages together still have everything in order", async () => {
+test("an audit page reads a bounded amount, and all pages together have every event in order", async () => {
   await using place = await newAuditDir();
   const dir = place.path;
   await using one = log(dir);

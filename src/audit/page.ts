@@ -2,30 +2,30 @@ import { listChains, listFiles } from "./chain-files.ts";
 import type { AuditPlace } from "./follow.ts";
 import { type AuditEntry, type AuditFilter, entriesIn } from "./read.ts";
 
-/** Where a reader is: in each chain that it knows of. A chain that is not in it is read from its beginning. */
+/** The position of a reader in each chain. A chain that is absent is read from its beginning. */
 export type AuditPlaces = ReadonlyMap<string, AuditPlace>;
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
-  /** where the next page begins */
+  /** start of the next page */
   readonly places: AuditPlaces;
-  /** nothing more is written; later there may be */
+  /** there are no more entries yet */
   readonly isEnd: boolean;
 }
 
 export interface PageLimits {
   readonly entries: number;
-  /** what is read at most: a filter that nothing fits must not read years of audit in one go */
+  /** most bytes to read: a filter without matches must not read years of audit in one call */
   readonly bytes: number;
 }
 
 interface Found {
   readonly entry: AuditEntry;
-  /** behind it */
+  /** position after it */
   readonly place: AuditPlace;
 }
 
-/** The next entries that fit, in the order of time over all chains. A page may be empty and yet not the last one. */
+/** The next matching entries, in order of time across all chains. An empty page is not always the last one. */
 export async function auditPage(
   dir: string,
   from: AuditPlaces,
@@ -45,7 +45,7 @@ export async function auditPage(
   const entries: AuditEntry[] = [];
   try {
     for (const chain of names) await advance(chain);
-    // What a chain that was not read to its next entry has may come before everything that is found in the others.
+    // A chain whose next entry was not reached may have an earlier one than all that were found in the others.
     while (entries.length < limits.entries && next.size > 0 && !budget.isSpent) {
       const [chain, { entry, place }] = [...next].reduce((a, b) => (b[1].entry.time < a[1].entry.time ? b : a));
       entries.push(entry);
@@ -58,7 +58,7 @@ export async function auditPage(
   return { entries, places, isEnd: next.size === 0 && !budget.isSpent };
 }
 
-/** Entries of one chain that fit. What does not is passed over for good, as long as nothing before it waits to be taken. */
+/** Matching entries of one chain. Others are skipped for good, unless an earlier match is not taken yet. */
 async function* fitting(
   dir: string,
   chain: string,

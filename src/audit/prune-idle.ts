@@ -4,14 +4,14 @@ import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import { isOlderThan } from "./prune.ts";
 
 /**
- * Removes what the policy does not keep from chains that nobody writes to. Each of them says so itself, as when it is
- * written, so that `verify` tells it from a beginning that somebody else removed.
+ * Removes what the policy does not keep from chains without a writer. Each chain records its own removal, so that `verify` can
+ * tell it from tampering.
  */
 export async function pruneIdleChains(options: ChainWriterOptions, own: string): Promise<void> {
   for (const chain of await listChains(options.dir)) {
     if (chain === own || !(await keepsTooMuch(options, chain))) continue;
     await using writer = await ChainWriter.take(options, chain);
-    // Somebody has it, or it is evidence of what was done to it.
+    // Another process has it, or it is evidence of tampering.
     if (!writer) continue;
     await writer.prune();
     writer.add({ type: "audit.closed" });
@@ -24,6 +24,6 @@ async function keepsTooMuch({ dir, limits, now }: ChainWriterOptions, chain: str
   const [oldest] = paths;
   if (oldest !== undefined && (await isOlderThan(limits.keepMs, oldest, now()))) return true;
   const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
-  // the newest stays in any case, so its size alone is no reason
+  // the newest file is always kept, so its size alone is no reason
   return sizes.length > 1 && sizes.reduce((sum, size) => sum + size) > limits.keepBytes;
 }

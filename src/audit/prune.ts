@@ -13,7 +13,7 @@ export interface Prunable {
   readonly paths: readonly string[];
 }
 
-/** The oldest files of a chain that the policy does not keep; never the one that is written. */
+/** The oldest files of a chain that the policy does not keep; never the one that is being written. */
 export async function findPrunable(
   dir: string,
   chain: string,
@@ -38,7 +38,7 @@ export async function findPrunable(
   const newest = removed.at(-1);
   if (newest === undefined) return undefined;
   const last = await lastLineOf(filePath(dir, chain, newest));
-  // A file that does not end as we leave one is evidence.
+  // A file that we did not close properly is evidence of tampering.
   if (last === undefined) return undefined;
   const files = removed.map(nameOfFile);
   return {
@@ -48,8 +48,8 @@ export async function findPrunable(
 }
 
 /**
- * By its last line, which the chain holds in its place. The attack: a file's own time, which anybody sets who can write it, so
- * that the next process removes a file for them and says that the policy wanted it.
+ * The age by the last line, which the chain protects. The attack: forging the file's modification time, so that the next
+ * process removes the file in the name of the policy.
  */
 export async function isOlderThan(ms: number, path: string, nowMs: number): Promise<boolean> {
   const last = await lastLineOf(path);

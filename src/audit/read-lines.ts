@@ -8,7 +8,7 @@ export interface FileLine {
   readonly bytes: Buffer;
   /** false: the file ends here, without a line feed */
   readonly isEnded: boolean;
-  /** longer than any line that is written; `bytes` is its beginning */
+  /** longer than any line we write; `bytes` is its beginning */
   readonly isTooLong: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function* splitLines(
     if (piece.length === 0 || isTooLong) return;
     parts.push(piece);
     size += piece.length;
-    // Stops a file without line feeds, which somebody put there, from taking all memory.
+    // The attack: a file without line feeds that takes all memory.
     isTooLong = size > maxLineBytes;
   };
   const take = (isEnded: boolean): FileLine => {

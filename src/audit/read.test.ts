@@ -18,7 +18,7 @@ async function names(filter: AuditFilter = { types: ["session"] }): Promise<unkn
   return found;
 }
 
-test("reads two chains as one, in the order of time", async () => {
+test("readAudit merges two chains in order of time", async () => {
   let nowMs = 1_000;
   const now = () => nowMs++;
   const [a, b] = [openLog(dir, { now }), openLog(dir, { now })];
@@ -39,7 +39,7 @@ test("reads two chains as one, in the order of time", async () => {
   await b[Symbol.asyncDispose]();
 });
 
-test("filters by session, run, kind and time", async () => {
+test("readAudit filters by session, run, type and time", async () => {
   let nowMs = 0;
   await using log = openLog(dir, { now: () => nowMs });
   for (const [index, session] of ["a", "b", "a"].entries()) {
@@ -54,7 +54,7 @@ test("filters by session, run, kind and time", async () => {
   expect(await names({ types: ["sess"] })).toEqual([]);
 });
 
-test("finds the last entries across files", async () => {
+test("lastEntries finds the last entries across files", async () => {
   const all = Array.from({ length: 50 }, (_, index) => `n${index}`);
   await writeEvents(dir, all, { fileBytes: 1_500 });
   const last = await lastEntries(dir, 20, { types: ["session"] });
@@ -63,7 +63,7 @@ test("finds the last entries across files", async () => {
   expect(await lastEntries(`${dir}/nowhere`, 20)).toEqual([]);
 });
 
-test("gives fewer of the last entries when they are large, and the very last one in any case", async () => {
+test("lastEntries returns fewer entries when they are large, but always the last one", async () => {
   await writeEvents(dir, ["a", "b".repeat(10_000), "c", "d"], { fileBytes: 1_000 });
   const names = async (maxBytes: number) =>
     (await lastEntries(dir, 10, { types: ["session"] }, { maxBytes })).map(({ event }) => String(event.name)[0]);
@@ -72,14 +72,14 @@ test("gives fewer of the last entries when they are large, and the very last one
   expect(await names(1)).toEqual(["d"]);
 });
 
-test("reads nothing of a file that the policy has removed meanwhile", async () => {
+test("readAudit skips a file that the policy removes while it reads", async () => {
   await writeEvents(dir, ["a"]);
   const read = [];
   for await (const { entry } of entriesIn(dir, await onlyChain(dir), 2, {})) read.push(entry);
   expect(read).toEqual([]);
 });
 
-test("follows nothing for somebody who has left, however much there is", async () => {
+test("followAudit stops at once when it is aborted, however much there is to read", async () => {
   await writeEvents(dir, ["a", "b", "c"]);
   const stop = new AbortController();
   const followed: unknown[] = [];
@@ -90,7 +90,7 @@ test("follows nothing for somebody who has left, however much there is", async (
   expect(followed).toEqual(["a"]);
 });
 
-test("follows what is written, over files and chains that come later", async () => {
+test("followAudit follows new events across files and chains that are created later", async () => {
   await writeEvents(dir, ["before"]);
   const stop = new AbortController();
   const places = await auditPlaces(dir);
@@ -113,7 +113,7 @@ test("follows what is written, over files and chains that come later", async () 
   expect(followed).toEqual(["first", ...Array.from({ length: 12 }, (_, n) => `n${n}`)]);
 });
 
-test("a spreadsheet takes nothing in a CSV for a formula", () => {
+test("a CSV export contains nothing that a spreadsheet runs as a formula", () => {
   expect(csvHeader).toBe("time,chain,seq,type,session,run,details\r\n");
   const event = { type: "run.ended", session: "=cmd|' /C calc'!A0", run: 1, code: 'print("a,b")\n' };
   expect(csvLine({ time: "2026-01-01T00:00:00.000Z", chain: "c", seq: 7, event })).toBe(

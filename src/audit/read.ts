@@ -3,7 +3,7 @@ import { filePath, listChains, listFiles } from "./chain-files.ts";
 import { parsedEvent } from "./event-text.ts";
 import { readLines } from "./read-lines.ts";
 
-/** One event as it was written down. Kinds of a later version are kept as they are. */
+/** One recorded event. Types of a later version are returned as they are. */
 export interface AuditEntry {
   readonly chain: string;
   readonly seq: number;
@@ -11,22 +11,22 @@ export interface AuditEntry {
   readonly event: Readonly<Record<string, unknown>> & { readonly type: string };
 }
 
-/** Which entries are wanted; what is absent is not asked for. */
+/** A filter for entries; absent fields match everything. */
 export interface AuditFilter {
   readonly session?: string | undefined;
-  /** only events of sessions whose ids begin so; what belongs to no session does not fit */
+  /** prefix of session ids; events without a session do not match */
   readonly sessionPrefix?: string | undefined;
   readonly run?: number | undefined;
-  /** `run.ended`, or `run` for every kind that begins so */
+  /** `run.ended`, or `run` for all types with that prefix */
   readonly types?: readonly string[] | undefined;
-  /** events that have one of these as their `status`: how a run or a call ended */
+  /** events with one of these as their `status`: how a run or a call ended */
   readonly outcomes?: readonly string[] | undefined;
-  /** milliseconds, both included */
+  /** milliseconds, inclusive */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
 }
 
-/** Every entry that fits, in the order of time over all chains. What is damaged is left out: `verify` tells of it. */
+/** All matching entries, in order of time across all chains. Damaged lines are skipped: `verify` reports them. */
 export async function* readAudit(dir: string, filter: AuditFilter = {}): AsyncGenerator<AuditEntry, void, void> {
   const chains = (await listChains(dir)).map((chain) => entriesOf(dir, chain, filter));
   const next = new Map<AsyncGenerator<AuditEntry>, AuditEntry>();
@@ -47,22 +47,22 @@ export async function* readAudit(dir: string, filter: AuditFilter = {}): AsyncGe
   }
 }
 
-/** How far back `lastEntries` looks. */
+/** How far back `lastEntries` reads. */
 export interface LastLimits {
   /** newest files of each chain */
   readonly maxFiles?: number;
-  /** what the lines of the entries take together; the last one comes whatever it takes */
+  /** total size of the entries' lines; the last one is always returned */
   readonly maxBytes?: number;
 }
 
 interface LastEntry {
   readonly entry: AuditEntry;
   readonly bytes: number;
-  /** its place in the order of time */
+  /** its position in order of time */
   readonly key: string;
 }
 
-/** The last entries that fit. Reads the newest files only, as far back as it has to. */
+/** The last matching entries. Reads only the newest files, as far back as needed. */
 export async function lastEntries(
   dir: string,
   count: number,
@@ -90,7 +90,7 @@ export async function lastEntries(
       ofChain = newest(all, count, maxBytes);
       if (ofChain.length >= count || ofChain.length < all.length) break;
     }
-    // A clock may be set back; the order of a chain's lines stays.
+    // A clock may be set back, but the order of a chain's lines is kept.
     let key = "";
     for (const one of ofChain) {
       key = one.key > key ? one.key : key;
@@ -101,7 +101,7 @@ export async function lastEntries(
   return newest(sorted, count, maxBytes).map(({ entry }) => entry);
 }
 
-/** As many from the end as there is room for. */
+/** As many from the end as fit. */
 function newest(entries: readonly LastEntry[], count: number, maxBytes: number): LastEntry[] {
   let from = entries.length;
   for (let bytes = 0; from > 0 && entries.length - from < count; from--) {
@@ -118,8 +118,8 @@ async function* entriesOf(dir: string, chain: string, filter: AuditFilter): Asyn
 }
 
 /**
- * The whole lines of a file from a byte on, each with the entry if it fits and the byte behind it. None of a file that is gone:
- * the policy may remove one between the look at the directory and this.
+ * The complete lines of a file from an offset on, each with its entry if it matches and the offset after it. None if the file
+ * is gone: the policy may remove it after the directory was listed.
  */
 export async function* entriesIn(
   dir: string,

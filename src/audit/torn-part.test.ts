@@ -14,9 +14,9 @@ import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
 import { verifyFiles } from "./verify-chain.ts";
 
-/** Smaller than a real page, so that few lines have many. */
+/** Smaller than a real page, so that a few lines span many pages. */
 const pageBytes = 160;
-/** How many lines are on disk for good; the rest was written within the last second before the crash. */
+/** Number of lines that are synced to disk; the rest was written in the last second before the crash. */
 const durableLines = 2;
 
 let place: Awaited<ReturnType<typeof newAuditDir>>;
@@ -24,7 +24,7 @@ let dir: string;
 let chain: string;
 let file: string;
 let whole: Buffer;
-/** where what a power cut can take begins */
+/** offset from which a power cut can lose data */
 let durableBytes: number;
 beforeEach(async () => {
   place = await newAuditDir();
@@ -44,14 +44,14 @@ async function writeHead(): Promise<void> {
   await writeFile(headPath(dir, chain), headText({ seq, hash }));
 }
 
-/** The machine comes back with the file like this, and the next process writes. */
+/** Simulates a restart with this file content, after which the next process writes. */
 async function comeBack(left: Uint8Array): Promise<void> {
   await writeFile(file, left);
   await writeHead();
   await writeEvents(dir, ["after"]);
 }
 
-/** Chains begun because the first one could not be continued do not count for the next variant. */
+/** Removes the chains that were started because the first one could not be continued. */
 async function removeOthers(): Promise<number> {
   const others = (await listChains(dir)).filter((name) => name !== chain);
   for (const name of others) await rm(`${dir}/${name}`, { recursive: true });
@@ -62,8 +62,8 @@ function withHole(from: number, to: number, end = whole.length): Buffer {
   return Buffer.from(whole.subarray(0, end)).fill(0, from, to);
 }
 
-describe("what a crash can leave", () => {
-  test("a line cut anywhere is sealed by the next writer, and the chain is sound", async () => {
+describe("the torn end of an audit file", () => {
+  test("is sealed by the next writer wherever the line was cut, and the chain is sound", async () => {
     const missed: number[] = [];
     for (let end = durableBytes; end < whole.length; end += 23) {
       await comeBack(whole.subarray(0, end));
@@ -73,7 +73,7 @@ describe("what a crash can leave", () => {
     expect(missed).toEqual([]);
   });
 
-  test("pages that did not reach the disk are sealed with everything behind them", async () => {
+  test("includes pages that did not reach the disk and everything after them", async () => {
     const missed: string[] = [];
     for (let from = durableBytes; from < whole.length; from += pageBytes) {
       for (const to of [from + pageBytes, from + 3 * pageBytes, whole.length]) {
@@ -85,7 +85,7 @@ describe("what a crash can leave", () => {
     expect(missed).toEqual([]);
   });
 
-  test("stays in the file, and its length and hash stand in the chain", async () => {
+  test("stays in the file, and the chain records its length and hash", async () => {
     const left = withHole(durableBytes + 30, durableBytes + 300);
     await comeBack(left);
     expect((await readFile(file)).subarray(0, left.length)).toEqual(left);
@@ -94,7 +94,7 @@ describe("what a crash can leave", () => {
     expect((await verifyAudit(dir)).chains).toMatchObject([{ tornParts: 1, tornBytes: torn?.bytes, tornEndBytes: 0 }]);
   });
 
-  test("is one problem until it is sealed, which says how much it is", async () => {
+  test("is one problem, with its size, until it is sealed", async () => {
     await writeFile(file, withHole(durableBytes + 30, durableBytes + 300));
     const { isSound, chains, problems } = await verifyAudit(dir);
     expect(isSound).toBe(false);
@@ -104,13 +104,13 @@ describe("what a crash can leave", () => {
     ]);
   });
 
-  test("a writer that is killed while it seals is sealed by the next in turn", async () => {
+  test("is sealed again when a writer is killed while it seals", async () => {
     await comeBack(whole.subarray(0, durableBytes + 50));
     const sealed = await readFile(file);
     const missed: number[] = [];
     for (let end = durableBytes + 50; end < sealed.length; end += 29) {
       await comeBack(sealed.subarray(0, end));
-      // and once more, in the middle of that seal
+      // and crash again in the middle of that seal
       const again = await readFile(file);
       await comeBack(again.subarray(0, Math.min(again.length, end + 40)));
       const { isSound, chains } = await verifyAudit(dir);
@@ -120,16 +120,16 @@ describe("what a crash can leave", () => {
   });
 });
 
-describe("what no crash leaves is not called torn", () => {
+describe("an audit file that was tampered with is not sealed as torn", () => {
   const linesOf = () => whole.toString().split("\n").slice(0, -1);
   const attacks: [string, (lines: string[]) => string[]][] = [
     ["an edited line", (lines) => lines.with(3, (lines[3] ?? "").replace("three", "thr33"))],
     ["an edited last line", (lines) => lines.with(-1, (lines.at(-1) ?? "").replace("closed", "cl0sed"))],
     ["a removed line", (lines) => lines.toSpliced(3, 1)],
     ["a repeated line", (lines) => lines.toSpliced(3, 0, lines[3] ?? "")],
-    ["two lines exchanged", (lines) => lines.with(3, lines[4] ?? "").with(4, lines[3] ?? "")],
-    ["a cut line with whole ones behind it", (lines) => lines.with(3, (lines[3] ?? "").slice(0, 80))],
-    ["zeros in what was on disk for good", (lines) => lines.with(1, `${(lines[1] ?? "").slice(0, 80)}\0\0\0`)],
+    ["two swapped lines", (lines) => lines.with(3, lines[4] ?? "").with(4, lines[3] ?? "")],
+    ["a truncated line before complete ones", (lines) => lines.with(3, (lines[3] ?? "").slice(0, 80))],
+    ["zeros in a part that was synced to disk", (lines) => lines.with(1, `${(lines[1] ?? "").slice(0, 80)}\0\0\0`)],
     [
       "a line of another chain",
       (lines) => lines.with(3, (lines[3] ?? "").replace(/"prev":"\w+"/, `"prev":"${"0".repeat(64)}"`)),
@@ -154,7 +154,7 @@ describe("what no crash leaves is not called torn", () => {
   });
 });
 
-describe("a sealed part", () => {
+describe("a sealed part of an audit file", () => {
   let sealed: Buffer;
   let head: Awaited<ReturnType<typeof readHead>>;
   beforeEach(async () => {
@@ -168,7 +168,7 @@ describe("a sealed part", () => {
     return (await verifyFiles(chain, files, head)).problems.length > 0;
   }
 
-  test("no byte of it, or of what is around it, can be changed, taken out or put in", async () => {
+  test("cannot be changed in any byte, nor can the lines around it", async () => {
     expect(await isCaught(sealed)).toBe(false);
     const missed: number[] = [];
     for (let at = 0; at < sealed.length; at++) {
@@ -182,7 +182,7 @@ describe("a sealed part", () => {
     expect(missed).toEqual([]);
   });
 
-  test("a line before it cannot be removed and counted among what is torn", async () => {
+  test("cannot hide a line that was removed before it", async () => {
     const lines = sealed.toString("latin1").split("\n");
     for (let index = 0; index < lines.length - 1; index++) {
       const variant = Buffer.from(lines.toSpliced(index, 1).join("\n"), "latin1");
@@ -190,14 +190,14 @@ describe("a sealed part", () => {
     }
   });
 
-  test("is gone over when a writer that was killed later comes back", async () => {
+  test("is followed correctly by a writer that was killed later and restarts", async () => {
     await writeFile(file, sealed.subarray(0, sealed.length - 20));
     await writeHead();
     await writeEvents(dir, ["again"]);
     expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornParts: 2 }] });
   });
 
-  test("holds lines whose numbers come again, and who saw the later ones is believed", async () => {
+  test("may hold lines whose numbers are used again, and witnesses of the later lines still count", async () => {
     await writeFile(file, withHole(durableBytes + 30, durableBytes + 300));
     await writeHead();
     await using first = openLog(dir);
@@ -208,7 +208,7 @@ describe("a sealed part", () => {
     expect((await verifyAudit(dir)).problems).toEqual([]);
   });
 
-  test("does not span files", async () => {
+  test("does not span two files", async () => {
     await writeEvents(dir, ["next", "more"], { fileBytes: 100 });
     expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ tornParts: 1 }] });
     await rm(filePath(dir, chain, 2));

@@ -3,7 +3,7 @@ import { type ChainLine, type LineFacts, type OpenedLine, openLine } from "./cha
 import { eventIn } from "./event-text.ts";
 import type { FileLine } from "./read-lines.ts";
 
-/** The line that a torn part stands behind. */
+/** The last line before a torn part. */
 export type Followed = Pick<LineFacts, "seq" | "hash">;
 
 const nul = 0;
@@ -11,8 +11,8 @@ const lineFeed = "\n";
 const timeCharacters = "2026-01-31T12:00:00.000Z".length;
 
 /**
- * What stands behind the last line that follows on, up to the event that seals it: `audit.torn` has its length and hash, so
- * nobody changes it afterwards. It stays in the file.
+ * The bytes after the last valid line, up to the event that seals them. `audit.torn` has their length and hash, so that later
+ * changes are detected. They stay in the file.
  */
 export class TornPart {
   readonly #after: Followed;
@@ -35,20 +35,20 @@ export class TornPart {
     return this.#hash.copy().digest("hex");
   }
 
-  /** Whether a power cut may have lost something in the middle of it. */
+  /** Whether a power cut may have lost data in the middle of it. */
   get hasHole(): boolean {
     return this.#hasHole;
   }
 
-  /** Without a line feed at its end: somebody may be writing it. */
+  /** It has no line feed at its end, so a writer may be in the middle of it. */
   get isUnended(): boolean {
     return this.#isUnended;
   }
 
   /**
-   * Whether a crash can leave this behind. Lines are only ever appended: a killed process leaves the beginning of one, a power
-   * cut zeros where a page did not reach the disk. The attack: a line that was edited or removed, and is called torn so that
-   * the next writer goes on behind it. Those are whole lines without zeros before them, and no crash makes them.
+   * Whether a crash can leave this. Lines are only appended: a killed process leaves the start of a line, and a power cut leaves
+   * zeros where a page did not reach the disk. The attack: an edited or removed line that passes as torn, so that the next
+   * writer continues after it. That leaves complete lines without zeros before them, which no crash does.
    */
   get isFromCrash(): boolean {
     return this.#shape === "crash";
@@ -62,7 +62,7 @@ export class TornPart {
     this.#lines++;
   }
 
-  /** Whether a line tells of exactly this part, and goes on where it stands. */
+  /** Whether a line seals exactly this part, at this position. */
   isSealedBy({ seq, prev, event }: ChainLine): boolean {
     if (seq !== this.#after.seq + 1 || prev !== this.#after.hash || !event.startsWith('{"type":"audit.torn"'))
       return false;
@@ -78,7 +78,7 @@ export class TornPart {
     }
     if (!("problem" in opened)) return this.#hasHole;
     if (opened.claims !== undefined) return false;
-    // The beginning of a line; those behind it are seals whose writers were killed in turn.
+    // The start of a line; the parts after it are seals whose writers were killed too.
     if (this.#lines > 0 && !this.#hasHole) return this.#beginsSeal(bytes.toString("latin1"));
     return !isEnded || this.#lines === 0;
   }

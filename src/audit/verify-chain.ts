@@ -5,21 +5,21 @@ import type { ChainHead } from "./event.ts";
 import { type FileLine, readLines } from "./read-lines.ts";
 
 export interface VerifyChainOptions {
-  /** heads that somebody remembers: each must be a line of this chain, with that hash */
+  /** remembered heads: each must be a line of this chain, with that hash */
   readonly wanted?: readonly ChainHead[];
   readonly isLive?: boolean;
 }
 
-/** Reads a chain from its first line to its last and says everything that does not fit. */
+/** Reads a whole chain and reports all its problems. */
 export async function verifyChain(dir: string, chain: string, options: VerifyChainOptions = {}): Promise<ChainReport> {
-  // Before the lines: what is written meanwhile comes on top.
+  // Read the head before the lines, because a writer may add lines meanwhile.
   const head = await readHead(dir, chain);
   const files = await listFiles(dir, chain);
   const opened = files.map((number) => ({ number, lines: () => readLines(filePath(dir, chain, number)) }));
   return verifyFiles(chain, opened, head, options);
 }
 
-/** The same over lines from anywhere. */
+/** The same for lines from any source. */
 export async function verifyFiles(
   chain: string,
   files: readonly { readonly number: number; lines(): AsyncIterable<FileLine> }[],
@@ -45,7 +45,7 @@ export async function verifyFiles(
     reader.endFile({ isLast: index === files.length - 1, isLive });
   }
   if (head === "damaged") reader.problem(undefined, "the file head is damaged", "head");
-  // It is there before the first line is, so whoever takes it away removes what tells of the last ones.
+  // The head is written before the first line. The attack: removing it, to hide that the last lines are missing.
   if (reader.seq > 0 && (head === "missing" || head === "empty")) {
     reader.problem(undefined, `the file head is ${head}`, "head");
   }

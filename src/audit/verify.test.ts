@@ -34,7 +34,7 @@ function writerOptions(dir: string): ChainWriterOptions {
   return { dir, limits, fileBytes: 2 ** 20, now: Date.now, openedMs: Date.now(), toJson: JSON.stringify };
 }
 
-describe("a log of one file", () => {
+describe("an audit log of one file", () => {
   let file: string;
   let chain: string;
   let bytes: Buffer;
@@ -49,23 +49,23 @@ describe("a log of one file", () => {
     lines = bytes.toString("utf8").split("\n").slice(0, -1);
   });
 
-  test("is sound as it was written", async () => {
+  test("is sound when it is unchanged", async () => {
     const { isSound, chains } = await verifyAudit(dir);
     expect(isSound).toBe(true);
     expect(chains).toMatchObject([{ files: 1, lines: 5, lostEvents: 0, tornParts: 0, problems: [] }]);
   });
 
-  /** In memory: there are some thousand variants. */
+  /** In memory, because there are thousands of variants. */
   async function isCaught(variant: Buffer): Promise<boolean> {
     const files = [{ number: 1, lines: () => splitLines([variant]) }];
     return (await verifyFiles(chain, files, head)).problems.length > 0;
   }
 
-  test("is sound in memory too", async () => {
+  test("is sound when it is verified in memory", async () => {
     expect(await isCaught(bytes)).toBe(false);
   });
 
-  test("no byte of it can be changed, whatever it is changed to", async () => {
+  test("fails verification when any byte is changed to any other", async () => {
     const missed: number[] = [];
     for (let at = 0; at < bytes.length; at++) {
       const bit = 1 << (at % 8);
@@ -79,7 +79,7 @@ describe("a log of one file", () => {
     expect(missed).toEqual([]);
   });
 
-  test("no byte can be taken out or put in", async () => {
+  test("fails verification when a byte is removed or inserted", async () => {
     const missed: number[] = [];
     for (let at = 0; at <= bytes.length; at++) {
       const without = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]);
@@ -90,13 +90,13 @@ describe("a log of one file", () => {
     expect(missed).toEqual([]);
   });
 
-  test("it can be cut off nowhere", async () => {
+  test("fails verification when it is truncated anywhere", async () => {
     const missed: number[] = [];
     for (let at = 0; at < bytes.length; at++) if (!(await isCaught(bytes.subarray(0, at)))) missed.push(at);
     expect(missed).toEqual([]);
   });
 
-  test("no line can be removed, repeated or moved", async () => {
+  test("fails verification when a line is removed, repeated or moved", async () => {
     const missed: string[] = [];
     const tryLines = async (what: string, variant: string[]) => {
       if (!(await isCaught(Buffer.from(`${variant.join("\n")}\n`)))) missed.push(what);
@@ -112,7 +112,7 @@ describe("a log of one file", () => {
     expect(missed).toEqual([]);
   });
 
-  test("no byte of its head can be changed", async () => {
+  test("fails verification when any byte of its head is changed", async () => {
     const path = headPath(dir, await onlyChain(dir));
     const text = await readFile(path);
     for (let at = 0; at < text.length; at++) {
@@ -125,17 +125,17 @@ describe("a log of one file", () => {
     expect(await messages()).toBe("head:undefined the file head is missing");
   });
 
-  test("one change is one problem, with its file and line", async () => {
+  test("reports one change as one problem, with file and line", async () => {
     await writeFile(file, bytes.toString().replace('"name":"zwei', '"name":"drei'));
     expect(await messages()).toBe("00000001.jsonl:3 was changed: its hash does not match its content");
   });
 
-  test("a removed line is told by the one behind it", async () => {
+  test("reports a removed line at the line after it", async () => {
     await writeFile(file, `${lines.toSpliced(2, 1).join("\n")}\n`);
     expect(await messages()).toBe("00000001.jsonl:3 has number 4 after 2: lines were removed or moved");
   });
 
-  test("removing the last lines together with the head is found by whoever remembers a head", async () => {
+  test("fails verification against a remembered head when the last lines and the head file are removed", async () => {
     const chain = await onlyChain(dir);
     await writeFile(file, `${lines.slice(0, 2).join("\n")}\n`);
     const { hash } = JSON.parse(lines[1] ?? "");
@@ -146,25 +146,25 @@ describe("a log of one file", () => {
     );
   });
 
-  test("a remembered head stays good while the log grows", async () => {
+  test("matches a remembered head after more events are written", async () => {
     await writeEvents(dir, ["four"]);
     expect(await messages([head as ChainHead])).toBe("");
     expect(await messages([{ ...(head as ChainHead), hash: "0".repeat(64) }])).toContain("is not line 5");
   });
 
-  test("a seal that is no JSON stops neither who verifies, nor who reads, nor the next writer", async () => {
+  test("can be verified, read and continued although a seal in it is not JSON", async () => {
     const { seq, time, hash: prev } = JSON.parse(lines.at(-1) ?? "");
     const seal = sealLine({ seq: seq + 1, time, prev }, '{"type":"audit.torn" ?}');
     await appendFile(file, `half a line\n${seal.text}\n`);
     expect(await messages()).toContain("is not an audit line");
     await writeEvents(dir, ["later"]);
-    expect(await listChains(dir)).toHaveLength(2); // this one stays as it is
+    expect(await listChains(dir)).toHaveLength(2); // the tampered chain stays as it is
     const read: unknown[] = [];
     for await (const { event } of readAudit(dir)) read.push(event.name);
     expect(read).toContain("later");
   });
 
-  test("a file of another chain does not pass for one of this", async () => {
+  test("fails verification when a file comes from another chain", async () => {
     const other = "c-0123456789abcdef";
     const chain = await onlyChain(dir);
     await rename(join(dir, chain), join(dir, other));
@@ -172,7 +172,7 @@ describe("a log of one file", () => {
   });
 });
 
-describe("a log of many files", () => {
+describe("an audit log of many files", () => {
   beforeEach(() =>
     writeEvents(
       dir,
@@ -181,14 +181,14 @@ describe("a log of many files", () => {
     ),
   );
 
-  test("is one chain over all of them", async () => {
+  test("is one chain across all files", async () => {
     const { isSound, chains } = await verifyAudit(dir);
     expect(isSound).toBe(true);
     expect(chains).toMatchObject([{ lines: 42 }]);
     expect(chains[0]?.files).toBeGreaterThan(4);
   });
 
-  test("misses a file at the beginning, in the middle and at the end", async () => {
+  test("fails verification when the first, a middle or the last file is missing", async () => {
     const chain = await onlyChain(dir);
     const files = await listFiles(dir, chain);
     for (const number of [files[0], files[2], files.at(-1)]) {
@@ -201,7 +201,7 @@ describe("a log of many files", () => {
     }
   });
 
-  test("finds two files that were exchanged", async () => {
+  test("fails verification when two files are swapped", async () => {
     const chain = await onlyChain(dir);
     const [a, b] = [filePath(dir, chain, 2), filePath(dir, chain, 3)];
     await rename(a, `${a}.x`);
@@ -211,8 +211,8 @@ describe("a log of many files", () => {
   });
 });
 
-describe("two writers at a time", () => {
-  test("have a chain each, and one witnesses the other", async () => {
+describe("two concurrent audit writers", () => {
+  test("have one chain each, and one witnesses the other", async () => {
     const first = openLog(dir);
     first.record(checkpoint("a"));
     await first.settled();
@@ -225,7 +225,7 @@ describe("two writers at a time", () => {
     expect(await messages()).toMatch(/is missing; chain c-\w+ saw its line 2/);
   });
 
-  test("chains that are cut together with their heads are found through the other", async () => {
+  test("detect a chain that was truncated together with its head, through the other chain", async () => {
     const first = openLog(dir);
     first.record(checkpoint("a"));
     await first.settled();
@@ -239,7 +239,7 @@ describe("two writers at a time", () => {
     expect(await messages()).toMatch(/has no line 2 as chain c-\w+ saw it/);
   });
 
-  test("a chain that was cut and grew again is found although the other has looked since", async () => {
+  test("detect a chain that was truncated and grew again, although the other has seen it since", async () => {
     const first = openLog(dir);
     first.record(checkpoint("a"));
     await first.settled();
@@ -260,7 +260,7 @@ describe("two writers at a time", () => {
     await look(other, []); // sees line 1, the last one now
     expect(await messages()).toMatch(/has no line 4 as chain c-\w+ saw it/);
     await look(cut, ["x", "y", "z", "w"]);
-    await look(other, []); // sees line 6, behind the one that is not there
+    await look(other, []); // sees line 6, after the missing one
     expect(await messages()).toMatch(/has no line 4 as chain c-\w+ saw it/);
   });
 
@@ -276,7 +276,7 @@ describe("two writers at a time", () => {
     return [one, other];
   }
 
-  test("files exchanged between chains are found in both", async () => {
+  test("detect files that were swapped between their chains", async () => {
     const [one, other] = await twoChains();
     expect(await isSound()).toBe(true);
     const [a, b] = [filePath(dir, one, 2), filePath(dir, other, 2)];
@@ -287,24 +287,24 @@ describe("two writers at a time", () => {
     expect(new Set(problems.map(({ chain }) => chain))).toEqual(new Set([one, other]));
   });
 
-  test("an older copy that is put back is found by whoever remembers a later head", async () => {
+  test("detect an older copy that was restored, by a remembered later head", async () => {
     await writeEvents(dir, ["a"]);
     const chain = await onlyChain(dir);
     const old = { file: await readFile(filePath(dir, chain, 1)), head: await readFile(headPath(dir, chain)) };
     await writeEvents(dir, ["b"]);
     const later = (await readHead(dir, chain)) as ChainHead;
     await writeFile(filePath(dir, chain, 1), old.file);
-    // with the head that is there now, and with its own
+    // with the current head, and with its own
     expect(await messages()).toContain("the file head names line 6: the last lines were removed");
     await writeFile(headPath(dir, chain), old.head);
     expect(await isSound()).toBe(true);
     expect(await messages([later])).toContain("the head that was given names line 6: the last lines were removed");
-    // and it stays found when others have written behind it
+    // and it is still detected after others have written
     await writeEvents(dir, ["x", "y", "z"]);
     expect(await messages([later])).toContain("is not line 6 that the head that was given names");
   });
 
-  test("a chain that is given and is not there is a problem", async () => {
+  test("detect that a chain with a remembered head is missing", async () => {
     await mkdir(dir);
     const head = { chain: "c-0123456789abcdef", seq: 3, hash: "0".repeat(64) };
     expect(await messages([head])).toContain("is missing; the head that was given names its line 3");
@@ -312,8 +312,8 @@ describe("two writers at a time", () => {
   });
 });
 
-describe("a removal by the policy that somebody made up", () => {
-  /** Cuts a chain after so many lines, and goes on as if the policy had removed everything up to a number. */
+describe("a forged audit.pruned event", () => {
+  /** Truncates a chain, then continues it as if the policy had removed everything up to a number. */
   async function cutAndExcuse(chain: string, kept: number, throughSeq: number): Promise<void> {
     const path = filePath(dir, chain, 1);
     const lines = (await readFile(path, "utf8")).split("\n").slice(0, kept);
@@ -330,7 +330,7 @@ describe("a removal by the policy that somebody made up", () => {
     await writeFile(headPath(dir, chain), headText({ seq: seq + 1, hash }));
   }
 
-  test("excuses no line that a kept head names", async () => {
+  test("does not excuse a missing line that a remembered head names", async () => {
     await writeEvents(dir, ["a", "b", "c"]);
     const chain = await onlyChain(dir);
     const head = (await readHead(dir, chain)) as ChainHead;
@@ -338,7 +338,7 @@ describe("a removal by the policy that somebody made up", () => {
     expect(await messages([head])).toContain("the head that was given names line 5: the last lines were removed");
   });
 
-  test("excuses no line that another chain saw", async () => {
+  test("does not excuse a missing line that another chain witnessed", async () => {
     await using first = openLog(dir);
     first.record(checkpoint("a"));
     await first.settled();
@@ -349,7 +349,7 @@ describe("a removal by the policy that somebody made up", () => {
   });
 });
 
-test("a pipe in a file's place is a file that is missing, and holds nobody up", async () => {
+test("a named pipe in place of an audit file counts as missing, and verification does not hang", async () => {
   await writeEvents(dir, ["a", "b", "c", "d", "e", "f"], { fileBytes: 700 });
   const chain = await onlyChain(dir);
   const [, second = 0] = await listFiles(dir, chain);
@@ -358,7 +358,7 @@ test("a pipe in a file's place is a file that is missing, and holds nobody up", 
   expect(await messages()).toContain("00000002.jsonl is missing");
 });
 
-test("files that the policy removes while they are read are no problem", async () => {
+test("audit files that the policy removes while they are verified are not a problem", async () => {
   const names = Array.from({ length: 400 }, (_, i) => `${i}`);
   await writeEvents(dir, names, { fileBytes: 700 });
   const chain = await onlyChain(dir);

@@ -5,19 +5,19 @@ import type { ChainHead } from "./event.ts";
 import { verifyChain } from "./verify-chain.ts";
 import { claimsByChain, claimsNotIn } from "./witness-claims.ts";
 
-/** What an audit directory holds and everything that is wrong with it. */
+/** The chains of an audit directory and all problems. */
 export interface AuditReport {
   readonly isSound: boolean;
   readonly chains: readonly ChainReport[];
   readonly problems: readonly AuditProblem[];
 }
 
-/** How often a reading begins anew because files went meanwhile. They go oldest first, so one in vain is short. */
+/** How often to start again because files were removed meanwhile. The oldest go first, so a failed attempt is short. */
 const maxReadings = 200;
 
 /**
- * Finds every edited, removed, reordered or repeated line, offline. The last lines of a chain, or a whole chain, can only
- * be missed by somebody who remembers them: its head file, other chains, or the heads given here.
+ * Finds every edited, removed, reordered or repeated line, offline. That the last lines of a chain or a whole chain are missing
+ * is found only through a record of them: its head file, other chains, or the heads given here.
  */
 export async function verifyAudit(
   dir: string,
@@ -29,7 +29,7 @@ export async function verifyAudit(
       (report) => ({ report }),
       (error: unknown) => ({ error }),
     );
-    // A writer may remove what its policy keeps no longer while we read, and then what we found is of two moments.
+    // A writer may prune files while we read. The result would then mix two states, so start again.
     const after = new Set(await allFiles(dir));
     const isTorn = before.some((path) => !after.has(path));
     if (isTorn && reading < maxReadings) continue;
@@ -61,7 +61,7 @@ async function verifyOnce(dir: string, heads: readonly ChainHead[]): Promise<Aud
   return { isSound: problems.length === 0, chains, problems };
 }
 
-/** What one chain saw of another when it was opened must still be there. */
+/** Lines that one chain witnessed in another must still exist. */
 async function witnessProblems(dir: string, chains: readonly ChainReport[]): Promise<AuditProblem[]> {
   const problems: AuditProblem[] = [];
   const known = new Map(chains.map((report) => [report.chain, report]));
@@ -77,7 +77,7 @@ async function witnessProblems(dir: string, chains: readonly ChainReport[]): Pro
       chain,
       claims.filter(({ seq }) => seq > report.prunedThrough),
     );
-    const [first] = missing; // the others follow from it
+    const [first] = missing; // one problem is enough
     if (first) problems.push(chainProblem(chain, `has no line ${first.seq} as chain ${first.by} saw it`));
   }
   return problems;

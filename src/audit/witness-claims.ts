@@ -3,15 +3,15 @@ import { filePath, listFiles } from "./chain-files.ts";
 import type { ChainReport } from "./chain-reader.ts";
 import { readLines } from "./read-lines.ts";
 
-/** A line of a chain, as the writer of another one saw it. */
+/** A line of a chain, as witnessed by the writer of another one. */
 export interface WitnessClaim {
   readonly seq: number;
   readonly hash: string;
-  /** the chain that says so */
+  /** the chain of the witness */
   readonly by: string;
 }
 
-/** What is said of each chain by the others; of several that say the same, one. */
+/** What the chains witnessed of each other, without duplicates. */
 export function claimsByChain(chains: readonly ChainReport[]): ReadonlyMap<string, readonly WitnessClaim[]> {
   const found = new Map<string, Map<string, WitnessClaim>>();
   for (const { chain: by, witnessed } of chains) {
@@ -26,8 +26,8 @@ export function claimsByChain(chains: readonly ChainReport[]): ReadonlyMap<strin
 }
 
 /**
- * Claims that no line of the chain bears out, from the lowest number on. All of them in one reading: there may be one for each
- * process that ever wrote beside this chain.
+ * Claims that no line of the chain confirms, lowest number first. Checked in one pass, because every process that ever wrote
+ * next to this chain may have made one.
  */
 export async function claimsNotIn(
   dir: string,
@@ -43,7 +43,7 @@ export async function claimsNotIn(
       const about = bySeq.get(/^\{"v":1,"seq":(\d+),/.exec(bytes.toString("latin1", 0, 32))?.[1] ?? "");
       if (!about) continue;
       const line = openLine(bytes);
-      // A torn part may hold another line of the same number.
+      // A torn part may contain another line with the same number.
       for (const claim of about) if (!("problem" in line) && line.hash === claim.hash) open.delete(claim);
     }
   }

@@ -1,8 +1,8 @@
 import type { ChainHead } from "./event.ts";
 
 /**
- * What one chain's writers saw of the others, all of it. The attack: to cut a chain and let it grow again, until whoever
- * looked before has looked once more: the last look alone fits the chain as it is, and the earlier ones tell.
+ * All heads of other chains that one chain's writers saw. The attack: truncating a chain and letting it grow until the witness
+ * has seen it again. The last head alone would then match, so earlier ones are kept too.
  */
 export class WitnessedHeads {
   #heads: ChainHead[] = [];
@@ -16,7 +16,7 @@ export class WitnessedHeads {
     return this.#heads;
   }
 
-  /** A chain that rests is seen as it is by everybody who comes; once is enough. */
+  /** An idle chain is seen unchanged by every writer; keep its head once. */
   add(seen: readonly ChainHead[]): void {
     for (const head of seen) {
       const before = this.#latest.get(head.chain);
@@ -26,7 +26,7 @@ export class WitnessedHeads {
     }
   }
 
-  /** Forgets what came after the first so many. */
+  /** Forgets all but the first `count` heads. */
   cutTo(count: number): void {
     if (count >= this.#heads.length) return;
     this.#heads.length = count;

@@ -30,7 +30,7 @@ const connects: [string, Verdict, string][] = [
   ["api.mistral.ai:443", "allowed", "a model's host that an entry names"],
   ["xn--bcher-kva.wide.example:443", "allowed", "punycode as given"],
   ["wide.example:443", "not_named", "the wildcard's own name"],
-  ["evilwide.example:443", "not_named", "a suffix that is no label"],
+  ["evilwide.example:443", "not_named", "a suffix that is not a whole label"],
   ["good.example.evil.example:443", "not_named", "an allowed name in front"],
   ["evil-good.example:443", "not_named", "an allowed name behind a hyphen"],
   ["git.example:443", "port_not_named", "another port of a host"],
@@ -97,7 +97,7 @@ const urls: [string, Verdict, string][] = [
   ["http://good.example/", "allowed", "plain HTTP"],
   ["HTTP://good.example:80/a?b", "allowed", "the port that is implied"],
   ["http://good.example?q=1", "allowed", "a query without a path"],
-  ["https://good.example/", "malformed", "TLS is not the proxy's to make"],
+  ["https://good.example/", "malformed", "the proxy does not start TLS itself"],
   ["ftp://good.example/", "malformed", "another protocol"],
   ["//good.example/", "malformed", "no scheme"],
   ["/path", "malformed", "origin form"],
@@ -118,14 +118,14 @@ const socks: [string, Verdict, string][] = [
   ["bücher.example:22", "allowed", "IDN, which SOCKS can carry"],
   ["BÜCHER.example.:22", "allowed", "IDN in another case, with the root's dot"],
   ["xn--bcher-kva.example:22", "allowed", "the same in punycode"],
-  ["bu\u0308cher.example:22", "malformed", "IDN in parts that look like one letter"],
+  ["bu\u0308cher.example:22", "malformed", "IDN with a combining mark"],
   ["b\u00fccher.example\u3002:22", "malformed", "an ideographic full stop"],
   ["git.exam\u00adple:22", "malformed", "a soft hyphen, which IDNA drops"],
   ["git.example\u0000.bücher.example:22", "malformed", "NUL before an IDN"],
   ["gıt.example:22", "not_named", "a letter that looks like another"],
   ["git.eхample:22", "not_named", "a letter of another script"],
-  ["\uff47it.example:22", "malformed", "a wide letter"],
-  ["wor\u212a.example:22", "malformed", "the Kelvin sign, which some take for a k"],
+  ["\uff47it.example:22", "malformed", "a full-width letter"],
+  ["wor\u212a.example:22", "malformed", "the Kelvin sign, which some programs read as k"],
   ["b\ufffdcher.example:22", "malformed", "bytes that are not UTF-8"],
   ["①②⑦.0.0.1:22", "malformed", "circled digits"],
   ["good.example:443", "socks_needs_port", "a port that no rule names"],
@@ -142,7 +142,7 @@ const addresses: [string, "open" | "closed", string][] = [
   ["0.0.0.0", "closed", "this host"],
   ["10.1.2.3", "closed", "private"],
   ["172.31.255.255", "closed", "private, the upper end"],
-  ["172.32.0.1", "open", "just outside"],
+  ["172.32.0.1", "open", "just outside the private range"],
   ["192.168.0.1", "closed", "private"],
   ["100.64.0.1", "closed", "CGNAT"],
   ["100.100.100.200", "closed", "metadata in CGNAT"],
@@ -167,8 +167,8 @@ const addresses: [string, "open" | "closed", string][] = [
   ["fe80::1%eth0", "closed", "a zone"],
   ["fec0::1", "closed", "site-local"],
   ["ff02::1", "closed", "multicast"],
-  ["5f00::1", "closed", "outside of what is given out"],
-  ["127.1", "closed", "not an address in full"],
+  ["5f00::1", "closed", "outside the public range"],
+  ["127.1", "closed", "a shortened address"],
   ["example.com", "closed", "not an address at all"],
 ];
 
@@ -180,7 +180,7 @@ describe("a plain request", () => {
   test.each(urls)("for %j is %s (%s)", (text, expected) => expect(verdictOn("http", text)).toBe(expected));
 });
 
-describe("an address", () => {
+describe("the address", () => {
   test.each(addresses)("%s is %s (%s)", (address, expected) => {
     expect(closedAddress(address) === undefined ? "open" : "closed").toBe(expected);
   });
@@ -195,7 +195,7 @@ describe("a SOCKS request", () => {
   });
 });
 
-test("nothing is allowed by an empty list, nor by a policy without a network", () => {
+test("an empty allowlist and a policy without a network allow nothing", () => {
   expect(decideText("connect", "good.example:443", { enabled: true, allowlist: [], deny: [] })).toMatchObject({
     code: "not_named",
     reason: "good.example is not in net.allowlist",
@@ -206,7 +206,7 @@ test("nothing is allowed by an empty list, nor by a policy without a network", (
   });
 });
 
-test("only a port that a rule names carries anything but TLS, and 443 never does", () => {
+test("only a port that the allowlist names may carry anything but TLS, and 443 never may", () => {
   const open = { enabled: true, allowlist: ["a.example", "a.example:22", "b.example:443"], deny: [] };
   const needsTls = (text: string) => decideText("connect", text, open);
   expect(needsTls("a.example:22")).toMatchObject({ needsTls: false });
@@ -214,7 +214,7 @@ test("only a port that a rule names carries anything but TLS, and 443 never does
   expect(needsTls("b.example:443")).toMatchObject({ needsTls: true });
 });
 
-test("the table in docs/network.md is this one", () => {
+test("docs/network.md has every row of these tables", () => {
   const page = readFileSync(new URL("../../docs/network.md", import.meta.url), "utf8");
   const rows = [
     ...connects.map(([text, verdict, what]) => row("CONNECT", text, verdict, what)),
@@ -233,7 +233,7 @@ function verdictOn(via: "http" | "connect", text: string): Verdict {
 
 function row(kind: string, text: string, verdict: string, what: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 24)}…` : text;
-  // what nobody would see, or could tell from another letter, is written out
+  // escape characters that are invisible or look like others
   const unseen = /\p{M}|[\u00ad\u0400-\u04ff\u212a\u3002\uff47\ufffd]/gu;
   const escaped = JSON.stringify(shown)
     .slice(1, -1)
@@ -241,7 +241,7 @@ function row(kind: string, text: string, verdict: string, what: string): string 
   return `| ${kind} | \`${escaped}\` | ${verdict} | ${what} |`;
 }
 
-/** Parses what a client sends, and decides about it, as the proxy does. */
+/** Parses and decides a request as the proxy does. */
 function decideText(
   via: "http" | "connect",
   text: string,

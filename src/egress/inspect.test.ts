@@ -16,7 +16,7 @@ import type { EgressEvent } from "./rules/events.ts";
 import { makeSessionAuthority, ServerCertificates } from "./tls/session-authority.ts";
 
 const dayMs = 86_400_000;
-/** who vouches for the servers of these tests, and who for the cell's session */
+/** the authority of the test servers, and the authority of the session */
 const world = makeSessionAuthority(["*"], dayMs);
 const session = makeSessionAuthority(["good.example", "other.example"], dayMs);
 const value = 'v4lue/of+the "secret" 0123456789';
@@ -34,7 +34,7 @@ interface Seen {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A server with TLS that keeps what it was asked, and answers as it is told. */
+/** A TLS server that records requests and sends the given responses. */
 async function origin(answerWith?: RequestListener, certified = "good.example", plain = false) {
   const seen: Seen[] = [];
   const listener: RequestListener = (request, answer) => {
@@ -75,7 +75,7 @@ async function openProxy(
     loopback.sockets.push(socket);
     return socket;
   };
-  /** The client's side of a tunnel, after the proxy said yes and TLS stands; fails as TLS does. */
+  /** The client's side of a tunnel, after CONNECT and the TLS handshake; rejects if the handshake fails. */
   const secure = async (
     port: number,
     options: { host?: string; servername?: string; ca?: string; alpn?: string[] } = {},
@@ -90,7 +90,7 @@ async function openProxy(
     await once(secured, "secureConnect");
     return secured;
   };
-  /** Sends bytes through an opened tunnel and reads until it ends. */
+  /** Sends bytes through an inspected tunnel and reads until it ends. */
   const ask = async (port: number, bytes: string, options?: Parameters<typeof secure>[1]): Promise<string> => {
     const secured = await secure(port, options);
     secured.write(bytes);
@@ -112,7 +112,7 @@ const held: SessionKeys = {
 };
 
 describe("a tunnel to an inspected host", () => {
-  test("is told when the host's authorities cannot be read, leaves nothing open, and works once they can", async () => {
+  test("gets a 502 when the host's certificate authorities cannot be read, leaves nothing open, and works once they can", async () => {
     const { port } = await origin();
     let isBroken = true;
     const { ask, events } = await openProxy({ allowlist: [`good.example:${port}`] }, undefined, undefined, async () => {
@@ -125,7 +125,7 @@ describe("a tunnel to an inspected host", () => {
     expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 200/);
   });
 
-  test("is served as the host, by the session's authority, and goes on to the real one", async () => {
+  test("gets a certificate of the session's authority, and its requests reach the real host", async () => {
     const { port, seen } = await origin();
     const { ask, events } = await openProxy({ allowlist: [`good.example:${port}`] });
     const answer = await ask(port, get(port, "/a?b", "X-Own: 1\r\n"));
@@ -134,7 +134,7 @@ describe("a tunnel to an inspected host", () => {
     expect(events[0]).toMatchObject({ type: "allowed", via: "https", host: "good.example", port });
   });
 
-  test("keeps its connection to the server for the next request, and no other tunnel shares it", async () => {
+  test("reuses its connection to the server for the next request, and shares it with no other tunnel", async () => {
     const ports = new Set<number | undefined>();
     const { port } = await origin((request, answer) => {
       ports.add(request.socket.remotePort);
@@ -154,7 +154,7 @@ describe("a tunnel to an inspected host", () => {
     expect(events.filter(({ type }) => type === "allowed")).toHaveLength(16);
   });
 
-  test("goes on when the rules change and still allow it, on a kept connection too", async () => {
+  test("continues when the rules change and still allow it, also on a reused connection", async () => {
     let finish = () => {};
     const { port } = await origin((request, answer) => {
       if (request.url === "/short") return void answer.end("here");
@@ -178,11 +178,11 @@ describe("a tunnel to an inspected host", () => {
     while (!rest.includes("finished")) rest += (await once(secured, "data"))[0];
   });
 
-  test("asks again over a new connection when the server has closed the kept one, and posts nothing twice", async () => {
+  test("retries a GET, but not a POST, over a new connection when the server has closed the kept one", async () => {
     let answered = 0;
     const { port, seen } = await origin((request, answer) => {
       if (++answered % 2 === 1) return void answer.end("here");
-      request.socket.destroy(); // as a server does that is tired of a connection
+      request.socket.destroy(); // as a server closes an idle connection
     });
     const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
     const ask = async (secured: Socket, method: string, fields = "") => {
@@ -197,7 +197,7 @@ describe("a tunnel to an inspected host", () => {
     expect(seen).toHaveLength(4);
   });
 
-  test("posts over a new connection when the server has ended the kept one before", async () => {
+  test("sends a POST over a new connection when the server has already closed the kept one", async () => {
     const { port } = await origin((request, answer) => {
       answer.end("here", () => request.socket.end());
     });
@@ -207,11 +207,11 @@ describe("a tunnel to an inspected host", () => {
       secured.write(`${head}\r\nHost: good.example:${port}\r\n\r\n`);
       const [bytes] = (await once(secured, "data")) as [Buffer];
       expect(bytes.toString()).toMatch(/^HTTP\/1\.1 200/);
-      await ask(port, get(port)); // by then the proxy has seen the end of the first
+      await ask(port, get(port)); // by now the proxy has seen that the first connection ended
     }
   });
 
-  test("leaves no connection to the server behind when two requests come at once", async () => {
+  test("leaves no connection to the server open when two requests come at once", async () => {
     const certificates = new ServerCertificates(world);
     const connections: Socket[] = [];
     let finishFirst = () => {};
@@ -296,14 +296,14 @@ describe("a tunnel to an inspected host", () => {
     await expect(secure(port, { ca: world.certificate })).rejects.toThrow();
   });
 
-  test("answers a client that offers HTTP/2 with HTTP/1.1", async () => {
+  test("negotiates HTTP/1.1 with a client that offers HTTP/2", async () => {
     const { port } = await origin();
     const { secure } = await openProxy({ allowlist: [`good.example:${port}`] });
     const secured = await secure(port, { alpn: ["h2", "http/1.1"] });
     expect((secured as TLSSocket).alpnProtocol).toBe("http/1.1");
   });
 
-  test("carries many requests, and each is decided by itself", async () => {
+  test("carries many requests, and each is checked separately", async () => {
     const { port, seen } = await origin();
     const { secure, proxy } = await openProxy({ allowlist: [`good.example:${port}`] });
     const secured = await secure(port);
@@ -325,7 +325,7 @@ describe("a tunnel to an inspected host", () => {
     socket.resume();
     await Promise.race([once(socket, "end"), once(socket, "close")]);
     expect(denials(events)).toMatchObject([
-      { code: "not_inspected", reason: expect.stringContaining("is opened from now on") },
+      { code: "not_inspected", reason: expect.stringContaining("must be decrypted from now on") },
     ]);
   });
 
@@ -337,11 +337,11 @@ describe("a tunnel to an inspected host", () => {
     expect(seen).toEqual([]);
   });
 
-  test("is no way to another host behind the same server: the Host field is the tunnel's", async () => {
+  test("cannot be used for domain fronting: the Host header must name the tunnel's host", async () => {
     const { port, seen } = await origin();
     const { ask, events } = await openProxy({ allowlist: [`good.example:${port}`, `other.example:${port}`] });
     expect(await ask(port, get(port, "/", "", "other.example"))).toMatch(
-      /^HTTP\/1\.1 403 codecell: the Host field does not name good\.example/,
+      /^HTTP\/1\.1 403 codecell: the Host header does not name good\.example/,
     );
     expect(denials(events)).toMatchObject([{ code: "server_name" }]);
     expect(seen).toEqual([]);
@@ -355,20 +355,20 @@ describe("a tunnel to an inspected host", () => {
     ["no host", "GET / HTTP/1.1\r\n\r\n"],
     ["two hosts", "GET / HTTP/1.1\r\nHost: good.example\r\nHost: other.example\r\n\r\n"],
     [
-      "a length and chunks",
+      "both a length and chunks",
       "POST / HTTP/1.1\r\nHost: good.example\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     ],
     ["a folded field", "GET / HTTP/1.1\r\nHost: good.example\r\nX: a\r\n b\r\n\r\n"],
     ["a bare line feed in a field", "GET / HTTP/1.1\r\nHost: good.example\r\nX: a\nY: b\r\n\r\n"],
-    ["no HTTP at all", "SSH-2.0-client\r\n\r\n"],
-  ])("with %s in a request never reaches the server", async (_, bytes) => {
+    ["bytes that are not HTTP", "SSH-2.0-client\r\n\r\n"],
+  ])("a request with %s never reaches the server", async (_, bytes) => {
     const { port, seen } = await origin();
     const { ask } = await openProxy({ allowlist: [`good.example:${port}`] });
     expect(await ask(port, bytes.replaceAll("good.example", `good.example:${port}`))).toMatch(/^HTTP\/1\.1 400 /);
     expect(seen).toEqual([]);
   });
 
-  test("carries no tunnel inside, and no WebSocket", async () => {
+  test("refuses a CONNECT and a WebSocket inside it", async () => {
     const { port, seen } = await origin();
     const { ask } = await openProxy({ allowlist: [`good.example:${port}`] });
     expect(await ask(port, "CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n")).toBe("");
@@ -379,15 +379,13 @@ describe("a tunnel to an inspected host", () => {
     expect(seen).toEqual([]);
   });
 
-  test("carries nothing but TLS", async () => {
+  test("refuses traffic that is not TLS", async () => {
     const { port, seen } = await origin();
     const { client, events } = await openProxy({ allowlist: [`good.example:${port}`] });
     const socket = client();
     socket.write(`CONNECT good.example:${port} HTTP/1.1\r\nHost: good.example:${port}\r\n\r\nGET / HTTP/1.1\r\n\r\n`);
     await text(socket);
-    expect(denials(events)).toMatchObject([
-      { code: "server_name", reason: "what was sent to good.example is not TLS" },
-    ]);
+    expect(denials(events)).toMatchObject([{ code: "server_name", reason: "the traffic to good.example is not TLS" }]);
     expect(seen).toEqual([]);
   });
 
@@ -398,7 +396,7 @@ describe("a tunnel to an inspected host", () => {
       world.certificate,
       /502 codecell: no TLS with good\.example: ERR_TLS_CERT_ALTNAME_INVALID/,
     ],
-  ])("to a server whose certificate %s is a 502, and nothing is sent", async (_, certified, __, expected) => {
+  ])("a server whose certificate %s gives a 502, and nothing is sent", async (_, certified, __, expected) => {
     const { port, seen } = await origin(undefined, certified);
     const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
     expect(await ask(port, get(port, "/", `Authorization: Bearer ${placeholder}\r\n`))).toMatch(expected);
@@ -425,7 +423,7 @@ describe("a tunnel to an inspected host", () => {
     expect(seen).toEqual([]);
   });
 
-  test("a tunnel that is in use when its session ends harms nobody", async () => {
+  test("a tunnel that is in use when its session is closed does not crash the proxy", async () => {
     const { port } = await origin((_, answer) => answer.write("the beginning"));
     const { secure, proxy } = await openProxy({ allowlist: [`good.example:${port}`] });
     const [busy, idle] = await Promise.all([secure(port), secure(port)]);
@@ -438,14 +436,14 @@ describe("a tunnel to an inspected host", () => {
     await Promise.all(closed);
   });
 
-  test("an inspected tunnel of a session without an authority is refused, and not passed on uninspected", async () => {
+  test("an inspected tunnel of a session without an authority is refused, not passed on uninspected", async () => {
     const { port } = await origin();
     const { secure, events } = await openProxy({ allowlist: [`good.example:${port}`] }, { secrets: [] });
     await expect(secure(port)).rejects.toThrow(/^HTTP\/1\.1 403 codecell: TLS to good\.example must be decrypted/);
     expect(denials(events)).toMatchObject([{ code: "not_inspected" }]);
   });
 
-  test("through SOCKS is refused, because it could not be opened", async () => {
+  test("a tunnel through SOCKS to an inspected host is refused, because it cannot be inspected", async () => {
     const { port } = await origin();
     const { client, events } = await openProxy({ allowlist: [`good.example:${port}`] });
     const socket = client();
@@ -462,7 +460,7 @@ describe("request rules", () => {
     rules: [{ host: "good.example", methods: ["GET", "HEAD"], paths: ["/v1/**"] }],
   });
 
-  test("hold for every request of a tunnel, also for one that comes with the first", async () => {
+  test("apply to every request of a tunnel, also to a pipelined one", async () => {
     const { port, seen } = await origin();
     const { secure } = await openProxy(ruled(port));
     const secured = await secure(port);
@@ -472,7 +470,7 @@ describe("request rules", () => {
     expect(seen.map(({ url }) => url)).not.toContain("/admin");
   });
 
-  test("request rules refuse another method with a reason, and a header that overrides the method", async () => {
+  test("refuse another method with a reason, and a header that overrides the method", async () => {
     const { port, seen } = await origin();
     const { ask, events } = await openProxy(ruled(port));
     expect(await ask(port, `DELETE /v1/a HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`)).toMatch(
@@ -485,7 +483,7 @@ describe("request rules", () => {
     expect(seen).toEqual([]);
   });
 
-  test("hold for what a server that reads no bodies takes for the next request", async () => {
+  test("cannot be bypassed by a request that is smuggled in the body of another", async () => {
     const seen: string[] = [];
     const server = createTlsServer({ SNICallback: (_, done) => done(null, certificates.for("good.example")) });
     const certificates = new ServerCertificates(world);
@@ -519,7 +517,7 @@ describe("request rules", () => {
     expect(seen).toEqual(["GET /v1/a HTTP/1.1", "GET /v1/b HTTP/1.1"]);
   });
 
-  test("hold for plain HTTP as well", async () => {
+  test("apply to plain HTTP too", async () => {
     const { port, seen } = await origin(undefined, "good.example", true);
     const { client } = await openProxy({ ...ruled(port), inspect: [] });
     const socket = client();
@@ -528,7 +526,7 @@ describe("request rules", () => {
     expect(seen).toEqual([]);
   });
 
-  test("request rules close a host to tunnels that are not inspected", async () => {
+  test("refuse tunnels to their host that are not inspected", async () => {
     const { port } = await origin();
     const { secure, events } = await openProxy({ ...ruled(port), inspect: [] });
     await expect(secure(port)).rejects.toThrow(/^HTTP\/1\.1 403 codecell: net\.rules limits requests to good\.example/);
@@ -542,7 +540,7 @@ describe("a secret", () => {
     secrets: { TOKEN: token(port, more) },
   });
 
-  test("takes its placeholder's place on the way to its host", async () => {
+  test("replaces its placeholder in requests to its host", async () => {
     const { port, seen } = await origin();
     const { ask, events } = await openProxy(withSecret(port), held);
     expect(await ask(port, get(port, "/", `Authorization: Bearer ${placeholder}\r\n`))).toMatch(/^HTTP\/1\.1 200/);
@@ -550,7 +548,7 @@ describe("a secret", () => {
     expect(JSON.stringify(events)).not.toContain(value.slice(0, 8));
   });
 
-  test("takes it in the base64 of a user and a password, as git sends it", async () => {
+  test("replaces its placeholder in base64 basic auth, as git sends it", async () => {
     const { port, seen } = await origin();
     const { ask } = await openProxy(withSecret(port), held);
     const basic = Buffer.from(`git:${placeholder}`).toString("base64");
@@ -559,22 +557,22 @@ describe("a secret", () => {
     expect(Buffer.from(sent, "base64").toString()).toBe(`git:${value}`);
   });
 
-  test("takes it in a query where the policy says so, and nowhere else", async () => {
+  test("replaces its placeholder in a query only if the policy allows it", async () => {
     const { port, seen } = await origin();
     const { ask } = await openProxy(withSecret(port, { query: true }), held);
     expect(await ask(port, get(port, `/?key=${placeholder}`))).toMatch(/^HTTP\/1\.1 200/);
     expect(new URL(`http://x${seen[0]?.url}`).searchParams.get("key")).toBe(value);
     expect(await ask(port, get(port, `/${placeholder}`))).toMatch(
-      /^HTTP\/1\.1 403 codecell: the secret TOKEN does not go into the path/,
+      /^HTTP\/1\.1 403 codecell: the secret TOKEN may not be put into the path/,
     );
     expect(seen).toHaveLength(1);
   });
 
   test.each([
-    ["another field", "/", `X-Debug: ${placeholder}\r\n`, "does not go into the field x-debug"],
-    ["a query", `/?key=${placeholder}`, "", "does not go into the query"],
-    ["a cookie", "/", `Cookie: a=${placeholder}\r\n`, "does not go into the field cookie"],
-  ])("is not put into %s", async (_, path, fields, reason) => {
+    ["another header", "/", `X-Debug: ${placeholder}\r\n`, "may not be put into the field x-debug"],
+    ["a query", `/?key=${placeholder}`, "", "may not be put into the query"],
+    ["a cookie", "/", `Cookie: a=${placeholder}\r\n`, "may not be put into the field cookie"],
+  ])("is not inserted into %s", async (_, path, fields, reason) => {
     const { port, seen } = await origin();
     const { ask, events } = await openProxy(withSecret(port), held);
     expect(await ask(port, get(port, path, fields))).toContain(reason);
@@ -583,24 +581,24 @@ describe("a secret", () => {
   });
 
   test.each([
-    ["in its field", `Authorization: Bearer ${placeholder}\r\n`],
+    ["in its header", `Authorization: Bearer ${placeholder}\r\n`],
     ["in base64", `Authorization: Basic ${Buffer.from(`a:${placeholder}`).toString("base64")}\r\n`],
-  ])("does not go to another host, and the attempt is refused: %s", async (_, fields) => {
+  ])("is not sent to another host, and the attempt is refused: %s", async (_, fields) => {
     const { port, seen } = await origin(undefined, "other.example");
     const { ask, events } = await openProxy(withSecret(port), held);
     const answer = await ask(port, get(port, "/", fields, "other.example"), { host: "other.example" });
-    expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: the secret TOKEN does not go to other\.example/);
+    expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: the secret TOKEN may not be sent to other\.example/);
     expect(denials(events)).toMatchObject([{ code: "secret", host: "other.example" }]);
     expect(seen).toEqual([]);
   });
 
-  test("does not go over plain HTTP unless the policy says so", async () => {
+  test("is not sent over plain HTTP unless the policy allows it", async () => {
     const { port, seen } = await origin(undefined, "good.example", true);
     const plainly = `GET http://good.example:${port}/ HTTP/1.1\r\nHost: good.example:${port}\r\nConnection: close\r\nAuthorization: ${placeholder}\r\n\r\n`;
     const strict = await openProxy(withSecret(port), held);
     const refused = strict.client();
     refused.write(plainly);
-    expect(await text(refused)).toMatch(/^HTTP\/1\.1 403 codecell: the secret TOKEN does not go over plain HTTP/);
+    expect(await text(refused)).toMatch(/^HTTP\/1\.1 403 codecell: the secret TOKEN may not be sent over plain HTTP/);
     const lax = await openProxy(withSecret(port, { plaintext: true }), held);
     const sent = lax.client();
     sent.write(plainly);
@@ -620,7 +618,7 @@ describe("a secret", () => {
       secrets: {},
     });
     expect(await ask(port, get(port, "/", `Authorization: ${placeholder}\r\n`))).toMatch(
-      /^HTTP\/1\.1 403 codecell: the secret TOKEN does not go to/,
+      /^HTTP\/1\.1 403 codecell: the secret TOKEN may not be sent to/,
     );
     expect(seen).toEqual([]);
   });
@@ -633,12 +631,12 @@ describe("a secret", () => {
       return [{ address: "127.0.0.1", isFixed: true }];
     });
     expect(await ask(port, get(port, "/", `Authorization: ${placeholder}\r\n`))).toMatch(
-      /^HTTP\/1\.1 403 codecell: the secret TOKEN does not go to/,
+      /^HTTP\/1\.1 403 codecell: the secret TOKEN may not be sent to/,
     );
     expect(seen).toEqual([]);
   });
 
-  test("is on record where somebody tried to send it, however long the name of the field", async () => {
+  test("is recorded as denied when a cell tries to send it elsewhere, however long the header's name is", async () => {
     const { port } = await origin();
     const { ask, events } = await openProxy(withSecret(port), held);
     await ask(port, get(port, "/", `${placeholder}${"a".repeat(4000)}: x\r\n`));
@@ -656,8 +654,8 @@ describe("a secret", () => {
   });
 });
 
-describe("an answer of a host that was sent a secret", () => {
-  /** Repeats what it was sent in every way it can think of, in pieces that cut the value in two. */
+describe("a response of a host that gets a secret", () => {
+  /** Echoes what it was sent in several encodings, in chunks that split the value. */
   const echo: RequestListener = (request, answer) => {
     const sent = request.headers.authorization ?? "";
     const bytes = Buffer.from(
@@ -672,7 +670,7 @@ describe("an answer of a host that was sent a secret", () => {
     answer.end();
   };
 
-  test("has asterisks in the place of the value, in its head and in its body, and is as long as before", async () => {
+  test("has the value replaced by asterisks in its head and body, with its length unchanged", async () => {
     const { port, seen } = await origin(echo);
     const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
     const answer = await ask(
@@ -691,7 +689,7 @@ describe("an answer of a host that was sent a secret", () => {
     expect(Buffer.from(encoded.replaceAll("*", "A"), "base64").toString("latin1")).not.toContain(value.slice(2, 8));
   });
 
-  test("is searched also when the request carried no secret", async () => {
+  test("is searched for the value even if the request carried no secret", async () => {
     const { port } = await origin((_, answer) => answer.end(`kept: ${value}`));
     const { ask } = await openProxy({ allowlist: [`good.example:${port}`], secrets: { TOKEN: token(port) } }, held);
     expect(await ask(port, get(port))).toMatch(/kept: \*+$/);
@@ -711,7 +709,7 @@ describe("an answer of a host that was sent a secret", () => {
     expect(await ask(port, get(port))).toMatch(/^HTTP\/1\.1 502 codecell: good\.example answered in an encoding/);
   });
 
-  test("has no value in the name of a field, and is asked for no range under another name", async () => {
+  test("has no value in a header's name, and cannot be requested in ranges under another header name", async () => {
     const plain = "Tok3n-In-A-Name";
     const { port, seen } = await origin((_, answer) => answer.writeHead(200, { [`X-${plain}`]: "1" }).end());
     const [secret] = held.secrets;
@@ -722,7 +720,7 @@ describe("an answer of a host that was sent a secret", () => {
     expect(seen[0]?.headers).not.toHaveProperty("request-range");
   });
 
-  test("is passed on as it comes, without waiting for its end", async () => {
+  test("is streamed without waiting for its end", async () => {
     let finish = () => {};
     const { port } = await origin((_, answer) => {
       answer.write("event: one\n\n");

@@ -1,14 +1,14 @@
-/** Undoes what was done, last first. Node 20 has no AsyncDisposableStack; this is ours. */
+/** Undoes steps, last first. A replacement for AsyncDisposableStack, which Node 20 lacks. */
 export class Cleanup implements AsyncDisposable {
   #undo: (() => unknown)[] = [];
   #running: Promise<void> | undefined;
 
-  /** Registers an undo; call it on the line after the do. */
+  /** Registers an undo; call it right after the step. */
   defer(undo: () => unknown): void {
     this.#undo.push(undo);
   }
 
-  /** Takes over everything registered so far and empties this one: the new owner cleans up now. */
+  /** Moves everything registered so far to a new owner, which cleans up instead. */
   move(): Cleanup {
     const owner = new Cleanup();
     owner.#undo = this.#undo;

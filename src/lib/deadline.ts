@@ -1,4 +1,4 @@
-/** A time limit joined with a caller's signal; `signal.reason` says which came first. */
+/** A time limit combined with a caller's signal; `signal.reason` shows which came first. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
 }
@@ -7,7 +7,7 @@ export class DeadlinePassed extends Error {
   override readonly name = "DeadlinePassed";
 }
 
-/** AbortSignal.any with AbortSignal.timeout may lose its timer to the collector on some Nodes, hence this. */
+/** On some versions of Node the timer of AbortSignal.any([AbortSignal.timeout()]) can be garbage-collected. */
 export function deadline(timeoutMs: number, signal?: AbortSignal): Deadline {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new DeadlinePassed(`no answer within ${timeoutMs} ms`)), timeoutMs);

@@ -1,59 +1,59 @@
-/** Why codecell could not do what it was asked. A failing user program is a result, never one of these. */
+/** Why codecell failed. A user program that fails is a result, never one of these. */
 export type CodecellErrorCode =
-  /** the call itself is wrong: an argument, an option, a file that is not there */
+  /** the call itself is wrong: an argument, an option, a missing file */
   | "usage"
   /** the policy file or object does not parse */
   | "policy_invalid"
-  /** the policy asks for more than the runner can hold */
+  /** the policy has a rule that the runner cannot enforce */
   | "policy_refused"
-  /** an override asks for more than its ceiling, or a model tried to widen */
+  /** an override exceeds its ceiling, or a model tried to widen the policy */
   | "override_refused"
   /** the value of a secret that the policy names is missing, or cannot be sent */
   | "secret_unavailable"
   | "runner_unavailable"
-  /** an image for cells could not be fetched, made or built */
+  /** an image for cells could not be fetched or built */
   | "image_failed"
-  /** the isolation could not be set up although the probe said it can */
+  /** the sandbox could not be set up although the probe succeeded */
   | "cell_start_failed"
-  /** the cell died outside a run, or broke the protocol */
+  /** the cell exited outside a run, or violated the protocol */
   | "cell_lost"
   | "session_closed"
   | "session_busy"
-  /** no session has that id, alive or saved */
+  /** no open or saved session has that id */
   | "session_unknown"
-  /** the session ended without its caller's doing: idle, too old; the message says why */
+  /** the session expired: idle or too old; the message says why */
   | "session_culled"
-  /** as many sessions are alive as the policy allows */
+  /** the policy's limit of open sessions is reached */
   | "session_limit"
-  /** as many runs go on as this caller, or the whole service, may have */
+  /** the limit of concurrent runs, of this caller or of the service, is reached */
   | "run_limit"
-  /** what was saved of a session cannot be read back */
+  /** a saved session cannot be read */
   | "snapshot_damaged"
   | "checkpoint_unknown"
   /** this runner cannot do that */
   | "not_supported"
-  /** a run that ended too long ago, or that never was */
+  /** the run ended too long ago, or never existed */
   | "run_gone"
   /** the full output of a run is no longer kept */
   | "output_gone"
   | "language_unavailable"
   | "variable_missing"
   | "variable_unserializable"
-  /** an expression asked for by `get` raised, or took too long */
+  /** an expression of `get` raised or timed out */
   | "expression_failed"
   | "file_missing"
-  /** a file that is not given out: a bad name, a link, a special file, a directory, or one that the policy denies */
+  /** a file that may not be read or written: a bad name, a link, a special file, a directory, or denied by the policy */
   | "file_refused"
   /** code, a value or a file is over its limit */
   | "too_large"
-  /** the policy wants everything written down for good before it counts, and that failed */
+  /** the policy requires a durable audit, and it could not be written */
   | "audit_failed"
-  /** what codecell keeps cannot be written or read: a full or read-only disk, a place that is no directory */
+  /** codecell's own files cannot be written or read: a full or read-only disk, a path that is not a directory */
   | "disk_failed"
   | "aborted"
   | "internal";
 
-/** What an error says beyond its code and message. */
+/** Details of an error besides its code and message. */
 export interface CodecellErrorOptions {
   /** what to do about it, in one sentence */
   readonly hint?: string;
@@ -62,7 +62,7 @@ export interface CodecellErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** The one error of this project: a code to branch on, a message to read, a hint to act on. */
+/** The only error class of this project: a code to branch on, a message to read, a hint to act on. */
 export class CodecellError extends Error {
   override readonly name = "CodecellError";
   readonly code: CodecellErrorCode;
@@ -77,7 +77,7 @@ export class CodecellError extends Error {
   }
 }
 
-/** The text of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { firstSignal } from "./first-signal.ts";
 
-test("is aborted with the first of its sources, for its reason", () => {
+test("firstSignal is aborted with the first of its sources, with the same reason", () => {
   const [one, two] = [new AbortController(), new AbortController()];
   using first = firstSignal(one.signal, undefined, two.signal);
   expect(first.signal.aborted).toBe(false);
@@ -13,7 +13,7 @@ test("is aborted with the first of its sources, for its reason", () => {
   expect(late.signal.reason).toBe("one");
 });
 
-test("leaves nothing on sources that live on", () => {
+test("firstSignal leaves no listeners on its sources", () => {
   const source = new AbortController().signal;
   const first = firstSignal(source);
   expect(getEventListeners(source, "abort")).toHaveLength(1);

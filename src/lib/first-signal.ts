@@ -1,11 +1,11 @@
-/** Aborted with the first of several signals, and for its reason. */
+/** A signal that is aborted with the first of several, with the same reason. */
 export interface FirstSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 
 /**
- * What AbortSignal.any does, and leaves nothing behind: that one keeps a reference on every source for each signal it
- * ever made, so a source that lives as long as a session grows with every call.
+ * Like AbortSignal.any, but without its leak: that one keeps a reference on every source for each signal it made, so a source
+ * that lives as long as a session grows with every call.
  */
 export function firstSignal(...sources: readonly (AbortSignal | undefined)[]): FirstSignal {
   const controller = new AbortController();

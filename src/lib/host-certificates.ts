@@ -2,7 +2,7 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 
-/** Where distributions keep the authorities they trust, in one file. */
+/** Where distributions keep their trusted certificate authorities in one file. */
 const files = [
   "/etc/ssl/certs/ca-certificates.crt",
   "/etc/pki/tls/certs/ca-bundle.crt",
@@ -11,12 +11,12 @@ const files = [
   "/etc/ssl/cert.pem",
 ];
 
-/** Each client has its own name for the file with the authorities that it trusts. */
+/** The variables by which different clients find the file with their trusted certificate authorities. */
 const variables = [
   ...["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "NODE_EXTRA_CA_CERTS"],
 ];
 
-/** The file with the authorities that this host trusts; undefined where there is none. */
+/** The file with the certificate authorities that this host trusts; undefined if there is none. */
 export async function findHostCertificates(root = "/"): Promise<string | undefined> {
   for (const path of files) {
     const isThere = await access(join(root, path)).then(
@@ -28,7 +28,7 @@ export async function findHostCertificates(root = "/"): Promise<string | undefin
   return undefined;
 }
 
-/** The authorities that this host trusts, in PEM; Node's own where it has no file of them. */
+/** The certificate authorities that this host trusts, in PEM; Node's own if the host has no such file. */
 export async function readHostCertificates(): Promise<string> {
   const path = await findHostCertificates();
   return path === undefined ? rootCertificates.join("\n") : readFile(path, "utf8");

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 
-/** Kills a child that was started `detached`, with all of its group. The number of one that has ended may be another's by now. */
+/** Kills a child that was started `detached`, with its process group. Not if it has exited: its pid may be reused. */
 export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {

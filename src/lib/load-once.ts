@@ -1,4 +1,4 @@
-/** A module that is loaded when it is first asked for; asking again costs no look-up. */
+/** A module that is loaded on first use. */
 export function loadOnce<Module>(load: () => Promise<Module>): () => Promise<Module> {
   let loading: Promise<Module> | undefined;
   return () => {

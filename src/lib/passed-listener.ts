@@ -1,15 +1,15 @@
 import type { SendHandle } from "node:child_process";
 import { isIPv4 } from "node:net";
 
-/** What Node's own handles of TCP sockets offer; they have no type of their own. */
+/** The methods of Node's internal TCP handles, which have no public type. */
 interface NativeHandle {
   getsockname(address: { address?: string; port?: number }): number;
   close(): void;
 }
 
 /**
- * A listening TCP socket that another process made and sent here. It is held and passed on, never accepted on: as long as
- * one process holds it nobody else can listen at its address, and whoever serves it can be replaced.
+ * A listening TCP socket that another process created and sent here. We hold it and pass it on, but never accept on it. While
+ * one process holds it, no other can listen on its address, and the process that serves it can be replaced.
  */
 export class PassedListener implements Disposable {
   readonly address: string;
@@ -22,7 +22,7 @@ export class PassedListener implements Disposable {
     this.port = port;
   }
 
-  /** The socket that came with a message of a child process; undefined when none did, or something else. */
+  /** The socket that came with a message of a child process; undefined if there was none. */
   static from(received: unknown): PassedListener | undefined {
     if (!isNativeHandle(received)) return undefined;
     const at: { address?: string; port?: number } = {};
@@ -33,7 +33,7 @@ export class PassedListener implements Disposable {
     return undefined;
   }
 
-  /** What `send` of a child process takes besides its message; undefined when it is closed. */
+  /** The handle to pass to `send` of a child process; undefined if it is closed. */
   get handle(): SendHandle | undefined {
     return this.#handle as unknown as SendHandle | undefined;
   }

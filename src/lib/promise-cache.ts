@@ -1,4 +1,4 @@
-/** What is made once for each key, whoever asks first; a failure is forgotten, and the next one tries again. */
+/** Creates one value per key. A failure is forgotten, and the next call tries again. */
 export class PromiseCache<Value> {
   readonly #made = new Map<string, Promise<Value>>();
 
@@ -11,7 +11,7 @@ export class PromiseCache<Value> {
     return making;
   }
 
-  /** What was made is not there any more; what somebody else has begun to make meanwhile stays. */
+  /** Forgets this value. A newer one that another caller has started to create stays. */
   forget(key: string, made: Promise<Value>): void {
     if (this.#made.get(key) === made) this.#made.delete(key);
   }

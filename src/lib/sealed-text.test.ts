@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { SealedText } from "./sealed-text.ts";
 
-test("gives back what it sealed, and nothing that was changed, cut or sealed for something else", () => {
+test("SealedText opens what it sealed, and nothing that was changed, truncated or sealed for another purpose", () => {
   const secret = randomBytes(32);
   const box = new SealedText(secret, "places");
   const sealed = box.seal('{"a":1}');

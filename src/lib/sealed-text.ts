@@ -4,7 +4,7 @@ const algorithm = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Text that its holder can neither read nor change. `purpose` keeps one kind of it from being taken for another. */
+/** Text that its holder can neither read nor change. `purpose` prevents one kind from being accepted as another. */
 export class SealedText {
   readonly #key: Uint8Array;
 
@@ -19,7 +19,7 @@ export class SealedText {
     return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString("base64url");
   }
 
-  /** Undefined for whatever this key did not seal. */
+  /** Undefined for text that this key did not seal. */
   open(sealed: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length < nonceBytes + tagBytes) return undefined;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Semaphore } from "./semaphore.ts";
 
 describe("Semaphore", () => {
-  test("lets in as many as its limit, and the others in the order they came", async () => {
+  test("gives out as many permits as its limit, then serves waiters in order", async () => {
     const semaphore = new Semaphore(2);
     const served: string[] = [];
     const acquire = async (name: string) => {
@@ -22,7 +22,7 @@ describe("Semaphore", () => {
     expect(served).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("a newcomer does not overtake those who wait", async () => {
+  test("a new caller does not overtake waiters", async () => {
     const semaphore = new Semaphore(1);
     const release = await semaphore.acquire();
     const first = semaphore.acquire();
@@ -43,7 +43,7 @@ describe("Semaphore", () => {
     expect(semaphore.tryAcquire()).toBeUndefined();
   });
 
-  test("a task that fails gives its permit back", async () => {
+  test("a task that fails releases its permit", async () => {
     const semaphore = new Semaphore(1);
     const failing = async () => {
       throw new Error("no");
@@ -53,7 +53,7 @@ describe("Semaphore", () => {
     expect(semaphore.isFull).toBe(false);
   });
 
-  test("whoever is aborted while waiting rejects at once, and the next in line is served", async () => {
+  test("a waiter that is aborted rejects at once, and the next one is served", async () => {
     const semaphore = new Semaphore(1);
     const release = await semaphore.acquire();
     const leaving = new AbortController();
@@ -66,13 +66,13 @@ describe("Semaphore", () => {
     expect(semaphore).toMatchObject({ isFull: false, waiting: 0 });
   });
 
-  test("whoever comes with a signal that has fired takes no permit", async () => {
+  test("a caller whose signal is already aborted takes no permit", async () => {
     const semaphore = new Semaphore(1);
     await expect(semaphore.acquire(AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
     expect(semaphore.isFull).toBe(false);
   });
 
-  test("a signal that fires after the permit was given does not take it back", async () => {
+  test("a signal that is aborted after the permit was given does not take it back", async () => {
     const semaphore = new Semaphore(1);
     const release = await semaphore.acquire();
     const late = new AbortController();
@@ -83,7 +83,7 @@ describe("Semaphore", () => {
     expect(semaphore.isFull).toBe(true);
   });
 
-  test("permits in use elsewhere count, and a recheck serves those who wait when they fall", async () => {
+  test("permits in use elsewhere count, and a recheck serves waiters when they drop", async () => {
     let inUse = 2;
     const semaphore = new Semaphore(2, () => inUse);
     const first = semaphore.acquire();
@@ -98,7 +98,7 @@ describe("Semaphore", () => {
     expect(semaphore.waiting).toBe(0);
   });
 
-  test("a newcomer does not overtake those who wait, while a permit in use elsewhere has just fallen", async () => {
+  test("a new caller does not overtake waiters when a permit in use elsewhere was just released", async () => {
     let inUse = 1;
     const semaphore = new Semaphore(1, () => inUse);
     const first = semaphore.acquire();

@@ -1,16 +1,16 @@
 import { aborted } from "./aborted.ts";
 
-/** Gives a permit back. Calling it twice, or disposing it after calling it, gives back one permit. */
+/** Releases a permit. Calling it twice, or disposing it after calling it, releases one permit. */
 export type Release = (() => void) & Disposable;
 
-/** At most so many permits at a time. Those who find none wait in line: who came first is served first. */
+/** A limited number of permits. Callers that get none wait, first come, first served. */
 export class Semaphore {
   readonly #limit: number;
   readonly #inUseElsewhere: () => number;
   readonly #waiting = new Set<() => void>();
   #held = 0;
 
-  /** `inUseElsewhere` counts permits that others keep without a `Release`; when it falls, call `recheck`. */
+  /** `inUseElsewhere` counts permits that are in use without a `Release`; when it drops, call `recheck`. */
   constructor(limit: number, inUseElsewhere: () => number = () => 0) {
     this.#limit = limit;
     this.#inUseElsewhere = inUseElsewhere;
@@ -21,17 +21,17 @@ export class Semaphore {
     return this.#held + this.#inUseElsewhere() >= this.#limit;
   }
 
-  /** How many wait for a permit. */
+  /** Number of waiters. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** A permit, if one is free and nobody waits for it. */
+  /** A permit, if one is free and there are no waiters. */
   tryAcquire(): Release | undefined {
     return this.isFull || this.#waiting.size > 0 ? undefined : this.#permit();
   }
 
-  /** Waits for a permit. Rejects with `aborted` if the signal fires first; whoever leaves the line holds up nobody. */
+  /** Waits for a permit. Rejects with `aborted` if the signal fires first. */
   async acquire(signal?: AbortSignal): Promise<Release> {
     if (signal?.aborted) throw aborted(signal);
     return this.tryAcquire() ?? (await this.#wait(signal));
@@ -47,7 +47,7 @@ export class Semaphore {
     }
   }
 
-  /** Serves those who wait, as far as permits are free. */
+  /** Serves waiters while permits are free. */
   recheck(): void {
     for (const serve of this.#waiting) {
       if (this.isFull) return;

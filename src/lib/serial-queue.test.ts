@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SerialQueue } from "./serial-queue.ts";
 
-/** A task that notes when it starts, and ends when the test says so. */
+/** A task that records when it starts, and ends when the test says so. */
 function task(name: string, started: string[]) {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -26,7 +26,7 @@ describe("SerialQueue", () => {
     await microtasks();
     expect(started).toEqual(["a"]);
     expect(queue.waiting).toBe(2);
-    b.end(); // although it could end at once, it has not started
+    b.end(); // it could end at once, but has not started
     c.end();
     await microtasks();
     expect(started).toEqual(["a"]);
@@ -50,7 +50,7 @@ describe("SerialQueue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("a task that is aborted while it waits rejects at once, never starts, and holds up nobody", async () => {
+  test("a task that is aborted while it waits rejects at once, never starts, and blocks no other", async () => {
     const queue = new SerialQueue();
     const started: string[] = [];
     const first = task("first", started);
@@ -66,14 +66,14 @@ describe("SerialQueue", () => {
     expect(started).toEqual(["first"]);
   });
 
-  test("a task whose signal has fired before it was added never starts", async () => {
+  test("a task whose signal is already aborted when it is added never starts", async () => {
     const queue = new SerialQueue();
     const started: string[] = [];
     await expect(queue.run(task("late", started).run, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
     expect(started).toEqual([]);
   });
 
-  test("a signal that fires after the task has started does not touch it", async () => {
+  test("a signal that is aborted after the task has started does not affect it", async () => {
     const queue = new SerialQueue();
     const running = task("running", []);
     const late = new AbortController();
@@ -84,7 +84,7 @@ describe("SerialQueue", () => {
     expect(await done).toBe("running");
   });
 
-  test("waits for work that it follows, also if that fails", async () => {
+  test("waits for work that was passed to follow, even if it fails", async () => {
     const queue = new SerialQueue();
     const started: string[] = [];
     let fail = (_: Error) => {};

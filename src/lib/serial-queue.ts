@@ -2,9 +2,9 @@ import { aborted } from "./aborted.ts";
 
 const nothing = () => {};
 
-/** Runs tasks one at a time, in the order they were added. A task that fails does not hold up the next one. */
+/** Runs tasks one at a time, in the order they were added. A task that fails does not block the next one. */
 export class SerialQueue {
-  /** settles when everything added so far is over; never rejects, and holds no result */
+  /** resolves when everything added so far is done; never rejects, and keeps no result */
   #last: Promise<void> = Promise.resolve();
   #pending = 0;
   #waiting = 0;
@@ -14,7 +14,7 @@ export class SerialQueue {
     return this.#waiting;
   }
 
-  /** Whether nothing runs and nothing waits. */
+  /** Whether no task runs or waits. */
   get isIdle(): boolean {
     return this.#pending === 0;
   }
@@ -40,7 +40,7 @@ export class SerialQueue {
     return left ? Promise.race([left, done]) : done;
   }
 
-  /** Makes everything that is added from now on wait for this too, whether it succeeds or fails. */
+  /** Makes all tasks added from now on wait for this work too, whether it succeeds or fails. */
   follow(work: Promise<unknown>): void {
     const over = () => {
       this.#pending--;
@@ -49,7 +49,7 @@ export class SerialQueue {
     this.#last = this.#pending++ === 0 ? ended : Promise.all([this.#last, ended]).then(nothing);
   }
 
-  /** Settles when everything that was added so far is over. Never rejects. */
+  /** Resolves when everything added so far is done. Never rejects. */
   settled(): Promise<void> {
     return this.#last;
   }

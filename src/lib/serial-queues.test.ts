@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SerialQueues } from "./serial-queues.ts";
 
-/** Work that says when it begins and ends when it is told to. */
+/** Work that reports when it starts and ends when the test says so. */
 function piece(name: string, begun: string[]) {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -15,7 +15,7 @@ function piece(name: string, begun: string[]) {
   return { work, end };
 }
 
-test("tasks of one caller run one at a time, and those of another do not wait for them", async () => {
+test("tasks of one caller run one at a time, and tasks of other callers do not wait for them", async () => {
   const queues = new SerialQueues();
   const begun: string[] = [];
   const [a1, a2, b1] = [piece("a1", begun), piece("a2", begun), piece("b1", begun)];
@@ -28,7 +28,7 @@ test("tasks of one caller run one at a time, and those of another do not wait fo
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "b1"]);
 });
 
-test("a task that failed and a caller who left hold up nobody", async () => {
+test("a failed task and an aborted caller block no other task", async () => {
   const queues = new SerialQueues();
   const begun: string[] = [];
   const failing = queues.run("a", async () => {

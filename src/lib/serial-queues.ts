@@ -1,10 +1,10 @@
 import { SerialQueue } from "./serial-queue.ts";
 
-/** A serial queue for each caller: one who asks for much waits for nobody but itself. */
+/** A serial queue per caller, so that a busy caller delays only itself. */
 export class SerialQueues {
   readonly #queues = new Map<string, SerialQueue>();
 
-  /** Runs the task when the tasks of the same caller before it are over; see `SerialQueue.run`. */
+  /** Runs the task after the earlier tasks of the same caller; see `SerialQueue.run`. */
   run<T>(caller: string, task: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     const queue = this.#queues.get(caller) ?? new SerialQueue();
     this.#queues.set(caller, queue);

@@ -5,21 +5,21 @@ import { unlessAborted } from "./unless-aborted.ts";
 const never = new Promise<never>(() => {});
 
 describe("unlessAborted", () => {
-  test("brings what the work brings, and leaves nothing on a signal that lives longer", async () => {
+  test("resolves with the result of the work, and leaves no listener on the signal", async () => {
     const { signal } = new AbortController();
     expect(await unlessAborted(Promise.resolve(42), signal, "given up")).toBe(42);
     await expect(unlessAborted(Promise.reject(new Error("broken")), signal, "given up")).rejects.toThrow("broken");
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("ends the wait with the signal, and says why", async () => {
+  test("rejects with the signal's reason when it is aborted", async () => {
     const controller = new AbortController();
     const waiting = unlessAborted(never, controller.signal, "given up");
     controller.abort(new Error("changed my mind"));
     await expect(waiting).rejects.toMatchObject({ code: "aborted", message: "given up: changed my mind" });
   });
 
-  test("waits for nothing when the signal came before, whatever has already been brought", async () => {
+  test("rejects if the signal is already aborted, even if the work is done", async () => {
     const aborted = AbortSignal.abort();
     await expect(unlessAborted(Promise.resolve(42), aborted, "given up")).rejects.toMatchObject({ code: "aborted" });
   });

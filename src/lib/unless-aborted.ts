@@ -1,6 +1,6 @@
 import { CodecellError, messageOf } from "./errors.ts";
 
-/** What `work` brings, unless the signal comes first. The work goes on: whoever calls this ends it, or takes what it brings late. */
+/** The result of `work`, unless the signal is aborted first. The work is not stopped: that is up to the caller. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, givenUp: string): Promise<T> {
   if (!signal) return work;
   let leave = () => {};

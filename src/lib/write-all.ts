@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 
-/** For `_writev` of a stream that passes on what it is given: the pieces in one system call, and one callback. */
+/** For `_writev` of a pass-through stream: writes the chunks with one system call and one callback. */
 export function writeAll(
   target: Writable,
   pieces: readonly { readonly chunk: Buffer }[],

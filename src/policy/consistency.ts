@@ -10,7 +10,7 @@ import { isBelow } from "./paths/host-path.ts";
 import { deniedSource } from "./paths/host-source.ts";
 import type { Policy } from "./schema.ts";
 
-/** What is wrong between rules that are each right by themselves. */
+/** Problems between rules that are each valid on their own. */
 export function inconsistencies(policy: Policy): FoundProblem[] {
   return [
     ...isolationProblems(policy),
@@ -26,7 +26,7 @@ function* isolationProblems({ isolation: { runner, minimum } }: Policy): Iterabl
   yield { path: ["isolation", "runner"], message: `${runner} is below isolation.minimum, which is ${minimum}` };
 }
 
-/** A lift that names no entry would do nothing, and its author would believe that it did. */
+/** A `!glob` that matches no built-in entry would silently do nothing. */
 function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
   const lists: [PolicyPath, readonly string[]][] = [
     [["fs", "deny"], fs.deny],
@@ -37,7 +37,7 @@ function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
       const lifted = glob.startsWith("!") ? glob.slice(1) : undefined;
       if (lifted === undefined || builtinDeny.includes(lifted)) continue;
       const near = nearest(lifted, builtinDeny);
-      const message = "! removes an entry of the built-in list, and this is not one";
+      const message = "! removes an entry of the built-in list, but this is not one of its entries";
       yield { path: [...path, index], message, suggestion: near && `!${near}` };
     }
   }
@@ -64,17 +64,17 @@ function* pythonProblems({ fs, kernel: { python } }: Policy): Iterable<FoundProb
   }
 }
 
-/** Variables by which the cell's programs find themselves and their proxy. */
+/** Variables that the cell itself needs: to find programs, libraries, the proxy and its certificates. */
 const takenVariables =
   /^(?:PATH|HOME|LANG|PYTHON.*|.*_proxy|.*_PROXY|SSL_CERT_FILE|.*_CA_BUNDLE|PIP_CERT|.*_CAINFO|NODE_.*)$/;
 
-/** A secret that could not be used, or that the cell could read by itself. */
+/** Secrets that could never be used, or that the cell could read directly. */
 function* secretProblems({ fs, net, env }: Policy): Iterable<FoundProblem> {
   const seen = [...hostGrants({ fs }).map(({ source }) => source), ...fs.load];
   for (const [name, { from, hosts, plaintext }] of Object.entries(net.secrets)) {
     const path = ["net", "secrets", name];
     if (Object.hasOwn(env, name)) yield { path, message: `env also sets ${name}`, at: "key" };
-    if (takenVariables.test(name)) yield { path, message: `${name} is a variable of the cell itself`, at: "key" };
+    if (takenVariables.test(name)) yield { path, message: `${name} is reserved for the cell itself`, at: "key" };
     const file = from.startsWith("file:") ? from.slice("file:".length) : undefined;
     const shown = seen.find((source) => file !== undefined && (file === source || isBelow(file, source)));
     if (shown !== undefined)

@@ -15,25 +15,25 @@ function blocks(info: string, page = text): string[] {
 }
 
 test.each(blocks("yaml", readFileSync(new URL("../../docs/network.md", import.meta.url), "utf8")))(
-  "docs/network.md has an example that parses: %j",
+  "an example in docs/network.md parses: %j",
   (example) => expect(parsePolicyText(example, options).net.enabled).toBe(true),
 );
 
 describe("docs/policy.md", () => {
   test.each(blocks("yaml").map((example, index) => [index + 1, example] as const))(
-    "has an example %i that parses",
+    "example %i parses",
     (_index, example) => {
       expect(parsePolicyText(example, options)).not.toEqual(parsePolicy({}));
     },
   );
 
-  test("shows errors as they look", () => {
+  test("shows errors as the parser prints them", () => {
     const [wrong] = blocks("yaml invalid");
     const shown = blocks("text").find((block) => block.includes("sandbox.policy.yaml:"));
     expect(() => parsePolicyText(wrong ?? "", options)).toThrow(expect.objectContaining({ message: shown?.trimEnd() }));
   });
 
-  test("has every rule with its default", () => {
+  test("lists every rule with its default", () => {
     const values = new Map(policyRules(parsePolicy({})).map(({ rule, value }) => [rule, value]));
     const rows = new Map(
       [...text.matchAll(/^\| `([\w.]+)` \| `?(.*?)`? \| .+ \|$/gm)].map((match) => [match[1], match[2]]),
@@ -45,7 +45,7 @@ describe("docs/policy.md", () => {
     }
   });
 
-  test("lists the whole built-in deny list and every refused place", () => {
+  test("lists the whole built-in deny list and every refused path", () => {
     for (const glob of builtinDeny) expect(text).toContain(`\`${glob}\``);
     const linux = refusedPlaces.filter(({ place }) => !/^\/(?:private|System|Library|Applications|lib)/.test(place));
     for (const { place } of linux) expect(text).toContain(`\`${place}\``);

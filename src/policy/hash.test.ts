@@ -14,7 +14,7 @@ test("policies that mean the same have the same hash", () => {
   expect(policyHash({ ...one, fs: { ...one.fs, workspace: undefined } })).toBe(policyHash(one));
 });
 
-test("every difference changes the hash", () => {
+test("policies that differ in any rule have different hashes", () => {
   const inputs = [
     {},
     { proc: { pids: 65 } },
@@ -26,6 +26,6 @@ test("every difference changes the hash", () => {
   expect(new Set(inputs.map((input) => policyHash(parsePolicy(input)))).size).toBe(inputs.length);
 });
 
-test("the text of a value does not depend on the order of its keys, at any depth", () => {
+test("canonicalJson does not depend on the order of keys, at any depth", () => {
   expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: undefined })).toBe('{"b":[{"c":2,"d":1}]}');
 });

@@ -1,4 +1,4 @@
-/** How strong an isolation is, weakest first. Each level has the name of the runner that introduced it. */
+/** Isolation levels, weakest first. Each is named after the runner that introduced it. */
 export const isolationLevels = ["wasm", "srt", "process", "container", "kata", "gvisor", "microvm"] as const;
 /** A level of isolation, as `isolation.minimum` names it. */
 export type IsolationLevel = (typeof isolationLevels)[number];

@@ -11,7 +11,7 @@ import {
 
 const facts: readonly LanguageFacts[] = Object.values(languages);
 
-test("the default language comes first, and no prefix selects it in the repl", () => {
+test("the default language comes first and needs no prefix in the repl", () => {
   expect(languageNames[0]).toBe(defaultLanguage);
   expect(languages[defaultLanguage]).not.toHaveProperty("replPrefix");
 });
@@ -25,19 +25,19 @@ test("no two languages share an extension or a prefix", () => {
   }
 });
 
-test("every language is found by its name, and nothing else is", () => {
+test("parseLanguage finds every language by its exact name, and nothing else", () => {
   for (const name of languageNames) expect(parseLanguage(name)).toBe(name);
   for (const text of ["", "Python", "constructor", "toString", "perl"]) expect(parseLanguage(text)).toBeUndefined();
 });
 
-test("a file's extension tells its language, whatever its case", () => {
+test("languageOfExtension ignores case and returns undefined for other extensions", () => {
   expect([".py", ".PY", ".sh", ".bash", ".txt", ""].map(languageOfExtension)).toEqual([
     ...["python", "python", "bash", "bash"],
     ...[undefined, undefined],
   ]);
 });
 
-test("the prefix of a line tells its language", () => {
+test("languageOfPrefix finds the language of a repl line by its prefix", () => {
   expect(languageOfPrefix("!ls")).toEqual({ language: "bash", prefix: "!" });
   expect(languageOfPrefix("1 != 2")).toBeUndefined();
 });

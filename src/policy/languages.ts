@@ -1,29 +1,29 @@
 /** What surfaces need to know about a language. */
 export interface LanguageFacts {
-  /** as people write it */
+  /** as shown to people */
   readonly title: string;
-  /** of files that hold such code, lower case, with the dot */
+  /** of source files, in lower case, with the dot */
   readonly extensions: readonly string[];
-  /** what a line of the repl begins with to be read as this language; absent: a line without a prefix */
+  /** start of a repl line in this language; absent: no prefix */
   readonly replPrefix?: string;
 }
 
 /**
- * The languages that code can be written in. A new one is added here and in the kernel, which says in its `hello` which
- * of them a cell has.
+ * The languages that codecell can run. A new one is added here and in the kernel, whose `hello` message lists the languages
+ * of its cell.
  */
 export const languages = {
   python: { title: "Python", extensions: [".py"] },
   bash: { title: "bash", extensions: [".sh", ".bash"], replPrefix: "!" },
 } as const satisfies Readonly<Record<string, LanguageFacts>>;
 
-/** What code can be written in; `Session.languages` says which of these a cell has. */
+/** A language of code; `Session.languages` lists those that a cell supports. */
 export type Language = keyof typeof languages;
 
 /** All names, the default first. */
 export const languageNames = Object.keys(languages) as [Language, ...Language[]];
 
-/** What code is written in unless the caller says otherwise. */
+/** The language of code unless the caller names another. */
 export const defaultLanguage = "python" satisfies Language;
 
 const table: readonly [Language, LanguageFacts][] = languageNames.map((name) => [name, languages[name]]);
@@ -33,7 +33,7 @@ export function parseLanguage(text: string): Language | undefined {
   return languageNames.find((name) => name === text);
 }
 
-/** Pure: the language of files with this extension, whatever its case; undefined: it does not tell. */
+/** Pure: the language of files with this extension, whatever its case; undefined: unknown extension. */
 export function languageOfExtension(extension: string): Language | undefined {
   return table.find(([, { extensions }]) => extensions.includes(extension.toLowerCase()))?.[0];
 }

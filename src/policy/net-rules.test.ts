@@ -18,8 +18,8 @@ function problems(input: PolicyInput, baseDir?: string): string {
   return "fine";
 }
 
-describe("net.secrets", () => {
-  test("is placed in the authorization field alone, and only over TLS that is opened, unless the policy says more", () => {
+describe("a secret in net.secrets", () => {
+  test("goes into the authorization header only, and only over inspected TLS, by default", () => {
     const policy = parsePolicy(net({ inspect: true, secrets: { API_TOKEN: token } }));
     expect(policy.net.secrets.API_TOKEN).toEqual({
       ...token,
@@ -33,32 +33,32 @@ describe("net.secrets", () => {
     expect(problems(net({ secrets: { API_TOKEN: { ...token, plaintext: true } } }))).toBe("fine");
   });
 
-  test("a secret whose value is written in place of its source is rejected without showing it", () => {
+  test("a secret whose value is written in place of its source is rejected without printing it", () => {
     const message = problems(net({ inspect: true, secrets: { API_TOKEN: { ...token, from: "hunter2-hunter2" } } }));
     expect(message).toContain("a secret comes from env:NAME or file:PATH");
     expect(message).not.toContain("hunter2");
   });
 
   test.each([
-    ["a wildcard", { hosts: ["*.example.com"] }, "named one by one"],
-    ["no host", { hosts: [] }, "name at least one host"],
-    ["the host field", { headers: ["host"] }, "carries no secret"],
-    ["a length", { headers: ["content-length"] }, "carries no secret"],
-    ["a field in another spelling", { headers: ["Authorization"] }, "lower case"],
-  ])("does not take %s", (_, more, reason) => {
+    ["with a wildcard host", { hosts: ["*.example.com"] }, "named one by one"],
+    ["without a host", { hosts: [] }, "name at least one host"],
+    ["in the host header", { headers: ["host"] }, "cannot carry a secret"],
+    ["in the content-length header", { headers: ["content-length"] }, "cannot carry a secret"],
+    ["in a header name in upper case", { headers: ["Authorization"] }, "lower case"],
+  ])("a secret %s is refused", (_, more, reason) => {
     expect(problems(net({ inspect: true, secrets: { API_TOKEN: { ...token, ...more } } }))).toContain(reason);
   });
 
-  test.each(["PATH", "https_proxy", "SSL_CERT_FILE", "LD_PRELOAD"])("does not take the variable %s", (name) => {
+  test.each(["PATH", "https_proxy", "SSL_CERT_FILE", "LD_PRELOAD"])("cannot be the variable %s", (name) => {
     expect(problems(net({ inspect: true, secrets: { [name]: token } }))).not.toBe("fine");
   });
 
-  test("does not share a variable with env", () => {
+  test("cannot use a variable that env also sets", () => {
     const both = { ...net({ inspect: true, secrets: { API_TOKEN: token } }), env: { API_TOKEN: "x" } };
     expect(problems(both)).toContain("env also sets API_TOKEN");
   });
 
-  test("may be a file beside the policy, and none that the cell sees", () => {
+  test("may come from a file next to the policy, but not from one that the cell can read", () => {
     const file = (path: string): PolicyInput["net"] => ({
       enabled: true,
       inspect: true,
@@ -73,7 +73,7 @@ describe("net.secrets", () => {
     expect(problems({ ...shown, net: file("/srv/data") }, "/srv/project")).toContain("the cell can read /srv/data");
   });
 
-  test("reads as its name, source and hosts", () => {
+  test("is shown as its name, source and hosts", () => {
     const policy = parsePolicy(net({ inspect: ["api.example.com"], secrets: { API_TOKEN: token } }));
     expect(showRule(policy, "net.secrets")).toBe("API_TOKEN from env:API_TOKEN → api.example.com");
     expect(policyRules(parsePolicy({})).find(({ rule }) => rule === "net.secrets")?.value).toBe("none");
@@ -81,7 +81,7 @@ describe("net.secrets", () => {
 });
 
 describe("net.inspect", () => {
-  test("is true for all, or a list", () => {
+  test("takes true for all hosts, or a list of hosts", () => {
     expect(showRule(parsePolicy(net({ inspect: true })), "net.inspect")).toBe("all");
     expect(showRule(parsePolicy(net({ inspect: false })), "net.inspect")).toBe("none");
     expect(parsePolicy(net({ inspect: ["*.example.com"] })).net.inspect).toEqual(["*.example.com"]);
@@ -93,7 +93,7 @@ describe("net.inspect", () => {
 });
 
 describe("net.rules", () => {
-  test.each(["v1", "/a/../b", "/a//b", "/a**", "/a?b", "/a b", "/a;b"])("does not take the path %j", (path) => {
+  test.each(["v1", "/a/../b", "/a//b", "/a**", "/a?b", "/a b", "/a;b"])("refuses the path %j", (path) => {
     expect(problems(net({ rules: [{ host: "a.example", paths: [path] }] }))).not.toBe("fine");
   });
   test("takes methods in upper case only", () => {
@@ -101,7 +101,7 @@ describe("net.rules", () => {
   });
 });
 
-describe("an override", () => {
+describe("an override of the network rules", () => {
   const base = parsePolicy(
     net({
       allowlist: ["api.example.com", "other.example.com"],
@@ -123,21 +123,21 @@ describe("an override", () => {
 
   test.each<[string, PolicyOverride["net"]]>([
     ["another secret", { secrets: { OTHER: token } }],
-    ["another source", { secrets: { API_TOKEN: { ...token, from: "env:OTHER" } } }],
+    ["another source of a secret", { secrets: { API_TOKEN: { ...token, from: "env:OTHER" } } }],
     [
       "another host for a secret",
       { secrets: { API_TOKEN: { ...token, hosts: ["api.example.com", "other.example.com"] } } },
     ],
-    ["another field", { secrets: { API_TOKEN: { ...token, headers: ["cookie"] } } }],
-    ["the query", { secrets: { API_TOKEN: { ...token, query: true } } }],
-    ["plain text", { secrets: { API_TOKEN: { ...token, plaintext: true } } }],
+    ["another header for a secret", { secrets: { API_TOKEN: { ...token, headers: ["cookie"] } } }],
+    ["a secret in the query", { secrets: { API_TOKEN: { ...token, query: true } } }],
+    ["a secret over plain HTTP", { secrets: { API_TOKEN: { ...token, plaintext: true } } }],
     ["less inspection", { inspect: [] }],
     ["no rules", { rules: [] }],
     ["another method", { rules: [{ host: "*.example.com", methods: ["DELETE"], paths: ["/v1/**"] }] }],
     ["every method", { rules: [{ host: "*.example.com", paths: ["/v1/**"] }] }],
     ["another path", { rules: [{ host: "*.example.com", methods: ["GET"], paths: ["/**"] }] }],
     [
-      "a rule for one of the hosts that opens more",
+      "a wider rule for one of the hosts",
       { rules: [{ host: "*.example.com", methods: ["GET"], paths: ["/v1/**"] }, { host: "api.example.com" }] },
     ],
     [
@@ -145,7 +145,7 @@ describe("an override", () => {
       { rules: [{ host: "*.example.com", methods: ["GET"], paths: ["/v1/**"] }, { host: "api.example.com:8443" }] },
     ],
     [
-      "a rule for fewer hosts, which frees the others",
+      "a rule for fewer hosts, which leaves the others unrestricted",
       { rules: [{ host: "api.example.com", methods: ["GET"], paths: ["/v1/**"] }] },
     ],
   ])("may not ask for %s", (_, override) => {
@@ -154,8 +154,8 @@ describe("an override", () => {
   });
 
   test.each<[string, PolicyOverride["net"], string]>([
-    ["no secret", { secrets: {} }, "net.secrets narrower"],
-    ["fewer fields", { secrets: { API_TOKEN: token } }, "net.secrets narrower"],
+    ["no secrets", { secrets: {} }, "net.secrets narrower"],
+    ["fewer headers for a secret", { secrets: { API_TOKEN: token } }, "net.secrets narrower"],
     ["more inspection", { inspect: true }, "net.inspect narrower"],
     [
       "fewer methods and paths",
@@ -176,7 +176,7 @@ describe("an override", () => {
     expect(outcome({ net: override })).toBe(change);
   });
 
-  test("an override from a host program gets the secrets that the ceiling names", () => {
+  test("an override from a host program may add the secrets that the ceiling names", () => {
     const secrets = { API_TOKEN: token, OTHER: { ...token, from: "env:OTHER" } };
     const roomy = parsePolicy({ ...net({ inspect: true }), overrides: { ceiling: { net: { secrets } } } });
     expect(mergePolicy(roomy, { net: { secrets } }, "host").changes).toMatchObject([

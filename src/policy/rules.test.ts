@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parsePolicy } from "./file/parse-policy.ts";
 import { policyRules } from "./rules.ts";
 
-test("every rule is listed once, in the order of the file", () => {
+test("policyRules lists every rule once, in the order of the file", () => {
   expect(policyRules(parsePolicy({})).map(({ rule }) => rule)).toEqual([
     ...[
       "isolation.minimum",
@@ -35,7 +35,7 @@ test("every rule is listed once, in the order of the file", () => {
   ]);
 });
 
-test("values read as people write them, and secrets are not among them", () => {
+test("policyRules shows values as people write them, without the values of env", () => {
   const policy = parsePolicy({
     fs: { mounts: [{ source: "/srv/data", target: "/data" }], deny: ["*.csv"] },
     proc: { timeout: "5m", memory: "2GiB" },

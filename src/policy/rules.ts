@@ -9,15 +9,15 @@ import { formatDuration, formatSize } from "./units.ts";
 type Sections = Required<Omit<PolicyInput, "version" | "env" | "overrides">>;
 type Keys<Section> = Section extends object ? Extract<keyof Section, string> : never;
 
-/** Every rule as the file names it. Derived from the schema: a table over it does not compile until it is complete. */
+/** Every rule as the file names it. Derived from the schema, so a table over it compiles only when it is complete. */
 export type PolicyFieldName =
   | { [Section in keyof Sections]: `${Section}.${Keys<Sections[Section]>}` }[keyof Sections]
   | "env";
 
-/** The rules that somebody answers for. `isolation.runner` chooses the runner and is nothing to enforce. */
+/** The rules that are enforced. `isolation.runner` only chooses the runner. */
 export type RuleName = Exclude<PolicyFieldName, "isolation.runner">;
 
-/** Rules that the program around the cells holds: it ends, counts, saves and records. No runner answers for them. */
+/** Rules that codecell enforces itself, outside the cells. Runners do not enforce them. */
 export type HostRuleName =
   | Extract<RuleName, `audit.${string}`>
   | "session.idle"
@@ -26,7 +26,7 @@ export type HostRuleName =
   | "session.persist"
   | "session.pool";
 
-/** Rules that a runner answers for. */
+/** Rules that a runner enforces. */
 export type CellRuleName = Exclude<RuleName, HostRuleName>;
 
 const show: Record<PolicyFieldName, (policy: Policy) => string> = {
@@ -42,7 +42,7 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "net.deny": ({ net }) => list(net.deny.map(showHostPattern)),
   "net.inspect": ({ net }) => (net.inspect.includes(everyHost) ? "all" : list(net.inspect.map(showHostPattern))),
   "net.rules": ({ net }) => list(net.rules.map(showRequestRule)),
-  // names and sources only: the policy has no values
+  // names and sources only: a policy does not contain the values
   "net.secrets": ({ net }) => list(Object.entries(net.secrets).map(showSecret)),
   "net.connections": ({ net }) => String(net.connections),
   "net.requests": ({ net }) => String(net.requests),
@@ -77,7 +77,7 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
 
 const fieldNames = Object.keys(show) as PolicyFieldName[];
 
-/** Every rule that somebody answers for, in the order of the file. */
+/** Every rule that is enforced, in the order of the file. */
 export const ruleNames: readonly RuleName[] = fieldNames.filter((name) => name !== "isolation.runner");
 
 const hostRuleNames: ReadonlySet<string> = new Set<HostRuleName>([
@@ -89,7 +89,7 @@ export function isHostRule<Rule extends RuleName>(rule: Rule): rule is Rule & Ho
   return hostRuleNames.has(rule);
 }
 
-/** Every rule that a runner answers for. */
+/** Every rule that a runner enforces. */
 export const cellRuleNames: readonly CellRuleName[] = ruleNames.filter((rule) => !isHostRule(rule));
 
 /** Every rule of a policy with its value as people write it. Plans and receipts are built from this list. */

@@ -12,17 +12,17 @@ export const runnerNames = isolationLevels;
 /** A runner, as `isolation.runner` names it. */
 export type RunnerName = (typeof runnerNames)[number];
 
-/** setTimeout fires at once beyond 2^31 ms, which would turn a huge limit into none or into zero. */
+/** setTimeout fires at once beyond 2^31 ms, which would turn a huge limit into zero. */
 const longestTimeoutMs = 24 * 3_600_000;
-const longestSessionMs = 168 * 3_600_000; // a week: a timer holds 24 days at most
-/** below this no interpreter starts, and every run would look like the program's own fault */
+const longestSessionMs = 168 * 3_600_000; // a week; a timer can wait 24 days at most
+/** below this no interpreter starts, and every run would look like a fault of the program */
 const smallestMemoryBytes = 16 * 2 ** 20;
 const smallestAuditBytes = 2 ** 20;
 const shortestAuditMs = 24 * 3_600_000;
 
 const path = z.string("expected a path").min(1, "expected a path").max(4096, "at most 4096 characters");
 const moduleName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, "expected a module name such as numpy");
-/** A name, a tag and a digest as engines write them; nothing that could be taken for an option or a path. */
+/** A name, a tag and a digest. The attack: a name that the engine reads as an option or a path. */
 const imageName = z
   .string("expected the name of an image")
   .max(255, "at most 255 characters")
@@ -33,7 +33,7 @@ const imageName = z
 const environmentName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected a variable name such as TZ")
-  // These steer the loader and the interpreters that hold the cell, before any limit is in force.
+  // The attack: variables that control the loader and the interpreters of the cell before any limit applies.
   .refine((name) => !/^(?:LD_|DYLD_|GLIBC_|CODECELL_|GCONV_PATH$|NODE_OPTIONS$|BASH_ENV$)/.test(name), {
     message: "this variable controls the programs that isolate the cell, and cannot be set",
   });
@@ -52,19 +52,20 @@ const mount = z.strictObject({
   mode: z.enum(["ro", "rw"]).default("ro").describe("ro or rw."),
 });
 
-/** Each rule without its default: the policy adds defaults, overrides leave them out. */
+/** Each rule without its default: a policy has defaults, an override has none. */
 const rules = {
   isolation: {
     runner: z
       .enum(["auto", ...runnerNames])
-      .describe("Which isolation to use; auto takes the strongest one available that is not below the minimum."),
+      .describe("The runner to use; auto takes the strongest one available, and never one below the minimum."),
     minimum: z
       .enum(isolationLevels)
       .describe(`The weakest isolation accepted. Weakest first: ${isolationLevels.join(", ")}.`),
   },
   fs: {
     workspace: path.meta({
-      description: "Host directory at /workspace, read-write. Absent: a fresh private one that ends with the session.",
+      description:
+        "Host directory at /workspace, read-write. Absent: a private one, removed when the session is closed.",
       examples: ["./work"],
     }),
     deps: path.meta({ description: "Host directory at /deps, read-only. Absent: none.", examples: ["./deps"] }),
@@ -75,26 +76,26 @@ const rules = {
     deny: z
       .array(denyGlob)
       .max(256, "at most 256 globs")
-      .describe("Globs hidden in every mount, besides the built-in list; !glob lifts an entry of that list."),
+      .describe("Globs hidden in every mount, in addition to the built-in list; !glob removes an entry of that list."),
     load: z
       .array(path)
       .max(256, "at most 256 paths")
-      .describe("Host directories or files that may be loaded into a variable; the deny globs hold here too."),
+      .describe("Host directories or files that may be loaded into a variable; the deny globs apply here too."),
   },
   net: {
-    enabled: z.boolean().describe("Whether the cell reaches any network at all."),
+    enabled: z.boolean().describe("Whether the cell has network access at all."),
     allowlist: z.array(hostPattern).max(1024, "at most 1024 hosts").describe("Hosts that may be reached. Empty: none."),
     deny: z
       .array(hostPattern)
       .max(1024, "at most 1024 hosts")
       .describe("Hosts refused even when the allowlist names them."),
     inspect: inspectedHosts.describe(
-      "Hosts whose TLS the proxy opens, with an authority made for the session: true is all of them, [] is none.",
+      "Hosts whose TLS the proxy decrypts, with a certificate authority made for the session: true is all, [] is none.",
     ),
     rules: z
       .array(requestRule)
       .max(256, "at most 256 rules")
-      .describe("Methods and paths that may be asked of a host; over TLS it has to be in inspect."),
+      .describe("Methods and paths that requests to a host may use; for TLS, the host must also be in inspect."),
     secrets: z
       .record(environmentName, netSecret)
       .refine((secrets) => Object.keys(secrets).length <= 64, "at most 64 secrets")
@@ -110,9 +111,9 @@ const rules = {
       .int("expected a whole number")
       .min(1, "at least 1")
       .max(10_000, "at most 10000")
-      .describe("Requests and tunnels per second in the long run; four times as many at once."),
-    sent: size.describe("What a cell may send in all."),
-    received: size.describe("What a cell may receive in all."),
+      .describe("Requests and tunnels per second on average; bursts of four times as many are allowed."),
+    sent: size.describe("Bytes that a cell may send in total."),
+    received: size.describe("Bytes that a cell may receive in total."),
   },
   proc: {
     timeout: duration.refine((ms) => ms <= longestTimeoutMs, "at most 24h").describe("Wall-clock limit of one run."),
@@ -135,26 +136,28 @@ const rules = {
       .max(1_048_576, "at most 1048576")
       .describe("Open files per process."),
     disk: size.describe("Bytes the cell may write to the private workspace and to /tmp."),
-    output: size.describe("Output kept per run; the rest is cut and counted."),
-    background: z.boolean().describe("Whether processes that a run left behind live on until the session ends."),
+    output: size.describe("Output kept per run; the rest is truncated and counted."),
+    background: z
+      .boolean()
+      .describe("Whether processes that a run leaves behind keep running until the session is closed."),
   },
   session: {
     recovery: z
       .enum(["auto", "required", "off"])
       .describe(
-        "After a crash of the interpreter: auto recovers where the runner can, required refuses runners that cannot.",
+        "After the interpreter crashes: auto recovers if the runner can, required refuses runners that cannot.",
       ),
     idle: duration
       .refine((ms) => ms <= longestSessionMs, "at most 168h")
-      .describe("A session without a call for this long ends, or is saved when it persists."),
+      .describe("A session without a call for this long expires, or is saved if it persists."),
     lifetime: duration
       .refine((ms) => ms <= longestSessionMs, "at most 168h")
-      .describe("A session ends this long after its start, whatever it does."),
+      .describe("A session expires this long after its start, even if it is in use."),
     limit: z
       .int("expected a whole number")
       .min(1, "at least 1")
       .max(10_000, "at most 10000")
-      .describe("Sessions alive at once; the next one is refused or waits."),
+      .describe("Sessions open at once; the next one waits or is refused."),
     persist: z
       .boolean()
       .describe("Whether sessions outlive this process: workspace, history and variables are kept on disk."),
@@ -175,23 +178,25 @@ const rules = {
       .max(64, "at most 64 modules")
       .describe("Modules imported before the session's first run."),
     python: path.meta({
-      description: "Host path of the Python used on tiers that use the host's. Absent: the best one found.",
+      description: "Host path of the Python for runners that use the host's. Absent: the best one found.",
       examples: ["/usr/bin/python3"],
     }),
     image: imageName.meta({
       description:
-        "Image of container cells; any with Python 3.9 or newer. Absent: the one that `codecell image build` makes.",
+        "Image of container cells; any with Python 3.9 or newer. Absent: the one that `codecell image build` builds.",
       examples: ["python:3.12-slim"],
     }),
   },
   audit: {
-    enabled: z.boolean().describe("Whether everything that happens is written to the audit in the state directory."),
+    enabled: z.boolean().describe("Whether every event is written to the audit log in the state directory."),
     code: z
       .enum(["full", "hash"])
-      .describe("What the audit has of the code: full is its text and its hash, hash is the hash alone."),
+      .describe("What the audit log records of the code: full is its text and hash, hash is the hash alone."),
     durable: z
       .boolean()
-      .describe("Whether runs wait until the audit is on disk for good; what cannot be written down does not run."),
+      .describe(
+        "Whether a run waits until its audit entry is synced to disk; a run that cannot be recorded does not start.",
+      ),
     keep: size
       .refine((bytes) => bytes >= smallestAuditBytes, "at least 1MiB")
       .describe("The oldest audit files are removed when a chain of them is larger than this."),
@@ -201,12 +206,12 @@ const rules = {
   },
 } as const;
 
-/** The rules of the network, for schemas of a part of them. */
+/** The network rules, for schemas of a part of them. */
 export const netRules = rules.net;
 
 const env = z
   .record(environmentName, environmentValue)
-  .describe("Variables inside the cell. Nothing else of the host's environment enters.");
+  .describe("Environment variables inside the cell. It gets no others from the host.");
 
 const patchedNet = z
   .strictObject(rules.net)
@@ -234,7 +239,7 @@ const patchedAudit = z
   .partial()
   .transform(({ keep, age, ...rest }) => ({ ...rest, keepBytes: keep, keepMs: age }));
 
-/** A part of a policy, without defaults: an override, or the ceiling of overrides. `null` takes a path away. */
+/** A part of a policy, without defaults: an override, or the ceiling of overrides. `null` removes a path. */
 export const overrideSchema = z.strictObject({
   isolation: z.strictObject(rules.isolation).partial().optional(),
   fs: z
@@ -334,22 +339,22 @@ const audit = z
 
 const overrides = z.strictObject({
   ceiling: overrideSchema
-    .describe("The most that a host program may ask for, rule by rule. A rule absent here cannot be widened.")
+    .describe("The most that a host program may request, rule by rule. A rule that is absent here cannot be widened.")
     .prefault({}),
 });
 
 export const policySchema = z.strictObject({
-  version: z.literal(1, "expected 1, the only version there is").default(1).describe("Version of this format."),
-  isolation: isolation.describe("Which kind of isolation may hold the code.").prefault({}),
-  fs: fs.describe("What of the host's files the code sees. Nothing, unless named here.").prefault({}),
-  net: net.describe("What the code reaches over the network.").prefault({}),
+  version: z.literal(1, "expected 1, the only version").default(1).describe("Version of this format."),
+  isolation: isolation.describe("How the code is isolated.").prefault({}),
+  fs: fs.describe("Which host files the code can see: none, unless named here.").prefault({}),
+  net: net.describe("What the code can reach over the network.").prefault({}),
   proc: proc
     .describe("How much the code may use. Sizes are written 512MiB or 2GB, durations 250ms, 30s, 5m or 1h.")
     .prefault({}),
   env: env.default({}),
-  session: session.describe("How a session lives.").prefault({}),
+  session: session.describe("How long sessions live and what they keep.").prefault({}),
   kernel: kernel.describe("The Python inside the cell.").prefault({}),
-  audit: audit.describe("What is written down of everything that happens, and how long it is kept.").prefault({}),
+  audit: audit.describe("What the audit log records, and how long it is kept.").prefault({}),
   overrides: overrides
     .describe("How far a host program may change this policy. A model may only narrow it.")
     .prefault({}),
@@ -359,7 +364,7 @@ export const policySchema = z.strictObject({
 export type Policy = z.output<typeof policySchema>;
 /** What people write. */
 export type PolicyInput = z.input<typeof policySchema>;
-/** What a host program or a model asks to change, as people write it. */
+/** What a host program or a model requests to change, as people write it. */
 export type PolicyOverride = z.input<typeof overrideSchema>;
 /** An override or a ceiling after parsing, with the names that `Policy` has. */
 export type PolicyPatch = z.output<typeof overrideSchema>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { duration, formatDuration, formatSize, size, suggestDuration, suggestSize } from "./units.ts";
 
-describe("sizes and durations", () => {
+describe("unit conversion", () => {
   test.each([
     ["2GiB", 2 * 2 ** 30],
     ["512MiB", 512 * 2 ** 20],
@@ -27,7 +27,7 @@ describe("sizes and durations", () => {
     expect(duration.safeParse(written).success).toBe(false);
   });
 
-  test("prints what parses back to the same number, for any number", () => {
+  test("prints any number so that it parses back to the same one", () => {
     const factors = [1, 999, 1000, 1023, 1024, 1e6, 2 ** 20, 1e9, 2 ** 30, 60_000, 3_600_000];
     for (const factor of factors) {
       for (let count = 1; count < 200; count++) {
@@ -45,7 +45,7 @@ describe("sizes and durations", () => {
     expect(formatDuration(1)).toBe("1ms");
   });
 
-  test("guesses what was meant", () => {
+  test("suggests the unit that was probably meant", () => {
     expect(suggestSize("2gb")).toBe("2GB");
     expect(suggestSize("4G")).toBe("4GiB");
     expect(suggestSize(512)).toBe("512MiB");

@@ -3,7 +3,7 @@ import { z } from "zod";
 const sizeUnits: Record<string, number> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 const durationUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** What people mean by a unit that is not ours, in lower case. */
+/** Other spellings of units, in lower case, for suggestions. */
 const sizeAliases: Record<string, string> = {
   "": "MiB",
   ...{ b: "B", byte: "B", bytes: "B", k: "KiB", kb: "KB", kib: "KiB", ki: "KiB", m: "MiB", mb: "MB", mib: "MiB" },
@@ -61,13 +61,13 @@ function suggest(written: unknown, units: Record<string, number>, aliases: Recor
   return toNumber(suggestion, units) === undefined ? undefined : suggestion;
 }
 
-/** 536870912 → `512MiB`; exact, so that it parses back to the same number. */
+/** 536870912 → `512MiB`; exact: it parses back to the same number. */
 export function formatSize(bytes: number): string {
   const units = ["GiB", "GB", "MiB", "MB", "KiB", "KB"];
   return format(bytes, sizeUnits, units, "B");
 }
 
-/** 90000 → `90s`; exact as well. */
+/** 90000 → `90s`; exact too. */
 export function formatDuration(ms: number): string {
   return format(ms, durationUnits, ["h", "m", "s"], "ms");
 }

@@ -140,7 +140,7 @@ urllib.request.urlopen("http://other.example:${web.port}/echo", data=b"x" * 100_
     const over = (await client.run("s", posted)).json;
     expect([over.status, over.notes]).toEqual([
       "error",
-      [expect.stringContaining("1KiB were sent, all that net.sent allows")],
+      [expect.stringContaining("the session has sent the 1KiB that net.sent allows")],
     ]);
     const wrong = await client.call("PATCH", "/v1/sessions/s/policy", { net: { sent: "0GiB" } });
     expect([wrong.status, wrong.json.error.code]).toEqual([400, "usage"]);

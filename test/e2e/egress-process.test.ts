@@ -100,7 +100,7 @@ test("a proxy that is killed is started again with the rules in force", async ()
   const [killed] = ownProxies().filter(({ pid }) => !before.has(pid));
   const hanging = await dialled(session);
   const over = new Promise((done) => hanging.resume().once("end", done).once("close", done));
-  const noticed = once(log, "the egress proxy ended");
+  const noticed = once(log, "the egress proxy exited");
   process.kill(killed?.pid ?? 0, "SIGKILL");
   await noticed;
   await over;
@@ -126,7 +126,7 @@ test("a proxy that is killed is given the session's keys again, and no session h
   };
   expect([await ask(one), await ask(two)]).toEqual(["value-of-one", "value-of-two"]);
   const [killed] = ownProxies().filter(({ pid }) => !before.has(pid));
-  const noticed = once(log, "the egress proxy ended");
+  const noticed = once(log, "the egress proxy exited");
   process.kill(killed?.pid ?? 0, "SIGKILL");
   await noticed;
   expect([await ask(one), await ask(two)]).toEqual(["value-of-one", "value-of-two"]);

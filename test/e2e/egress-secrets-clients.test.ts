@@ -85,7 +85,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
     test("does not take it to the host of a redirect, whatever it is told", async () => {
       const before = origin.seen.length;
       const result = await bash(`curl -sSL --location-trusted -H "Authorization: Bearer $TOKEN" ${at("/to-other")}`);
-      expect(result.stdout).toContain("codecell: the secret TOKEN does not go to other.example");
+      expect(result.stdout).toContain("codecell: the secret TOKEN may not be sent to other.example");
       expect(origin.seen.slice(before).map(({ path }) => path)).toEqual(["/to-other"]);
     });
 

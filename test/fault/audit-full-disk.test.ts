@@ -111,8 +111,8 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       expect((await types()).filter((type) => type === "run.ended")).toHaveLength(21);
       expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lostEvents: 0, tornParts: 0 }] });
       expect(logger.said).toEqual([
-        expect.stringMatching(/^the audit cannot be written: .*no space left/),
-        "the audit can be written again",
+        expect.stringMatching(/^the audit log cannot be written: .*no space left/),
+        "the audit log can be written again",
       ]);
     });
   });

@@ -42,7 +42,7 @@ export class NetworkedCells implements AsyncDisposable {
 
   /** Returns when the host knows that the proxy is dead. */
   async killProxy(): Promise<void> {
-    const noticed = once(this.#log, "the egress proxy ended");
+    const noticed = once(this.#log, "the egress proxy exited");
     process.kill(this.proxy, "SIGKILL");
     await noticed;
   }

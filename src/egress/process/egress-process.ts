@@ -18,25 +18,25 @@ import { proxyEntry } from "./proxy-entry.ts";
 import { SessionEgress } from "./session-egress.ts";
 import { noKeys, type SessionKeys } from "./session-keys.ts";
 
-/** How the proxy of a program's sessions is set up, beyond their policy. */
+/** Options of the egress proxy that no policy sets. */
 export interface EgressOptions {
   readonly logger?: Logger;
   readonly runtimeDir?: string;
   /** @internal */
   readonly times?: Partial<EgressTimes>;
   /**
-   * Addresses of names, instead of what name servers say; the address rules do not ask about them. For tests, and for
-   * programs that embed codecell: no policy reaches this.
+   * Fixed addresses of names, used instead of DNS and exempt from the address rules. For tests and for programs that embed
+   * codecell: a policy cannot set it.
    */
   readonly fixedAddresses?: Readonly<Record<string, string>>;
-  /** Authorities besides the host's, in PEM, that vouch for servers whose TLS is opened. No policy reaches this either. */
+  /** Extra certificate authorities, in PEM, for servers whose TLS is inspected. A policy cannot set it either. */
   readonly authorities?: readonly string[];
 }
 
 interface Child {
   readonly process: ChildProcess;
   readonly directory: string;
-  /** removes the directory, also for the next process when this one is killed */
+  /** removes the directory; if this process is killed, the next one does */
   readonly claim: AsyncDisposable;
 }
 
@@ -44,11 +44,11 @@ type Answer = (error?: CodecellError) => void;
 
 const answerMs = 10_000;
 const updateMs = 3_000;
-/** A proxy that dies again and again is started once in this time. */
+/** minimum time between two starts of a proxy that keeps crashing */
 const restartMs = 1_000;
 const flags = ["--no-addons", "--disallow-code-generation-from-strings", "--max-old-space-size=512"];
 
-/** The proxy's process: started with the first session that has a network, and again when it died. */
+/** The proxy's process: started for the first session with a network, and restarted when it exits. */
 export class EgressProcess implements AsyncDisposable {
   readonly #options: EgressOptions;
   readonly #logger: Logger;
@@ -68,7 +68,7 @@ export class EgressProcess implements AsyncDisposable {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  /** `keys` stay in memory, here and in the proxy: a new one has to be given them again. */
+  /** `keys` stay in memory, here and in the proxy. A restarted proxy gets them again. */
   async openSession(rules: EgressRules, onEvent: OnEgressEvent, keys: SessionKeys = noKeys): Promise<SessionEgress> {
     const number = ++this.#sessionCount;
     const link = {
@@ -114,7 +114,7 @@ export class EgressProcess implements AsyncDisposable {
   }
 
   async #listen(session: number, listener: PassedListener): Promise<void> {
-    if (!listener.handle) return; // the cell is gone
+    if (!listener.handle) return; // the cell has exited
     await this.#exchange(this.#listening, session, { t: "listen", session }, { listener });
   }
 
@@ -123,7 +123,7 @@ export class EgressProcess implements AsyncDisposable {
     await this.#flushed(session, answerMs).catch(() => {});
   }
 
-  /** A proxy that does not say that it has the rules is ended, with all it carries: the next one starts with them. */
+  /** A proxy that does not confirm the rules is killed, with all its connections. The next one starts with the new rules. */
   async #update(session: number, rules: EgressRules): Promise<void> {
     const child = await this.#child?.catch(() => undefined);
     if (!child || hasExited(child.process)) return;
@@ -143,7 +143,7 @@ export class EgressProcess implements AsyncDisposable {
     await this.#exchange(this.#flushing, flush, { t: "flush", session, flush }, { withinMs });
   }
 
-  /** Sends a message and waits for the answer that carries its number. */
+  /** Sends a message and waits for the reply with the same number. */
   async #exchange(
     waiting: Map<number, Answer>,
     number: number,
@@ -153,7 +153,7 @@ export class EgressProcess implements AsyncDisposable {
     let timer: NodeJS.Timeout | undefined;
     const answered = new Promise<void>((settle, reject) => {
       waiting.set(number, (error) => (error ? reject(error) : settle()));
-      timer = setTimeout(() => reject(new CodecellError("internal", "the egress proxy does not answer")), withinMs);
+      timer = setTimeout(() => reject(new CodecellError("internal", "the egress proxy does not respond")), withinMs);
     });
     try {
       await Promise.all([answered, this.#send(message, listener)]);
@@ -171,7 +171,7 @@ export class EgressProcess implements AsyncDisposable {
   async #start(): Promise<Child> {
     const entry = proxyEntry();
     const wait = Math.max(0, this.#startedAt + restartMs - performance.now());
-    // Somebody waits for the proxy: a program that has nothing else to do must not end meanwhile.
+    // Keep the event loop alive while a caller waits for the proxy.
     if (wait > 0) await sleep(wait, undefined, { signal: this.#closing.signal });
     this.#startedAt = performance.now();
     const directory = join(
@@ -183,7 +183,7 @@ export class EgressProcess implements AsyncDisposable {
     await mkdir(directory, { mode: 0o700 });
     const child = spawn(process.execPath, [...flags, entry], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
-      // No key of the host is in reach of what reads a cell's bytes.
+      // The attack: bytes of a cell take over the proxy, which could then read the host's keys from its environment.
       env: { UV_THREADPOOL_SIZE: String(lookupThreads) },
       cwd: "/",
     });
@@ -194,7 +194,7 @@ export class EgressProcess implements AsyncDisposable {
       throw error;
     });
     child.on("error", () => {});
-    child.unref(); // a program that has nothing else to do may end; the process notices and follows
+    child.unref(); // must not keep the program alive; the proxy exits when its parent does
     child.channel?.unref();
     const { fixedAddresses = {}, times = {}, authorities = [] } = this.#options;
     child.send({ t: "configure", settings: { directory, fixedAddresses, times, authorities } } satisfies ToProxy);
@@ -203,7 +203,7 @@ export class EgressProcess implements AsyncDisposable {
 
   #ended(claim: AsyncDisposable, how: object): void {
     this.#child = undefined;
-    this.#logger.info("the egress proxy ended", { ...how });
+    this.#logger.info("the egress proxy exited", { ...how });
     const error = new CodecellError("internal", "the egress proxy exited");
     for (const waiting of [this.#opening, this.#listening, this.#flushing]) {
       for (const answer of waiting.values()) answer(error);
@@ -215,7 +215,7 @@ export class EgressProcess implements AsyncDisposable {
   #receive(message: unknown): void {
     const parsed = fromProxy.safeParse(message);
     if (!parsed.success) {
-      this.#logger.error("the egress proxy said something that is not part of its protocol", {});
+      this.#logger.error("the egress proxy sent an invalid message", {});
       return;
     }
     const said = parsed.data;
@@ -228,7 +228,7 @@ export class EgressProcess implements AsyncDisposable {
         return;
       case "refused": {
         const answer = this.#opening.get(said.session) ?? this.#listening.get(said.session);
-        answer?.(new CodecellError("internal", `no egress proxy: ${said.reason}`));
+        answer?.(new CodecellError("internal", `the egress proxy could not open the session: ${said.reason}`));
         return;
       }
       case "event":

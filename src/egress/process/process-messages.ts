@@ -3,17 +3,17 @@ import type { EgressRules } from "../rules/decide.ts";
 import type { EgressTimes } from "../rules/limits.ts";
 import type { SessionKeys } from "./session-keys.ts";
 
-/** How the proxy's process is set up; by the program that starts it and by nothing that a policy can say. */
+/** Set-up of the proxy's process, by the program that starts it. A policy cannot set it. */
 export interface ProxySettings {
   /** private directory for the sessions' sockets */
   readonly directory: string;
   readonly fixedAddresses: Readonly<Record<string, string>>;
   readonly times: Partial<EgressTimes>;
-  /** more authorities that vouch for servers whose TLS is opened, in PEM */
+  /** extra certificate authorities for servers whose TLS is inspected, in PEM */
   readonly authorities: readonly string[];
 }
 
-/** To the proxy's process. */
+/** Messages to the proxy's process. */
 export type ToProxy =
   | { readonly t: "configure"; readonly settings: ProxySettings }
   | { readonly t: "open"; readonly session: number; readonly rules: EgressRules; readonly keys: SessionKeys }
@@ -21,7 +21,7 @@ export type ToProxy =
   | { readonly t: "listen"; readonly session: number }
   | { readonly t: "update"; readonly session: number; readonly rules: EgressRules }
   | { readonly t: "close"; readonly session: number }
-  /** answered when everything that was decided before has been told */
+  /** answered when all earlier decisions have been reported */
   | { readonly t: "flush"; readonly session: number; readonly flush: number };
 
 const session = z.int().min(1);
@@ -51,7 +51,7 @@ const event = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** From the proxy's process, which reads what cells send all day: its words are checked like a cell's. */
+/** Messages from the proxy's process. It parses untrusted input, so its messages are validated like a cell's. */
 export const fromProxy = z.discriminatedUnion("t", [
   z.object({ t: z.literal("opened"), session }),
   z.object({ t: z.literal("listening"), session }),

@@ -5,7 +5,7 @@ import { isBuildOlder } from "../../lib/files/is-build-older.ts";
 
 const below = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** The proxy's own program. It runs from dist, also when this file is run from its source. */
+/** The proxy's program. It always runs from dist, even when this file runs from source. */
 export function proxyEntry(): string {
   const entry = below("dist/egress/process/proxy-process.js");
   const isSource = import.meta.url.endsWith(".ts");

@@ -13,14 +13,14 @@ import type { ProxySettings, ToProxy } from "./process-messages.ts";
 import type { SessionKeys } from "./session-keys.ts";
 
 /**
- * A process of its own: at full speed a proxy blocks its event loop for milliseconds, and what reads the requests of
- * programs that nobody has read shares no memory with what holds the sessions.
+ * A separate process for two reasons. At full speed a proxy blocks its event loop for milliseconds. And code that parses
+ * untrusted requests must not share memory with the sessions.
  */
 interface Session {
   readonly proxy: EgressProxy;
   readonly server: Server;
   readonly path: string;
-  /** accepts on the cell's own socket, where it was handed over */
+  /** accepts connections on the cell's own socket, if it was passed to us */
   listener: Server | undefined;
 }
 
@@ -29,14 +29,14 @@ let settings: ProxySettings = { directory: "", fixedAddresses: {}, times: {}, au
 const trust = new PromiseCache<SecureContext>();
 
 process.on("disconnect", () => {
-  // Whoever started us is gone, and cannot clean up any more.
+  // Our parent has exited and cannot clean up any more.
   if (settings.directory !== "") {
     rmSync(settings.directory, { recursive: true, force: true });
     rmSync(claimOf(settings.directory), { force: true });
   }
   process.exit(0);
 });
-process.on("SIGINT", () => {}); // a Ctrl-C in the terminal is for our parent to handle
+process.on("SIGINT", () => {}); // our parent handles Ctrl-C
 process.on("message", (message: ToProxy, handle: unknown) => receive(message, handle));
 
 function receive(message: ToProxy, handle: unknown): void {
@@ -77,11 +77,11 @@ function open(session: number, rules: EgressRules, keys: SessionKeys): void {
   sessions.set(session, { proxy, server, path, listener: undefined });
 }
 
-/** Takes the place of the listener of before: the program that holds the socket sends it again when it is not sure. */
+/** Replaces the earlier listener: our parent sends the socket again when it is not sure that we have it. */
 function listen(session: number, handle: unknown): void {
   const known = sessions.get(session);
   if (!known || !handle) {
-    tell({ t: "refused", session, reason: "the cell's socket did not arrive" });
+    tell({ t: "refused", session, reason: "the cell's socket was not received" });
     return;
   }
   known.listener?.close();
@@ -104,7 +104,7 @@ function close(session: number): void {
   rmSync(known.path, { force: true });
 }
 
-/** The host's authorities, read by the first who needs them: a hundred and fifty certificates take a while. */
+/** The host's certificate authorities, loaded on first use because reading 150 certificates is slow. */
 function upstreamTrust(): Promise<SecureContext> {
   return trust.get("host", async () =>
     createSecureContext({ ca: [await readHostCertificates(), ...settings.authorities] }),

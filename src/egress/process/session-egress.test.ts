@@ -5,7 +5,7 @@ import { type ProxyLink, SessionEgress } from "./session-egress.ts";
 
 const rules = (...deny: string[]): EgressRules => ({ enabled: true, allowlist: ["good.example"], deny });
 
-/** A proxy that opens when it is told to, and keeps what it was sent. */
+/** A proxy that opens when the test says so, and records what it was sent. */
 function fakeLink() {
   const sent: [string, EgressRules][] = [];
   let opened = () => {};
@@ -24,7 +24,7 @@ function fakeLink() {
   return { link, sent, open: () => opened() };
 }
 
-test("other rules come after those that an opening under way brings, and not before", async () => {
+test("an update of the rules waits until the opening with the old rules is done", async () => {
   const { link, sent, open } = fakeLink();
   const session = new SessionEgress(link, rules(), () => {});
   const ready = session.ready();
@@ -39,7 +39,7 @@ test("other rules come after those that an opening under way brings, and not bef
   ]);
 });
 
-test("a proxy that is started again gets the rules in force", async () => {
+test("a restarted proxy gets the rules in force", async () => {
   const { link, sent, open } = fakeLink();
   const session = new SessionEgress(link, rules(), () => {});
   void session.ready();
@@ -50,7 +50,7 @@ test("a proxy that is started again gets the rules in force", async () => {
   expect(sent.at(-1)).toEqual(["open", rules("bad.example")]);
 });
 
-test("a proxy that cannot be started again leaves others their turn", async () => {
+test("a proxy that cannot be restarted does not starve the event loop", async () => {
   const { link, open } = fakeLink();
   const session = new SessionEgress(link, rules(), () => {});
   const listening = session.listen({ handle: {} } as PassedListener);
@@ -59,7 +59,7 @@ test("a proxy that cannot be started again leaves others their turn", async () =
   let tries = 0;
   Object.assign(link, {
     open: async () => {
-      if (++tries > 1000) return "/socket"; // so that the test ends where nobody gets a turn
+      if (++tries > 1000) return "/socket"; // ends the test if the event loop is starved
       throw new Error("it is gone");
     },
   });

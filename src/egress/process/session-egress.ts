@@ -5,13 +5,13 @@ import type { PassedListener } from "../../lib/passed-listener.ts";
 import type { EgressRules } from "../rules/decide.ts";
 import type { EgressEvent, OnEgressEvent } from "../rules/events.ts";
 
-/** What a session's way out needs of the process behind it. */
+/** What `SessionEgress` needs from the proxy's process. */
 export interface ProxyLink {
-  /** has the proxy serve this session; the answer is the path of its socket */
+  /** makes the proxy serve this session; resolves to the path of its socket */
   open(rules: EgressRules): Promise<string>;
-  /** has the proxy accept connections on the cell's own socket */
+  /** makes the proxy accept connections on the cell's own socket */
   listen(listener: PassedListener): Promise<void>;
-  /** returns when they are in force */
+  /** resolves when the rules are in force */
   update(rules: EgressRules): Promise<void>;
   flush(): Promise<void>;
   close(): void;
@@ -19,13 +19,13 @@ export interface ProxyLink {
 
 const reviveMs = 100;
 
-/** One session's way out: connections go in, decisions come back. */
+/** The network of one session: takes connections, reports decisions. */
 export class SessionEgress implements AsyncDisposable {
   readonly #link: ProxyLink;
   readonly #onEvent: OnEgressEvent;
   readonly #connections = new Set<Duplex>();
   #rules: EgressRules;
-  /** what the proxy has of them */
+  /** the rules that the proxy has */
   #told: EgressRules | undefined;
   #path: Promise<string> | undefined;
   #listener: PassedListener | undefined;
@@ -38,26 +38,26 @@ export class SessionEgress implements AsyncDisposable {
     this.#onEvent = onEvent;
   }
 
-  /** Returns when the proxy listens. After its death it is started again, with the rules in force. */
+  /** Resolves when the proxy listens. A proxy that has exited is restarted with the rules in force. */
   async ready(): Promise<string> {
     this.#path ??= this.#open();
     const path = this.#path;
     try {
       return await path;
     } catch (error) {
-      if (this.#path === path) this.#path = undefined; // whoever needs it next tries again
+      if (this.#path === path) this.#path = undefined; // the next caller tries again
       throw error;
     }
   }
 
-  /** Has the proxy accept the cell's connections itself; the caller keeps the socket, for the proxy may have to be replaced. */
+  /** Makes the proxy accept the cell's connections. The caller keeps the socket, in case the proxy must be replaced. */
   async listen(listener: PassedListener): Promise<void> {
     await this.ready();
     await this.#link.listen(listener);
     this.#listener = listener;
   }
 
-  /** Takes a connection that a program in the cell made to its proxy. */
+  /** Takes a connection from a program in the cell to the proxy. */
   accept(connection: Duplex): void {
     this.#connections.add(connection);
     connection.once("close", () => this.#connections.delete(connection));
@@ -72,14 +72,14 @@ export class SessionEgress implements AsyncDisposable {
     );
   }
 
-  /** Puts other rules in force, and returns when they are; what they do not allow has ended then. */
+  /** Resolves when the new rules are in force and the connections that they do not allow are closed. */
   async update(rules: EgressRules): Promise<void> {
     this.#rules = rules;
-    await this.#path?.catch(() => {}); // an opening under way, with the rules before these, must not come after them
+    await this.#path?.catch(() => {}); // an opening in progress has the old rules, and must not arrive after the new ones
     await this.#tellRules();
   }
 
-  /** Returns when every decision that was made before has been told. */
+  /** Resolves when all earlier decisions have been reported. */
   flush(): Promise<void> {
     return this.#link.flush();
   }
@@ -88,7 +88,7 @@ export class SessionEgress implements AsyncDisposable {
     this.#onEvent(event);
   }
 
-  /** The process behind it is gone: what it carried is, too. */
+  /** The proxy's process has exited, and its connections with it. */
   lost(): void {
     this.#path = undefined;
     this.#told = undefined;
@@ -103,12 +103,12 @@ export class SessionEgress implements AsyncDisposable {
     this.#link.close();
   }
 
-  /** Nobody hands connections over that could be the reason to start it again: they wait at the cell's socket. */
+  /** Restarts the proxy now: with a passed socket, no call of ours would trigger it when the next connection comes. */
   async #revive(): Promise<void> {
     if (this.#isReviving) return;
     this.#isReviving = true;
     while (this.#listener?.handle && !this.#isClosed && !(await this.ready().catch(() => undefined))) {
-      await sleep(reviveMs, undefined, { ref: false }); // what fails at once would leave nobody else a turn
+      await sleep(reviveMs, undefined, { ref: false }); // a start that fails at once must not starve the event loop
     }
     this.#isReviving = false;
   }
@@ -124,22 +124,22 @@ export class SessionEgress implements AsyncDisposable {
     const rules = this.#rules;
     const path = await this.#link.open(rules);
     this.#told = rules;
-    await this.#tellRules(); // they may have changed while it started, and no connection comes before they hold
+    await this.#tellRules(); // they may have changed while it started; no connection may come before they are in force
     if (this.#listener) await this.#link.listen(this.#listener);
     return path;
   }
 }
 
 /**
- * Buffers that are read into again and again. Node makes a new one for each read, and at hundreds of megabytes a second
- * its collector takes more time than the bytes themselves.
+ * Reused read buffers. Node allocates a new one for each read, and at hundreds of megabytes per second the garbage collector
+ * takes more time than the copying.
  */
 class BufferPool {
   readonly #size: number;
   readonly #most: number;
   readonly #free: Buffer[] = [];
 
-  /** Keeps up to `most` buffers of `size` bytes; more are made where they are needed, and left to the collector. */
+  /** Keeps up to `most` buffers of `size` bytes; extra ones are garbage-collected. */
   constructor(size: number, most: number) {
     this.#size = size;
     this.#most = most;
@@ -149,16 +149,16 @@ class BufferPool {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#size);
   }
 
-  /** Whoever gives a buffer back has no view of it left that somebody reads. */
+  /** The caller must not use the buffer, or a view of it, after this. */
   give(buffer: Buffer): void {
     if (this.#free.length < this.#most) this.#free.push(buffer);
   }
 }
 
-/** For all sessions: what is read from the proxy is on its way to a cell and then free again. */
+/** Shared by all sessions: a buffer is in use only until its bytes are written to a cell. */
 const pool = new BufferPool(128 * 1024, 32);
 
-/** Between a stream of the cell's channel and the proxy. What `connection` says it has written, it does not look at again. */
+/** Between a stream of the cell's channel and the proxy. Once `connection` reports bytes as written, it does not read them again. */
 function carry(connection: Duplex, path: string): void {
   let reading: Buffer | undefined;
   const socket = connect({
@@ -168,7 +168,7 @@ function carry(connection: Duplex, path: string): void {
       buffer: () => (reading = pool.take()),
       callback: (count) => {
         const buffer = reading as Buffer;
-        reading = undefined; // given back once, or two connections would read into it
+        reading = undefined; // release it only once: two connections must not read into the same buffer
         return connection.write(buffer.subarray(0, count), () => pool.give(buffer));
       },
     },

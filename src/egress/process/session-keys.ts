@@ -1,18 +1,18 @@
 import type { AuthorityPair } from "../tls/session-authority.ts";
 
-/** A secret of one session: what the cell holds, and what the proxy puts in its place. */
+/** A secret of one session: the placeholder in the cell, and the value that the proxy puts in its place. */
 export interface HeldSecret {
   readonly name: string;
   readonly placeholder: string;
   readonly value: string;
-  /** names of the hosts that get it, without ports: what they answer is searched for it */
+  /** hosts that get it, without ports; their responses are searched for the value */
   readonly hosts: readonly string[];
 }
 
-/** What the proxy knows of a session and its cell does not. It goes between processes by message and nowhere else. */
+/** Secrets of a session that the proxy has and its cell does not. They are passed by message only, never by file. */
 export interface SessionKeys {
   readonly secrets: readonly HeldSecret[];
-  /** present where TLS is opened */
+  /** present if TLS is inspected */
   readonly authority?: AuthorityPair | undefined;
 }
 

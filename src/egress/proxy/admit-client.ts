@@ -6,23 +6,23 @@ import { sayGoodbye } from "./say-goodbye.ts";
 
 export interface Admission {
   readonly client: Duplex;
-  /** bytes that came with the request: they are checked like all others */
+  /** bytes that came with the request; checked like all others */
   readonly early: Buffer;
   readonly host: string;
   readonly needsTls: boolean;
   readonly limits: EgressLimits;
-  /** everything up to here, now that it is found to be meant for the host; the client is paused */
+  /** gets all bytes so far once they are known to be for the host; the client is paused */
   readonly onAdmitted: (checked: Buffer) => void;
-  /** before the client is told */
+  /** called before the client gets the refusal */
   readonly onRefused: (denial: Denial) => void;
-  /** the client has no more to say, and its hello is not whole */
+  /** the client ended before its ClientHello was complete */
   readonly onEnded: () => void;
 }
 
-/** A fatal TLS alert, unrecognized_name: the client was told 200 already and now speaks TLS. */
+/** A fatal TLS alert, unrecognized_name: the client already got a 200 and expects TLS. */
 const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
-/** Holds the client's bytes back until its ClientHello is whole and names the host. */
+/** Holds the client's bytes back until its ClientHello is complete and names the host. */
 export function admitClient({ client, early, host, needsTls, limits, ...on }: Admission): void {
   let held: Buffer = Buffer.alloc(0);
   const timer = needsTls ? setTimeout(() => refuse("the TLS hello did not come in time"), limits.helloMs) : undefined;
@@ -61,11 +61,11 @@ function judge(held: Buffer, host: string, needsTls: boolean): "more" | "admitte
     case "more":
       return held.length > maxHelloBytes ? { refused: "the TLS hello is too long" } : "more";
     case "not_tls":
-      return needsTls ? { refused: `what was sent to ${host} is not TLS` } : "admitted";
+      return needsTls ? { refused: `the traffic to ${host} is not TLS` } : "admitted";
     case "malformed":
       return { refused: hello.why };
     case "hello":
-      // The name in the clear is not the one that counts then.
+      // With an encrypted hello the visible name is not the real one.
       if (hello.isEncrypted) return { refused: "an encrypted TLS hello hides the server name" };
       if (hello.serverName === undefined) return { refused: "the TLS hello names no server" };
       if (hello.serverName !== host) return { refused: `the TLS server name is not ${host}` };

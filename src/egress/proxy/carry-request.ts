@@ -13,20 +13,20 @@ export interface RequestToCarry {
   readonly request: IncomingMessage;
   readonly answer: ServerResponse;
   readonly parts: RequestParts;
-  /** nothing else goes over its connection afterwards, agent or not */
+  /** the connection is not reused afterwards, even with an agent */
   readonly isLast: boolean;
-  /** takes secrets out of the answer */
+  /** removes secrets from the response */
   readonly hider: SecretHider | undefined;
   readonly exchange: Exchange;
   readonly socket: Socket;
-  /** keeps the connection for the next request, where there may be one */
+  /** keeps the connection for the next request of a tunnel */
   readonly agent: TunnelAgent | undefined;
   readonly idleMs: number;
-  /** nothing came of it; `isStale`: the connection was a kept one, and the server may never have seen the request */
+  /** the request failed; `isStale`: the connection was reused, and the server may never have seen the request */
   readonly onFailure: (why: string, isStale: boolean) => void;
 }
 
-/** Sends a request that was allowed, and its answer back. */
+/** Sends an allowed request, and its response back. */
 export function carryRequest(carried: RequestToCarry): void {
   const { request, answer, exchange, socket, agent } = carried;
   const { host } = exchange.request;
@@ -34,7 +34,7 @@ export function carryRequest(carried: RequestToCarry): void {
     socket.destroy();
     answer.destroy();
   });
-  // An answer that waits behind another one does not hear that its client went.
+  // A response that is queued behind another one gets no event when its client disconnects.
   const client = request.socket;
   const hasLeft = () => answer.destroyed || client.destroyed;
   if (hasLeft()) {
@@ -44,14 +44,14 @@ export function carryRequest(carried: RequestToCarry): void {
   }
   agent?.keepOnly(socket);
   const outgoing = httpRequest(requestArgs(carried));
-  const stalled = () => exchange.cut("nothing moved for too long");
+  const stalled = () => exchange.cut("the connection was idle for too long");
   const closed = () => exchange.end();
   const left = () => socket.destroy();
   socket.setTimeout(carried.idleMs).on("timeout", stalled).once("close", closed);
   answer.once("close", left);
   client.once("close", left);
   outgoing.once("close", () => {
-    answer.off("close", left); // the answer is whole: the connection may be kept
+    answer.off("close", left); // the response is complete, so the connection may be kept
     client.off("close", left);
     socket.off("timeout", stalled).off("close", closed);
     exchange.end();
@@ -60,7 +60,7 @@ export function carryRequest(carried: RequestToCarry): void {
   const fail = (why: string) => {
     if (hasFailed) return;
     hasFailed = true;
-    // A request that was cut is not sent again: the rules may be why.
+    // Do not retry a request that was cut: the rules may forbid it now.
     const isStale = outgoing.reusedSocket && agent !== undefined && !answer.headersSent && !hasLeft();
     exchange.end(why);
     carried.onFailure(why, isStale);
@@ -104,12 +104,12 @@ function passAnswer(
   }
   try {
     const shown = (text: string) => hider?.text(text) ?? text;
-    // Before names become lower case: a value in one of them is found as it was sent.
+    // Before names are lower-cased, because a value in a name would no longer match.
     const fields = answerHeaders(response.rawHeaders.map(shown)).flat();
     answer.writeHead(response.statusCode ?? 502, shown(response.statusMessage ?? ""), fields);
   } catch {
     response.destroy();
-    fail(`${host} answered with header fields that cannot be passed on`);
+    fail(`${host} answered with headers that cannot be passed on`);
     return;
   }
   exchange.received(headBytes(response.rawHeaders));

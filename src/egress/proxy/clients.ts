@@ -2,28 +2,28 @@ import type { Duplex } from "node:stream";
 import type { EgressLimits } from "../rules/limits.ts";
 
 interface Client {
-  /** being answered */
+  /** requests in progress */
   requests: number;
-  /** runs while none is */
+  /** runs while there are none */
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Who is connected to a session's proxy: no more at once than the policy allows, and nobody who asks for nothing. */
+/** The clients of a session's proxy: at most as many as the policy allows, and none that stay idle. */
 export class Clients {
   readonly #limits: () => Pick<EgressLimits, "connections" | "headMs">;
   readonly #present = new Map<Duplex, Client>();
-  /** over the limit, and being told so */
+  /** over the limit, being refused */
   readonly #leaving = new Set<Duplex>();
 
   constructor(limits: () => Pick<EgressLimits, "connections" | "headMs">) {
     this.#limits = limits;
   }
 
-  /** Whether there is a place for one more; one without a place may be told so, unless too many are being told. */
+  /** Whether one more client is below the limit. A client over it gets a refusal, unless too many are being refused. */
   admit(client: Duplex): "admitted" | "leaving" | "dropped" {
     const { connections } = this.#limits();
     if (this.#present.size >= connections) {
-      // The attack: clients by the thousand that do not even take the refusal, until there is no descriptor left for others.
+      // The attack: thousands of clients that do not read their refusal, until the proxy is out of file descriptors.
       if (this.#leaving.size >= connections) return "dropped";
       this.#leaving.add(client);
       client.once("close", () => this.#leaving.delete(client));
@@ -45,14 +45,14 @@ export class Clients {
     clearTimeout(known.timer);
   }
 
-  /** Stops clients that hold a place with a request that never comes. */
+  /** The attack: clients that connect and never send a request, to use up the limit. */
   requestWent(client: Duplex): void {
     const known = this.#present.get(client);
     if (!known || --known.requests > 0) return;
     known.timer = setTimeout(() => client.destroy(), this.#limits().headMs);
   }
 
-  /** Those for whom there is no place any more. The youngest go first: what has been at it for long keeps its place. */
+  /** Clients over the limit, newest first, so that long transfers can finish. */
   surplus(): readonly Duplex[] {
     return [...this.#present.keys()].slice(this.#limits().connections);
   }

@@ -9,7 +9,7 @@ import type { ProxyContext } from "./proxy-context.ts";
 import { sayGoodbye } from "./say-goodbye.ts";
 import { openTunnel } from "./tunnel.ts";
 
-/** A CONNECT request: decided, dialled, answered, and from then on a tunnel. */
+/** Handles a CONNECT request: decides, dials, responds, and then runs the tunnel. */
 export async function connectRequest(
   authority: string,
   client: Duplex,
@@ -45,7 +45,7 @@ export async function connectRequest(
   });
 }
 
-/** The tunnel ends here: each request in it is decided and dialled by itself, and what fails is told in an answer. */
+/** Inspects a tunnel: each request in it is decided and dialled separately, and errors become HTTP responses. */
 function openTunnelHere(client: Duplex, early: Buffer, target: Target, context: ProxyContext): void {
   if (!context.openTls) {
     const reason = `TLS to ${target.host} must be decrypted, but this session started without a certificate authority`;

@@ -14,8 +14,8 @@ export type Dialled =
 const maxAddresses = 4;
 
 /**
- * Looks a name up once, judges every answer, and connects to one of those very addresses. A name server that answers
- * differently the second time is never asked a second time.
+ * Resolves a name once, checks every address, and connects to one of those addresses. The attack: DNS rebinding, where the
+ * name server answers the check with one address and the connection with another.
  */
 export async function dial(target: Target, lookups: LookupTurns, timeoutMs: number): Promise<Dialled> {
   const { host, port } = target;
@@ -24,7 +24,7 @@ export async function dial(target: Target, lookups: LookupTurns, timeoutMs: numb
   if (found.length === 0) return { kind: "failed", reason: `${host} could not be resolved` };
   for (const { address, isFixed } of found) {
     const what = isFixed ? undefined : (closedAddress(address) ?? ownAddress(address));
-    // One closed answer among open ones is how a name is rebound: none of them is dialled.
+    // The attack: a private address among public ones. If one is refused, none is dialled.
     if (what !== undefined) return { kind: "denied", denial: leadsInside(host, what), address };
   }
   let failure = "";
@@ -41,10 +41,14 @@ export async function dial(target: Target, lookups: LookupTurns, timeoutMs: numb
 }
 
 function leadsInside(host: string, what: string): Denial {
-  return deny("address", `${host} leads to an address that is closed: ${what}`, "only public addresses are reached");
+  return deny(
+    "address",
+    `${host} resolves to an address that is not allowed: ${what}`,
+    "only public addresses can be reached",
+  );
 }
 
-/** A service of this machine that listens on its public address. */
+/** The attack: reaching a service of this machine through its public address. */
 function ownAddress(address: string): string | undefined {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return own.some((one) => one.address === address) ? "the host itself" : undefined;
@@ -53,16 +57,16 @@ function ownAddress(address: string): string | undefined {
 function connectTo(address: string, port: number, timeoutMs: number): Promise<Socket> {
   return new Promise((settle, reject) => {
     const socket = connect({ host: address, port, allowHalfOpen: true, autoSelectFamily: false, noDelay: true });
-    const timer = setTimeout(() => socket.destroy(new Error("it took too long")), timeoutMs);
+    const timer = setTimeout(() => socket.destroy(new Error("timed out")), timeoutMs);
     socket.once("error", reject);
     socket.once("close", () => clearTimeout(timer));
     socket.once("connect", () => {
       clearTimeout(timer);
       socket.off("error", reject);
-      socket.on("error", () => {}); // its close tells the same; without a listener it would end the process
+      socket.on("error", () => {}); // "close" follows; an error without a listener would crash the process
       if (isSameAddress(socket.remoteAddress ?? "", address)) return settle(socket);
       socket.destroy();
-      reject(new Error("the connection went elsewhere"));
+      reject(new Error("the connection reached another address"));
     });
   });
 }
@@ -72,6 +76,6 @@ async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promi
   const passed = new Promise<never>((_, reject) => {
     late.signal.addEventListener("abort", () => reject(late.signal.reason), { once: true });
   });
-  const timer = setTimeout(() => late.abort(new Error("it took too long")), timeoutMs);
+  const timer = setTimeout(() => late.abort(new Error("timed out")), timeoutMs);
   return Promise.race([work(late.signal), passed]).finally(() => clearTimeout(timer));
 }

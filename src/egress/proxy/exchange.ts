@@ -1,16 +1,16 @@
 import type { EgressRequest } from "../rules/decide.ts";
 
-/** One request or tunnel that was allowed, from the decision to its end. */
+/** One allowed request or tunnel, from the decision to its end. */
 export class Exchange {
   readonly id: number;
   readonly request: EgressRequest;
   sentBytes = 0;
   receivedBytes = 0;
-  /** what `report` told last */
+  /** the last report */
   reportedBytes = 0;
-  /** its client was held to TLS, and to the name of the host in it */
+  /** its client was checked for TLS and for the server name in it */
   isHeldToTls = false;
-  /** a connection to the server exists, and the record says so */
+  /** a connection to the server exists and was recorded */
   isConnected = false;
   readonly #onBytes: (sent: number, received: number) => void;
   readonly #onEnd: (exchange: Exchange, failure: string | undefined) => void;

@@ -21,20 +21,20 @@ export type ForwardHead =
 export const maxHeadBytes = 32 * 1024;
 const maxHeaders = 128;
 
-/** Between us and the client, or between us and the server: nothing of it is passed on. */
+/** Hop-by-hop headers: never passed on. */
 const hopByHop = new Set([
   ...["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization"],
   ...["te", "trailer", "transfer-encoding", "upgrade", "expect", "http2-settings"],
 ]);
-/** A `Connection` header that lists one of these would have it removed, and change what the server reads. */
+/** The attack: a `Connection` header that lists one of these, so that it is removed and the request changes its meaning. */
 const notToBeListed = new Set(["host", "content-length", "transfer-encoding", "authorization", "cookie"]);
-/** In another spelling they would tell some server of another end of the request, and what stands behind it were a second one. */
+/** The attack: request smuggling by another spelling of these headers, which some servers accept. */
 const notToBeDisguised = new Set(["content-length", "transfer-encoding"]);
 const methodsWithoutBody = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 /**
- * Pure: checks a request and makes the one that goes to the server. What two parsers could read differently is refused.
- * `tunnel` is the host of a tunnel that was opened: requests in it name a path, and no other host.
+ * Pure: checks a request and makes the one for the server. Anything that two parsers could read differently is refused.
+ * `tunnel` is the host of an inspected tunnel: requests in it have a path only and cannot name another host.
  */
 export function readForwardHead(head: RequestHead, tunnel?: Target): ForwardHead {
   const refuse = (reason: string, status: 400 | 501 = 400): ForwardHead => ({ ok: false, status, reason });
@@ -44,15 +44,15 @@ export function readForwardHead(head: RequestHead, tunnel?: Target): ForwardHead
   const defaultPort = tunnel ? 443 : 80;
   if (!/^[\x21-\x7e]+$/.test(path)) return refuse("a path with characters that no URL has");
   const fields = pairs(head.rawHeaders);
-  if (fields.length > maxHeaders) return refuse(`more than ${maxHeaders} header fields`);
+  if (fields.length > maxHeaders) return refuse(`more than ${maxHeaders} headers`);
   if (fields.some(({ name }) => !notToBeDisguised.has(name) && notToBeDisguised.has(fieldAsRead(name))))
     return refuse("a field that some servers read as another, about the body's length");
   const values = (name: string) => fields.filter((field) => field.name === name).map(({ value }) => value);
   const [host, ...moreHosts] = values("host");
   if (moreHosts.length > 0) return refuse("two Host fields");
   if (host !== undefined && !names(host, target, defaultPort)) {
-    // Stops a request that is decided on by one name and answered by another.
-    return { ok: false, status: 403, reason: `the Host field does not name ${target.host}`, target };
+    // The attack: a URL with an allowed host, and a Host header with another one.
+    return { ok: false, status: 403, reason: `the Host header does not name ${target.host}`, target };
   }
   const encodings = values("transfer-encoding");
   const isChunked = encodings.length > 0;
@@ -60,7 +60,8 @@ export function readForwardHead(head: RequestHead, tunnel?: Target): ForwardHead
     return refuse("a transfer encoding other than chunked");
   if (isChunked && head.httpVersion !== "1.1") return refuse("a chunked request of an old version of HTTP");
   const lengths = values("content-length");
-  if (lengths.length > 1 || (isChunked && lengths.length > 0)) return refuse("two ways to tell the body's length");
+  if (lengths.length > 1 || (isChunked && lengths.length > 0))
+    return refuse("the length of the body is given more than once");
   if (values("upgrade").some((value) => value.toLowerCase().includes("websocket")))
     return refuse("WebSocket goes through CONNECT, to a port that the policy names", 501);
   if (head.method === "TRACE") return refuse("TRACE is not forwarded", 501);
@@ -79,7 +80,7 @@ export function readForwardHead(head: RequestHead, tunnel?: Target): ForwardHead
   return { ok: true, target, path, headers };
 }
 
-/** The fields of an answer that go on to the client. */
+/** The headers of a response that are passed to the client. */
 export function answerHeaders(rawHeaders: readonly string[]): [string, string][] {
   const fields = pairs(rawHeaders);
   const listed = fields
@@ -95,7 +96,7 @@ function names(text: string, target: Target, defaultPort: number): boolean {
   return parsed.ok && parsed.target.host === target.host && parsed.target.port === target.port;
 }
 
-/** Bytes of header fields, about as they are on the wire. */
+/** Approximate size of headers on the wire, in bytes. */
 export function headBytes(rawHeaders: readonly string[]): number {
   return rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
 }

@@ -11,7 +11,7 @@ import { headBytes, readForwardHead } from "./forward-head.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 
-/** One HTTP request, decided by itself: a connection that is kept alive may name another host next. `tunnel`: it came in one. */
+/** Forwards one HTTP request. Each is decided separately, because the next one on the connection may name another host. */
 export async function forwardRequest(
   request: IncomingMessage,
   answer: ServerResponse,
@@ -39,11 +39,11 @@ export async function forwardRequest(
   if (!judged.ok) return forbid(judged.denial);
   const send = async (kept: Socket | undefined): Promise<void> => {
     const exchange = context.begin(asked);
-    exchange.sent(url.length + headBytes(rawHeaders)); // data leaves in a head as well as in a body
+    exchange.sent(url.length + headBytes(rawHeaders)); // a program can send data out in the head too
     if (kept) context.resume(exchange, verdict);
     const reached = kept ? { socket: kept } : await reach(exchange, verdict, context, tunnel);
     if ("status" in reached) return refuse(request, answer, reached.status, reached);
-    const prepared = kept ? judged : prepare(); // while the server was reached a secret may have been taken away
+    const prepared = kept ? judged : prepare(); // a secret may have been removed while the server was dialled
     if (!prepared.ok) {
       reached.socket.destroy();
       exchange.end(prepared.denial.reason);
@@ -61,7 +61,7 @@ export async function forwardRequest(
       },
       ...{ agent: tunnel?.agent, idleMs: context.limits.idleMs },
       onFailure: (reason, isStale) => {
-        // As clients do: a kept connection that the server closed meanwhile says nothing about the request.
+        // Retry as clients do: the server may have closed the reused connection before it saw the request.
         if (isStale && isRepeatable(method, head.headers)) void send(undefined).catch(() => request.socket.destroy());
         else if (answer.headersSent) answer.destroy();
         else refuse(request, answer, 502, { reason, remedy: "try again later" });
@@ -73,7 +73,7 @@ export async function forwardRequest(
 
 type Unreached = { readonly status: number; readonly reason: string; readonly remedy: string };
 
-/** A connection to the server, with TLS where the client's was opened. */
+/** A connection to the server, with TLS if the client's TLS is inspected. */
 async function reach(
   exchange: Exchange,
   verdict: Permission,
@@ -89,7 +89,7 @@ async function reach(
     const reason = "the certificate authorities of the host cannot be read";
     dialled.socket.destroy();
     exchange.end(reason);
-    return { status: 502, reason, remedy: "repair them on the host, and try again" };
+    return { status: 502, reason, remedy: "repair them on the host, then try again" };
   }
   const secured = await secureUpstream(dialled.socket, tunnel.host, trust, context.limits.connectMs);
   if (secured.kind === "secured") return secured;
@@ -97,14 +97,14 @@ async function reach(
   return { status: 502, reason: secured.reason, remedy: "the server's certificate must match its name" };
 }
 
-/** Without a body, and of a kind that may be asked twice. */
+/** Whether a request is safe to send twice: an idempotent method without a body. */
 function isRepeatable(method: string, headers: Readonly<Record<string, unknown>>): boolean {
   return (
     ["GET", "HEAD", "OPTIONS"].includes(method) && !("content-length" in headers || "transfer-encoding" in headers)
   );
 }
 
-/** The connection ends with it: whoever was refused does not go on with bytes that we would have to guess about. */
+/** Refuses and closes the connection: the rest of a refused request must not be parsed as a new one. */
 export function refuse(
   request: IncomingMessage,
   answer: ServerResponse,

@@ -16,7 +16,7 @@ async function through(text: string | Buffer, size: number, one = hider): Promis
 }
 
 test.each([1, 2, 3, 7, 26, 27, 1000])(
-  "finds a value in pieces of %i bytes, and leaves all the rest alone",
+  "SecretHider hides a value that comes in chunks of %i bytes, and changes nothing else",
   async (size) => {
     const text = `before tok/en ${value}${value} tok/en+with after`;
     const hidden = (await through(text, size)).toString();
@@ -24,27 +24,27 @@ test.each([1, 2, 3, 7, 26, 27, 1000])(
   },
 );
 
-test("leaves bytes that are no text as they are", async () => {
+test("SecretHider does not change binary data", async () => {
   const bytes = Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919) % 256));
   expect((await through(bytes, 100)).equals(bytes)).toBe(true);
 });
 
-test.each([0, 1, 2])("finds the base64 of a value behind %i other bytes", async (offset) => {
+test.each([0, 1, 2])("SecretHider hides the base64 of a value after %i other bytes", async (offset) => {
   for (const form of ["base64", "base64url"] as const) {
     const encoded = Buffer.from(`${"u:".slice(0, offset)}${value}`).toString(form);
     const hidden = (await through(encoded, 5)).toString();
     expect(hidden).toHaveLength(encoded.length);
-    // a character at each end belongs to its neighbours too
+    // the first and last base64 characters also encode neighbouring bytes
     expect(hidden.replaceAll("*", "").length).toBeLessThan(8);
   }
 });
 
-test("takes the longer of two values that begin alike", async () => {
+test("SecretHider hides the longer of two values with the same start", async () => {
   const both = new SecretHider([secret("abcdefgh"), secret("abcdefghijkl")]);
   expect((await through("abcdefghijkl abcdefgh", 3, both)).toString()).toBe("************ ********");
 });
 
-test("does not tell a right guess from a wrong one by what waits for more", () => {
+test("SecretHider holds back as many bytes for a right guess as for a wrong one", () => {
   const shownAtOnce = (text: string) => {
     const stream = hider.stream();
     stream.write(text);
@@ -67,12 +67,12 @@ test.each([
   ["a URL in lower case", "tok%2fen%2bwith%3dodd%26characters"],
   ["HTML", "tok/en+with=odd&amp;characters"],
   ["HTML as Go writes it", "tok/en&#43;with=odd&amp;characters"],
-  ["HTML of templates", "tok&#x2F;en+with&#x3D;odd&amp;characters"],
-])("finds a value in %s", async (_, text) => {
+  ["HTML as template engines write it", "tok&#x2F;en+with&#x3D;odd&amp;characters"],
+])("SecretHider hides a value in %s", async (_, text) => {
   expect((await through(text, 4)).toString()).toBe("*".repeat(text.length));
 });
 
-test("finds the base64 of a value in JSON with escaped slashes", async () => {
+test("SecretHider hides the base64 of a value in JSON with escaped slashes", async () => {
   const one = new SecretHider([secret("???>>>?????")]);
   const encoded = Buffer.from("u:???>>>?????").toString("base64");
   expect(encoded).toContain("/");
@@ -80,7 +80,7 @@ test("finds the base64 of a value in JSON with escaped slashes", async () => {
   expect(hidden.replaceAll("*", "").length).toBeLessThan(8);
 });
 
-test("is there for hosts that get a secret, and for no others", () => {
+test("SecretHider.for returns a hider only for hosts that get a secret", () => {
   expect(SecretHider.for("good.example", [secret(value)])).toBeDefined();
   expect(SecretHider.for("other.example", [secret(value)])).toBeUndefined();
 });

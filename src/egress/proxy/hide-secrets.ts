@@ -3,7 +3,7 @@ import type { HeldSecret } from "../process/session-keys.ts";
 
 const mask = "*";
 
-/** Takes values out of what a server answers: one that repeats what it was sent would hand them to the cell. */
+/** Masks secrets in responses. The attack: a server that echoes the request would give the value to the cell. */
 export class SecretHider {
   readonly #forms: readonly Buffer[];
   readonly #longest: number;
@@ -13,7 +13,7 @@ export class SecretHider {
     this.#longest = Math.max(0, ...this.#forms.map(({ length }) => length));
   }
 
-  /** The hider for what a host answers, on whichever port; undefined where it was sent none. */
+  /** The hider for responses of a host, on any port; undefined if the host gets no secret. */
   static for(host: string, secrets: readonly HeldSecret[]): SecretHider | undefined {
     const own = secrets.filter(({ hosts }) => hosts.includes(host));
     return own.length === 0 ? undefined : new SecretHider(own);
@@ -24,10 +24,10 @@ export class SecretHider {
     return this.#cover(bytes, Buffer.from(bytes)).toString("latin1");
   }
 
-  /** Asterisks take as much room as the value did, so that lengths stay true. What ends a line waits for nothing. */
+  /** Masks a value with asterisks of the same length, so that Content-Length stays right. Complete lines are not delayed. */
   stream(): Transform {
     const none: Buffer = Buffer.alloc(0);
-    /** what waits, as it came and as it will be shown: a shorter value must not hide the beginning of a longer one */
+    /** held back, raw and masked: masking a shorter value must not hide the start of a longer one */
     let held = { raw: none, shown: none };
     return new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
@@ -49,9 +49,9 @@ export class SecretHider {
   }
 
   /**
-   * How many bytes at the end may be the beginning of some value: printable ones, which all forms consist of. The attack: if
-   * only the beginning of this very value waited, a cell would have its guess sent back, and see in what is late or in the
-   * cuts between pieces how much of it is right, a character at a time.
+   * How many bytes to hold back because a value may start there: all printable ones at the end. The attack: if only a matching
+   * prefix were held back, a cell could let a server echo its guess. Delays and chunk boundaries would then show how much of
+   * the guess is right, one character at a time.
    */
   #waiting(bytes: Buffer): number {
     const most = Math.min(bytes.length, this.#longest - 1);
@@ -65,10 +65,10 @@ function isPrintable(byte: number): boolean {
   return byte >= 0x20 && byte <= 0x7e;
 }
 
-/** The value as servers repeat it: as it is and in base64 behind anything, each of them in JSON, in a URL and in HTML. */
+/** The value in the forms that servers echo: plain and base64 at any offset, each escaped for JSON, URLs and HTML. */
 function formsOf(secret: HeldSecret): readonly string[] {
   const known = formsKnown.get(secret) ?? makeForms(secret.value);
-  formsKnown.set(secret, known); // there is a hider for each request
+  formsKnown.set(secret, known); // cached, because each request makes a hider
   return known;
 }
 
@@ -77,14 +77,14 @@ const formsKnown = new WeakMap<HeldSecret, readonly string[]>();
 function makeForms(value: string): string[] {
   const inBase64 = [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]).toString("base64url");
-    // The first and the last characters depend on what stands beside the value.
+    // The first and last characters depend on the bytes around the value.
     const inner = encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + value.length) * 8) / 6));
     return [inner, inner.replaceAll("-", "+").replaceAll("_", "/")];
   });
   return [...new Set([value, ...inBase64].flatMap((text) => [text, ...writers.map((write) => write(text))]))];
 }
 
-/** Ways to write text, each as common libraries do it: no two of them agree on which characters they escape. */
+/** Escaping as common libraries do it. They differ in which characters they escape. */
 const writers: readonly ((text: string) => string)[] = [
   inJson,
   (text) => inJson(text).replaceAll("/", "\\/"),

@@ -17,7 +17,7 @@ function slowServer() {
 
 const forEver = new AbortController().signal;
 
-test("a session asks for four names at once, and the fifth goes when one is answered", async () => {
+test("a session looks up at most four names at once, and the fifth when one is answered", async () => {
   const server = slowServer();
   const turns = new LookupTurns(server.resolve);
   const found = ["a", "b", "c", "d", "e", "f"].map((host) => turns.resolve(host, forEver));
@@ -33,15 +33,15 @@ test("a session asks for four names at once, and the fifth goes when one is answ
   expect(server.asked).toContain("f");
 });
 
-test("who gives up in the queue is never looked up, and holds nobody's turn", async () => {
+test("a lookup that is aborted in the queue never starts and blocks no other", async () => {
   const server = slowServer();
   const turns = new LookupTurns(server.resolve);
   const held = ["a", "b", "c", "d"].map((host) => turns.resolve(host, forEver));
   const gone = new AbortController();
   const late = turns.resolve("late", gone.signal);
   const next = turns.resolve("next", forEver);
-  gone.abort(new Error("it took too long"));
-  await expect(late).rejects.toThrow("it took too long");
+  gone.abort(new Error("timed out"));
+  await expect(late).rejects.toThrow("timed out");
   await nextTurn();
   server.answer("a");
   await held[0];
@@ -51,14 +51,14 @@ test("who gives up in the queue is never looked up, and holds nobody's turn", as
   expect(server.asked).toEqual(["a", "b", "c", "d", "next"]);
 });
 
-test("a lookup that fails gives its turn back", async () => {
+test("a lookup that fails frees its slot", async () => {
   const failing = new LookupTurns(() => Promise.reject(new Error("no such name")));
   for (let round = 0; round < 20; round++) {
     await expect(failing.resolve("nowhere", forEver)).rejects.toThrow("no such name");
   }
 });
 
-test("sessions that wait for name servers leave a turn to every other one that a policy allows unless told", async () => {
+test("sessions that wait for name servers leave threads for all sessions that the default policy allows", async () => {
   const server = slowServer();
   const everySession = Array.from({ length: parsePolicy({}).session.limit }, () => new LookupTurns(server.resolve));
   for (const turns of everySession) for (let at = 0; at < 10; at++) void turns.resolve("name", forEver);

@@ -2,15 +2,15 @@ import { Semaphore } from "../../lib/semaphore.ts";
 import type { Resolve, Resolved } from "./resolver.ts";
 
 const mostAtOnce = 4;
-/** as many as `session.limit` allows unless told: each of them gets its turns although all others wait for an answer */
+/** the default of `session.limit`: each session can look up names even if all others wait for answers */
 const sessions = 32;
 
-/** Threads of the proxy's process. Of these libuv lets lookups have half, so that files and other work go on beside them. */
+/** Threads of the proxy's process. libuv uses at most half of them for lookups. */
 export const lookupThreads = 2 * mostAtOnce * sessions;
 
 /**
- * Lets one session look up a few names at a time. The attack: a lookup holds a thread of the proxy until the name server
- * answers, so a session that may ask in a zone whose server never does would hold them all, and nobody else's names resolve.
+ * Limits the names that one session looks up at a time. The attack: a lookup blocks a thread of the proxy until the name
+ * server answers. A session that looks up names whose server never answers would block all threads and stop every session.
  */
 export class LookupTurns {
   readonly #resolve: Resolve;
@@ -20,7 +20,7 @@ export class LookupTurns {
     this.#resolve = resolve;
   }
 
-  /** Aborting leaves the line of those who wait; a lookup that has begun keeps its turn until it ends. */
+  /** Aborting removes a lookup from the queue. One that has started keeps its slot until it ends. */
   resolve(host: string, signal: AbortSignal): Promise<readonly Resolved[]> {
     return this.#turns.run(() => this.#resolve(host), signal);
   }

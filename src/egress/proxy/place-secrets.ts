@@ -3,7 +3,7 @@ import type { NetSecret } from "../../policy/network/net-secrets.ts";
 import type { HeldSecret } from "../process/session-keys.ts";
 import { type Denial, deny, type EgressRequest, type EgressRules } from "../rules/decide.ts";
 
-/** The parts of a request in which a program can put its placeholder. */
+/** The parts of a request in which placeholders are looked for. */
 export interface RequestParts {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -12,8 +12,8 @@ export interface RequestParts {
 type Placed = ({ readonly ok: true } & RequestParts) | { readonly ok: false; readonly denial: Denial };
 
 /**
- * Pure: the request with values in the place of placeholders, where the policy sends them. A placeholder anywhere else is
- * worth nothing to whoever gets it, and still refused: somebody tried to send a secret there. Bodies are not looked into.
+ * Pure: the request with placeholders replaced by values, where the policy allows it. A placeholder anywhere else reveals
+ * nothing, but is refused, because it is an attempt to send a secret there. Bodies are not searched.
  */
 export function placeSecrets(
   request: EgressRequest,
@@ -33,7 +33,7 @@ export function placeSecrets(
   return { ok: true, ...placed };
 }
 
-/** `path`, `query`, or the name of a header field. */
+/** `path`, `query`, or the name of a header. */
 function occurrences({ path, headers }: RequestParts, { placeholder }: HeldSecret): string[] {
   const [beforeQuery = "", ...query] = path.split("?");
   const fields = Object.entries(headers).filter(([name, value]) => {
@@ -54,17 +54,22 @@ function refused(
 ): Denial | undefined {
   const rule = `net.secrets.${name}`;
   if (!secret?.hosts.some((pattern) => hostPatternCovers(pattern, `${host}:${port}`))) {
-    return deny("secret", `the secret ${name} does not go to ${host}:${port}`, `${rule}.hosts says where it goes`);
+    return deny(
+      "secret",
+      `the secret ${name} may not be sent to ${host}:${port}`,
+      `${rule}.hosts lists the hosts that get it`,
+    );
   }
   if (via !== "https" && !secret.plaintext) {
-    return deny("secret", `the secret ${name} does not go over plain HTTP`, `ask for https://${host}/`);
+    return deny("secret", `the secret ${name} may not be sent over plain HTTP`, `use https://${host}/`);
   }
   const wrong = found.find((place) => {
     return place === "query" ? !secret.query : !secret.headers.some((header) => place === `field ${header}`);
   });
   if (wrong === undefined) return undefined;
-  const remedy = wrong === "query" ? `${rule}.query allows it` : `${rule}.headers says where it goes`;
-  return deny("secret", `the secret ${name} does not go into the ${wrong} of a request`, remedy);
+  const remedy =
+    wrong === "query" ? `set ${rule}.query to allow it` : `${rule}.headers lists the headers that may carry it`;
+  return deny("secret", `the secret ${name} may not be put into the ${wrong} of a request`, remedy);
 }
 
 function replaced({ path, headers }: RequestParts, { placeholder, value }: HeldSecret): RequestParts {

@@ -10,7 +10,7 @@ type Prepared =
   | ({ readonly ok: true; readonly hider: SecretHider | undefined; readonly isLast: boolean } & RequestParts)
   | { readonly ok: false; readonly denial: Denial };
 
-/** A request as it goes out: allowed by its method and path, with values in the place of placeholders. */
+/** A request ready to send: its method and path are allowed, and placeholders are replaced by values. */
 export function prepareRequest(
   request: EgressRequest & { readonly method: string },
   parts: RequestParts,
@@ -30,23 +30,23 @@ export function prepareRequest(
 }
 
 /**
- * Whether a request has to be the last one on its connection. The attack: a server that does not read the body of a GET, say, and
- * takes it for the next request, which no rule has seen.
+ * Whether a request must be the last one on its connection. The attack: a server that ignores the body of, for example, a GET
+ * and parses it as the next request, which no rule has checked.
  */
 function mayHide(target: Target, { headers }: RequestParts, { rules }: ProxyContext["rules"]): boolean {
   const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
   return hasBody && rulesAbout(target, rules).length > 0;
 }
 
-/** Whether what a server answers can be searched as it comes. It can be compressed for the way alone, too. */
+/** Whether a response can be searched for secrets. Both the content and the transfer encoding can compress it. */
 export function isReadable({ headers }: IncomingMessage): boolean {
   const is = (name: "content-encoding" | "transfer-encoding", plain: string) =>
     (headers[name] ?? plain).trim().toLowerCase() === plain;
   return is("content-encoding", "identity") && is("transfer-encoding", "chunked");
 }
 
-/** An answer in one piece and without compression. The attack: to ask for a value by ranges of a few bytes. */
+/** Requests a whole, uncompressed response. The attack: reading a value in ranges of a few bytes. */
 function searchable(headers: RequestParts["headers"]): RequestParts["headers"] {
-  const { range: _, "if-range": __, "request-range": ___, ...rest } = headers; // the last is Apache's other name for it
+  const { range: _, "if-range": __, "request-range": ___, ...rest } = headers; // Apache also accepts request-range
   return { ...rest, "accept-encoding": "identity" };
 }

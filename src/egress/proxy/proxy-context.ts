@@ -7,24 +7,24 @@ import type { Target } from "../rules/target.ts";
 import type { Dialled } from "./dial.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** What the protocols of the proxy need of the session they serve. */
+/** What the protocol handlers need from the session's proxy. */
 export interface ProxyContext {
   readonly limits: EgressLimits;
-  /** in force now */
+  /** the rules in force */
   readonly rules: EgressRules;
   readonly keys: SessionKeys;
-  /** the authorities by which servers are judged whose TLS is opened */
+  /** certificate authorities for servers whose TLS is inspected */
   trust(): Promise<SecureContext>;
-  /** decides, by the rules in force and the limits; a refusal is recorded */
+  /** decides by the rules in force and the limits; records a refusal */
   ask(request: EgressRequest): Permission | Denial;
-  /** records a refusal that was found later, or before there was a target */
+  /** records a refusal that was decided elsewhere */
   refuse(request: EgressRequest, denial: Denial, address?: string): void;
   begin(request: EgressRequest): Exchange;
-  /** resolves, judges and connects; what came of it is recorded, and an exchange without a connection is over */
+  /** resolves, checks and connects; records the outcome, and closes the exchange if it fails */
   dial(exchange: Exchange, permission: Permission): Promise<Dialled>;
-  /** records an exchange that goes over a connection of before, which was dialled for the same host */
+  /** records an exchange that reuses a connection to the same host */
   resume(exchange: Exchange, permission: Permission): void;
-  /** opens the TLS of a client and serves the requests in it; undefined where this session has no authority to */
+  /** decrypts a client's TLS and serves its requests; undefined if the session has no certificate authority */
   readonly openTls: OpenTls | undefined;
 }
 

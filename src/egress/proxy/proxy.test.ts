@@ -21,11 +21,11 @@ const fixed = { "good.example": "127.0.0.1", "other.example": "127.0.0.1", "xn--
 
 async function openProxy(rules: Partial<EgressRules>, more: { times?: Partial<EgressTimes>; resolve?: Resolve } = {}) {
   const events: EgressEvent[] = [];
-  const nobody: Resolve = async () => [];
+  const noAnswers: Resolve = async () => [];
   const proxy = new EgressProxy({
     rules: { enabled: true, allowlist: [], deny: [], ...rules },
     onEvent: (event) => events.push(event),
-    resolve: more.resolve ?? withFixedAddresses(fixed, nobody),
+    resolve: more.resolve ?? withFixedAddresses(fixed, noAnswers),
     ...(more.times ? { times: more.times } : {}),
   });
   loopback.proxies.push(proxy);
@@ -36,7 +36,7 @@ async function openProxy(rules: Partial<EgressRules>, more: { times?: Partial<Eg
     loopback.sockets.push(socket);
     return socket;
   };
-  /** Sends bytes as they are and reads until the proxy hangs up. */
+  /** Sends raw bytes and reads until the proxy closes the connection. */
   const exchange = async (bytes: string | Buffer): Promise<string> => {
     const socket = client();
     socket.write(bytes);
@@ -45,7 +45,7 @@ async function openProxy(rules: Partial<EgressRules>, more: { times?: Partial<Eg
   return { proxy, events, client, exchange };
 }
 
-/** An HTTP server that tells what it saw. */
+/** An HTTP server that echoes the request it saw. */
 async function mirror(): Promise<{ port: number; seen: IncomingMessage[] }> {
   const seen: IncomingMessage[] = [];
   const server = createHttpServer(async (request, answer) => {
@@ -56,7 +56,7 @@ async function mirror(): Promise<{ port: number; seen: IncomingMessage[] }> {
   return { port: await loopback.listen(server), seen };
 }
 
-/** A server that keeps what it is sent. */
+/** A server that records what it is sent. */
 async function sink(): Promise<{ port: number; received: () => Buffer; waitFor: (bytes: number) => Promise<void> }> {
   const chunks: Buffer[] = [];
   const server = createServer((socket) => {
@@ -76,8 +76,8 @@ async function sink(): Promise<{ port: number; received: () => Buffer; waitFor: 
   };
 }
 
-describe("plain HTTP", () => {
-  test("reaches an allowed host under its own name, body and all", async () => {
+describe("a plain HTTP request", () => {
+  test("reaches an allowed host with its Host header and body", async () => {
     const { port } = await mirror();
     const { exchange, events } = await openProxy({ allowlist: [`good.example:${port}`] });
     const request = `POST http://good.example:${port}/a?b HTTP/1.1\r\nHost: good.example:${port}\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody`;
@@ -98,7 +98,7 @@ describe("plain HTTP", () => {
     expect(events).toMatchObject([{ type: "denied", host: "evil.example", port: 80, code: "not_named" }]);
   });
 
-  test("every request on a connection that is kept alive is decided by itself", async () => {
+  test("every request on a keep-alive connection is checked separately", async () => {
     const { port, seen } = await mirror();
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     const to = (host: string) => `GET http://${host}:${port}/ HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`;
@@ -108,13 +108,13 @@ describe("plain HTTP", () => {
   });
 
   test.each([
-    ["a length and chunks", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"],
+    ["both a length and chunks", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"],
     ["an unknown encoding", "Transfer-Encoding: xchunked\r\n"],
     ["a bare line feed", "X: a\nHost: evil.example\r\n"],
-    ["a folded field", "X: a\r\n b\r\n"],
+    ["a folded header", "X: a\r\n b\r\n"],
     ["a space before the colon", "Host : evil.example\r\n"],
-    ["two hosts", "Host: evil.example\r\n"],
-  ])("with %s never reaches the server", async (_, fields) => {
+    ["two Host headers", "Host: evil.example\r\n"],
+  ])("a request with %s never reaches the server", async (_, fields) => {
     const { port, seen } = await mirror();
     const { exchange, events } = await openProxy({ allowlist: [`good.example:${port}`] });
     const head = `POST http://good.example:${port}/ HTTP/1.1\r\nHost: good.example:${port}\r\n${fields}\r\n0\r\n\r\n`;
@@ -123,15 +123,15 @@ describe("plain HTTP", () => {
     expect(events[0]).toMatchObject({ type: "denied", code: "malformed" });
   });
 
-  test("a request whose Host field names another host is refused", async () => {
+  test("a request whose Host header names another host is refused", async () => {
     const { port, seen } = await mirror();
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     const answer = await exchange(`GET http://good.example:${port}/ HTTP/1.1\r\nHost: evil.example\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: the Host field does not name good\.example/);
+    expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: the Host header does not name good\.example/);
     expect(seen).toEqual([]);
   });
 
-  test("a server whose answer is not HTTP gives a 502", async () => {
+  test("a server whose response is not HTTP gives a 502", async () => {
     const port = await loopback.listen(createServer((socket) => socket.on("error", () => {}).end("nonsense\r\n\r\n")));
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     const answer = await exchange(`GET http://good.example:${port}/ HTTP/1.1\r\nHost: good.example:${port}\r\n\r\n`);
@@ -148,17 +148,17 @@ describe("plain HTTP", () => {
   });
 });
 
-describe("names and addresses", () => {
+describe("name resolution", () => {
   test.each([
     ["loopback", ["127.0.0.1"]],
     ["the metadata service", ["169.254.169.254"]],
     ["a private address beside a public one", ["93.184.216.34", "10.0.0.1"]],
     ["mapped IPv4", ["::ffff:10.0.0.1"]],
-  ])("an allowed name that leads to %s is refused, and the cell is not told the address", async (_, addresses) => {
+  ])("an allowed name that resolves to %s is refused, and the cell does not see the address", async (_, addresses) => {
     const resolve: Resolve = async () => addresses.map((address) => ({ address, isFixed: false }));
     const { exchange, events } = await openProxy({ allowlist: ["good.example"] }, { resolve });
     const answer = await exchange("GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n");
-    expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: good\.example leads to an address that is closed/);
+    expect(answer).toMatch(/^HTTP\/1\.1 403 codecell: good\.example resolves to an address that is not allowed/);
     for (const address of addresses) expect(answer).not.toContain(address);
     expect(events).toMatchObject([{ type: "denied", code: "address", address: expect.any(String) }]);
   });
@@ -173,7 +173,7 @@ describe("names and addresses", () => {
     expect(lookups).toBe(1);
   });
 
-  test("a name that nobody knows is a 502 that says so", async () => {
+  test("a name that cannot be resolved gives a 502 that says so", async () => {
     const { exchange, events } = await openProxy({ allowlist: ["nowhere.example"] });
     const answer = await exchange("CONNECT nowhere.example:443 HTTP/1.1\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 (400|502)/);
@@ -188,7 +188,7 @@ describe("CONNECT", () => {
     `CONNECT ${host}:${port} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`;
   const established = "HTTP/1.1 200 Connection established\r\n\r\n";
 
-  /** A tunnel to a port of ours in the place of 443, which tests cannot listen on: TLS is asked for by hand. */
+  /** A tunnel to a test port instead of 443, on which tests cannot listen. TLS is required by hand. */
   async function tunnelled(hello: Buffer, host = "good.example") {
     const upstream = await sink();
     const { client, events } = await openProxy({ allowlist: [`${host}:${upstream.port}`] });
@@ -197,7 +197,7 @@ describe("CONNECT", () => {
     return { upstream, socket, events };
   }
 
-  test("passes a hello that names the host on, byte for byte, also with the request itself", async () => {
+  test("passes on a ClientHello that names the host unchanged, also one sent together with the request", async () => {
     const hello = await clientHello("good.example");
     const { upstream } = await tunnelled(hello);
     await upstream.waitFor(hello.length);
@@ -208,7 +208,7 @@ describe("CONNECT", () => {
     ["names another host", () => clientHello("evil.example")],
     ["names another host in records of one byte", async () => inRecordsOf(1, await clientHello("evil.example"))],
     ["names no host", () => clientHello(undefined)],
-  ])("a hello that %s ends in a TLS alert, and nothing of it reaches the server", async (_, hello) => {
+  ])("a ClientHello that %s gets a TLS alert and never reaches the server", async (_, hello) => {
     const { upstream, socket, events } = await tunnelled(await hello());
     const answer = await text(socket);
     expect(answer.startsWith(established)).toBe(true);
@@ -217,14 +217,14 @@ describe("CONNECT", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "denied", code: "server_name" }));
   });
 
-  test("a server may be the first to speak on a port that the policy names", async () => {
+  test("a server may send the first bytes on a port that the policy names", async () => {
     const port = await loopback.listen(createServer((socket) => socket.end("hello from the server")));
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });
     expect(await exchange(connectTo(port))).toBe(`${established}hello from the server`);
   });
 
   test.each(["good.example", "good.example:0443", "a@good.example:443", "[::1]:443", "good.example:443/x"])(
-    "for %s is a 400",
+    "a CONNECT to %s gets a 400",
     async (authority) => {
       const { exchange, events } = await openProxy({ allowlist: ["good.example"] });
       const answer = await exchange(`CONNECT ${authority} HTTP/1.1\r\nHost: good.example:443\r\n\r\n`);
@@ -233,7 +233,7 @@ describe("CONNECT", () => {
     },
   );
 
-  test("a refused client that resets does not disturb the others", async () => {
+  test("a refused client that resets its connection does not affect others", async () => {
     const { client, exchange } = await openProxy({});
     const rude = client();
     rude.write(connectTo(443));
@@ -261,7 +261,7 @@ describe("CONNECT", () => {
     await upstream.waitFor(10);
   });
 
-  /** A name server that answers when it is told to. */
+  /** A name server that answers when the test says so. */
   function slowResolver() {
     const asked = new EventEmitter();
     const resolve: Resolve = async () => {
@@ -272,7 +272,7 @@ describe("CONNECT", () => {
     return { resolve, asked };
   }
 
-  test("what is still on its way to a server ends with the rule that allowed it, and says why", async () => {
+  test("a connection attempt is aborted with a reason when its rule is removed", async () => {
     const { resolve, asked } = slowResolver();
     const { client, exchange, proxy, events } = await openProxy({ allowlist: ["good.example"] }, { resolve });
     const tunnel = client();
@@ -287,7 +287,7 @@ describe("CONNECT", () => {
     expect(events.map(({ type }) => type)).toEqual(["denied", "denied"]);
   });
 
-  test("a tunnel that nobody held to TLS is cut when the rules want TLS", async () => {
+  test("a tunnel that was not checked for TLS is cut when the rules require TLS", async () => {
     const { resolve, asked } = slowResolver();
     const { client, proxy, events } = await openProxy({ allowlist: ["good.example:80"] }, { resolve });
     const tunnel = client();
@@ -298,20 +298,20 @@ describe("CONNECT", () => {
     expect(events).toMatchObject([{ type: "denied", code: "needs_tls" }]);
   });
 
-  test("a tunnel on which nothing moves is ended", async () => {
+  test("an idle tunnel is closed", async () => {
     const upstream = await sink();
     const allowlist = [`good.example:${upstream.port}`];
     const { client, events } = await openProxy({ allowlist }, { times: { idleMs: 30 } });
     const socket = client();
     socket.write(connectTo(upstream.port));
     await hungUp(socket);
-    expect(events.at(-1)).toMatchObject({ type: "closed", failure: "nothing moved for too long" });
+    expect(events.at(-1)).toMatchObject({ type: "closed", failure: "the connection was idle for too long" });
   });
 
   test.each([
-    ["sent", { sentBytes: 1024 }, "1KiB were sent, all that net.sent allows"],
-    ["received", { receivedBytes: 1024 }, "1KiB were received, all that net.received allows"],
-  ])("a session that has %s what it may is cut, and asks in vain", async (_, quota, reason) => {
+    ["sent", { sentBytes: 1024 }, "the session has sent the 1KiB that net.sent allows"],
+    ["received", { receivedBytes: 1024 }, "the session has received the 1KiB that net.received allows"],
+  ])("a session that has %s its quota is cut off, and further requests are refused", async (_, quota, reason) => {
     const port = await loopback.listen(createServer((socket) => socket.on("error", () => {}).pipe(socket)));
     const { client, exchange, events } = await openProxy({ allowlist: [`good.example:${port}`], ...quota });
     const socket = client();
@@ -335,7 +335,7 @@ describe("SOCKS", () => {
     ]);
   const replies = (answer: string) => [...Buffer.from(answer, "latin1")].slice(0, 4);
 
-  test("reaches a port that the policy names, byte by byte if need be", async () => {
+  test("reaches a port that the policy names, also if the client sends byte by byte", async () => {
     const port = await loopback.listen(createServer((socket) => socket.end("hello")));
     const { client } = await openProxy({ allowlist: [`good.example:${port}`] });
     const socket = client();
@@ -346,7 +346,7 @@ describe("SOCKS", () => {
     expect(answer.subarray(12).toString()).toBe("hello");
   });
 
-  test("reaches an international name, which is its punycode everywhere behind the door", async () => {
+  test("reaches an international name, which is converted to punycode at once", async () => {
     const port = await loopback.listen(createServer((socket) => socket.end("hello")));
     const { exchange, events } = await openProxy({ allowlist: [`xn--bcher-kva.example:${port}`] });
     expect(await exchange(socksTo("bücher.example", port))).toMatch(/hello$/);
@@ -355,7 +355,7 @@ describe("SOCKS", () => {
 
   test.each([
     ["a NUL in the name", "evil.example\0.good.example", 22],
-    ["an address in a name's place", "127.0.0.1", 22],
+    ["an address in place of a name", "127.0.0.1", 22],
     ["a port that no entry names", "good.example", 443],
   ])("is refused for %s", async (_, host, port) => {
     const { exchange, events } = await openProxy({ allowlist: ["good.example", "good.example:22"] });
@@ -365,7 +365,7 @@ describe("SOCKS", () => {
 });
 
 describe("limits", () => {
-  test("connections beyond the limit are told so", async () => {
+  test("connections over the limit get a 503 that names the limit", async () => {
     const { client, exchange } = await openProxy({ connections: 1 });
     await once(client(), "connect");
     expect(await exchange("x")).toMatch(
@@ -373,10 +373,10 @@ describe("limits", () => {
     );
   });
 
-  test("clients beyond the limit that take no refusal are not kept by the thousand", async () => {
+  test("clients over the limit that do not read their refusal are disconnected", async () => {
     const { client } = await openProxy({ connections: 2 });
     await Promise.all([once(client(), "connect"), once(client(), "connect")]);
-    // They keep their end open, so that whoever is told something stays for a while.
+    // They keep their end open, so refused clients stay connected for a while.
     const hear = async (socket: Socket) => {
       let heard = "";
       socket.on("data", (bytes: Buffer) => {
@@ -390,7 +390,7 @@ describe("limits", () => {
     expect(told.filter((answer) => answer === "")).toHaveLength(18);
   });
 
-  test("requests on one connection that wait for no answer do not each get a connection to the server", async () => {
+  test("pipelined requests on one connection do not each get a connection to the server", async () => {
     const upstream = await sink();
     const { client, events } = await openProxy({ allowlist: [`good.example:${upstream.port}`], connections: 2 });
     const host = `good.example:${upstream.port}`;
@@ -403,18 +403,18 @@ describe("limits", () => {
     expect(events.filter(({ type }) => type === "allowed")).toHaveLength(4);
   });
 
-  test("requests beyond the rate are told so, and recorded once", async () => {
+  test("requests over the rate get a 429, and are recorded once", async () => {
     const { exchange, events } = await openProxy({ requests: 1 });
     const head = "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n";
     for (let burst = 0; burst < 4; burst++) expect(await exchange(head)).toMatch(/^HTTP\/1\.1 403/);
     expect(await exchange(head)).toMatch(
-      /^HTTP\/1\.1 429 codecell: there are more requests than net\.requests allows, 1 a second\r\n/,
+      /^HTTP\/1\.1 429 codecell: more requests than net\.requests allows, 1 per second\r\n/,
     );
     expect(await exchange(head)).toMatch(/^HTTP\/1\.1 429/);
     expect(events.filter((event) => event.type === "denied" && event.code === "limit")).toHaveLength(1);
   });
 
-  test("a flood of nonsense keeps no other refusal from the record", () => {
+  test("a flood of malformed requests does not keep other refusals from being recorded", () => {
     const events: EgressEvent[] = [];
     const proxy = new EgressProxy({
       rules: { enabled: true, allowlist: [], deny: [] },
@@ -422,12 +422,12 @@ describe("limits", () => {
     });
     const target = { host: "evil.example", port: 443, via: "https" } as const;
     for (let count = 0; count < 1000; count++) proxy.refuse(target, malformed("nonsense"));
-    proxy.refuse(target, deny("secret", "the secret TOKEN does not go to evil.example:443", "-"));
+    proxy.refuse(target, deny("secret", "the secret TOKEN may not be sent to evil.example:443", "-"));
     expect(events.length).toBeLessThan(600);
     expect(events.at(-1)).toMatchObject({ type: "denied", code: "secret" });
   });
 
-  test("a head counts as what it is: data that leaves, and data that comes", async () => {
+  test("request and response heads count towards the quotas", async () => {
     const { port } = await mirror();
     const { exchange, events } = await openProxy({ allowlist: [`good.example:${port}`] });
     const field = `X: ${"a".repeat(5000)}`;
@@ -440,7 +440,7 @@ describe("limits", () => {
     expect(receivedBytes).toBeGreaterThan("GET good.example:65535/ ".length + 20);
   });
 
-  test("limits that change hold at once: what is over them is closed, the youngest first", async () => {
+  test("lower limits apply at once: connections over them are closed, newest first", async () => {
     const upstream = await sink();
     const rules = { enabled: true, allowlist: [`good.example:${upstream.port}`], deny: [] };
     const { client, proxy, exchange, events } = await openProxy(rules);
@@ -452,7 +452,7 @@ describe("limits", () => {
     }
     proxy.update({ ...rules, connections: 1 });
     await hungUp(second);
-    const reason = "net.connections allows no more than 1 now";
+    const reason = "net.connections now allows at most 1";
     expect(events).toContainEqual(expect.objectContaining({ type: "denied", code: "limit", reason }));
     first.write("still here");
     await upstream.waitFor(10);
@@ -461,24 +461,24 @@ describe("limits", () => {
     proxy.update({ ...rules, requests: 1 });
     for (let burst = 0; burst < 4; burst++)
       await exchange("CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n");
-    expect(await exchange(connectHead)).toMatch(/^HTTP\/1\.1 429 codecell: there are more requests/);
+    expect(await exchange(connectHead)).toMatch(/^HTTP\/1\.1 429 codecell: more requests/);
   });
 
-  test("a client that sends no request loses its place", async () => {
+  test("a client that sends no request is disconnected", async () => {
     const { client } = await openProxy({}, { times: { headMs: 30 } });
     const socket = client();
     socket.write("GET http://");
     await hungUp(socket);
   });
 
-  test("a head without end is refused", async () => {
+  test("a request head without end is refused", async () => {
     const { exchange } = await openProxy({});
     const head = `GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\nX: ${"a".repeat(70_000)}\r\n\r\n`;
     expect(await exchange(head)).toMatch(/^HTTP\/1\.1 400/);
   });
 });
 
-/** The proxy has ended its side, or the connection is gone altogether. */
+/** Resolves when the proxy has ended its side or the connection is closed. */
 async function hungUp(socket: Socket): Promise<void> {
   socket.resume();
   await Promise.race([once(socket, "end"), once(socket, "close")]);

@@ -36,11 +36,11 @@ export interface EgressProxyOptions {
   readonly resolve?: Resolve;
   readonly times?: Partial<EgressTimes>;
   readonly keys?: SessionKeys;
-  /** authorities of servers whose TLS is opened; Node's own unless told */
+  /** certificate authorities for servers whose TLS is inspected; default: Node's */
   readonly trust?: () => Promise<SecureContext>;
 }
 
-/** The proxy of one session: takes connections, wherever they come from, and lets out what the rules allow. */
+/** The proxy of one session: takes connections and forwards what the rules allow. */
 export class EgressProxy implements ProxyContext {
   readonly keys: SessionKeys;
   readonly openTls: OpenTls | undefined;
@@ -50,7 +50,7 @@ export class EgressProxy implements ProxyContext {
   readonly #lookups: LookupTurns;
   readonly #rate: RequestRate;
   readonly #server: Server;
-  /** by kind of refusal: a flood of nonsense must not keep what matters from the record */
+  /** per kind of refusal. The attack: a flood of malformed requests that hides a serious refusal from the log. */
   readonly #tellRates = new Map<Denial["code"], RequestRate>();
   readonly #clients = new Clients(() => this.#limits);
   readonly #exchanges = new Set<Exchange>();
@@ -82,8 +82,8 @@ export class EgressProxy implements ProxyContext {
 
   /** Serves one client. */
   accept(client: Duplex): void {
-    client.on("error", () => {}); // without a listener, a client that resets would end the process
-    client.setMaxListeners(0); // requests may come many at once, and each wants to know when it goes
+    client.on("error", () => {}); // without a listener, a client that resets would crash the process
+    client.setMaxListeners(0); // each pipelined request adds a listener
     const admission = this.#clients.admit(client);
     if (admission === "dropped") return void client.destroy();
     if (admission === "leaving") {
@@ -109,7 +109,7 @@ export class EgressProxy implements ProxyContext {
     });
   }
 
-  /** Puts other rules in force: what they do not allow ends now. */
+  /** Applies new rules at once: connections that they do not allow are closed. */
   update(rules: EgressRules): void {
     this.#rules = rules;
     this.#limits = { ...this.#limits, ...quotaOf(rules) };
@@ -123,11 +123,11 @@ export class EgressProxy implements ProxyContext {
     this.#rate.change(requests);
     this.#holdToQuota();
     const surplus = this.#clients.surplus();
-    if (surplus.length > 0) this.#limit(`net.connections allows no more than ${connections} now`, "net.connections");
+    if (surplus.length > 0) this.#limit(`net.connections now allows at most ${connections}`, "net.connections");
     for (const client of surplus) client.destroy();
   }
 
-  /** Tells about bytes since the last report. */
+  /** Reports the bytes since the last report. */
   report(): void {
     for (const exchange of this.#exchanges) {
       const bytes = exchange.sentBytes + exchange.receivedBytes;
@@ -139,22 +139,18 @@ export class EgressProxy implements ProxyContext {
 
   close(): void {
     this.#clients.close();
-    for (const exchange of [...this.#exchanges]) exchange.cut("the session ended");
+    for (const exchange of [...this.#exchanges]) exchange.cut("the session was closed");
   }
 
   ask(request: EgressRequest): Permission | Denial {
     const { requests, connections } = this.limits;
     if (!this.#rate.take()) {
-      return this.#limit(
-        `there are more requests than net.requests allows, ${requests} a second`,
-        "net.requests",
-        request,
-      );
+      return this.#limit(`more requests than net.requests allows, ${requests} per second`, "net.requests", request);
     }
     const spent = this.#bytes.used(this.#limits);
     if (spent) return this.#limit(spent.reason, spent.rule, request);
     if (this.#exchanges.size >= 2 * connections) {
-      // The attack: requests by the hundred on one connection that wait for no answer, each with a connection to a server.
+      // The attack: hundreds of pipelined requests on one connection, each with its own connection to a server.
       return this.#limit(
         `${this.#exchanges.size} requests are under way, twice net.connections`,
         "net.connections",
@@ -169,8 +165,8 @@ export class EgressProxy implements ProxyContext {
   refuse({ host, port, via }: EgressRequest, denial: Denial, address?: string): void {
     const rate = this.#tellRates.get(denial.code) ?? new RequestRate(20, 500);
     this.#tellRates.set(denial.code, rate);
-    if (!rate.take()) return; // a flood is not worth a record each
-    // Cut: with a field name of many thousand characters in it, the record would be too long to be taken.
+    if (!rate.take()) return; // record a flood once, not per request
+    // Truncate: with a header name of thousands of characters the event would be too long to record.
     const [reason, remedy] = [printable(denial.reason, 400), printable(denial.remedy, 400)];
     this.#onEvent({
       type: "denied",
@@ -225,7 +221,7 @@ export class EgressProxy implements ProxyContext {
     return dialled;
   }
 
-  /** Why the rules of now would not let begin what goes on. */
+  /** Why the rules in force would refuse an open exchange. */
   #denialNow({ request, isHeldToTls }: Exchange): Denial | undefined {
     const verdict = judgeOngoing(request, this.#rules);
     if (!verdict.allow) return verdict;
@@ -236,9 +232,9 @@ export class EgressProxy implements ProxyContext {
 
   #makeServer(): Server {
     const server = createServer({ maxHeaderSize: maxHeadBytes, insecureHTTPParser: false });
-    // Node's own timers watch servers that listen; this one is handed its connections, and `Clients` watches.
+    // Node's timeouts work only for servers that listen. This one is passed its connections, so `Clients` enforces them.
     Object.assign(server, { timeout: 0, keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 });
-    server.maxHeadersCount = 0; // Node would drop the rest without a word; `readForwardHead` counts
+    server.maxHeadersCount = 0; // Node would silently drop the rest; `readForwardHead` checks the number
     server.on("request", (request, answer) => {
       this.#clients.requestCame(request.socket);
       answer.once("close", () => this.#clients.requestWent(request.socket));
@@ -250,7 +246,7 @@ export class EgressProxy implements ProxyContext {
     });
     server.on("clientError", (error: NodeJS.ErrnoException, client: Duplex) => {
       if (!error.code?.startsWith("HPE_")) {
-        client.destroy(); // it went away
+        client.destroy(); // already disconnected
         return;
       }
       const denial = malformed("this is not an HTTP request");
@@ -261,7 +257,7 @@ export class EgressProxy implements ProxyContext {
     return server;
   }
 
-  /** Cuts everything once more has passed than may. */
+  /** Cuts all connections once a quota is exceeded. */
   #holdToQuota(): void {
     const spent = this.#bytes.exceeded(this.#limits);
     if (!spent) return;
@@ -269,7 +265,7 @@ export class EgressProxy implements ProxyContext {
     for (const exchange of [...this.#exchanges]) exchange.cut(denial.reason);
   }
 
-  /** A flood of refusals is recorded once a second. */
+  /** Records at most one refusal per second. */
   #limit(reason: string, rule: string, request: EgressRequest = { host: "", port: 0, via: "connect" }): Denial {
     const denial = deny("limit", reason, `use less, or raise ${rule} in the policy`);
     const now = performance.now();

@@ -2,22 +2,21 @@ import { lookup } from "node:dns/promises";
 
 export interface Resolved {
   readonly address: string;
-  /** put there by whoever made the resolver, and not by a name server: the address rules do not ask about it */
+  /** set by the program, not by a name server; exempt from the address rules */
   readonly isFixed: boolean;
 }
 
-/** Names to addresses, on the host. */
+/** Resolves names on the host. */
 export type Resolve = (host: string) => Promise<readonly Resolved[]>;
 
-/** The host's own resolver. The root's dot keeps search domains from making another name of this one. */
+/** The host's own resolver. The trailing dot prevents search domains from changing the name. */
 export const resolveOnHost: Resolve = async (host) => {
   const found = await lookup(`${host}.`, { all: true, verbatim: true });
   return found.map(({ address }) => ({ address, isFixed: false }));
 };
 
 /**
- * Answers for some names itself. For tests and for hosts that pin names: given to a constructor by the program that embeds
- * codecell, and by nothing that a policy can say.
+ * Has fixed answers for some names. For tests and for programs that embed codecell and pin names: a policy cannot set it.
  */
 export function withFixedAddresses(fixed: Readonly<Record<string, string>>, otherwise: Resolve): Resolve {
   const known = new Map(Object.entries(fixed));

@@ -18,7 +18,7 @@ import { openTunnel } from "./tunnel.ts";
 /** More than the longest greeting or request. */
 const maxDialogueBytes = 1024;
 
-/** A SOCKS5 client: TCP connections only, and only to ports that an entry of the allowlist names. */
+/** Serves a SOCKS5 client: TCP only, and only ports that an allowlist entry names. */
 export async function socksConnection(client: Duplex, first: Buffer, context: ProxyContext): Promise<void> {
   const incoming = new Dialogue(client, first);
   const greeting = await incoming.next(readGreeting);
@@ -58,7 +58,7 @@ export async function socksConnection(client: Duplex, first: Buffer, context: Pr
   });
 }
 
-/** Bytes of a client that come in pieces of any size, read message by message. */
+/** Reads messages from bytes that come in chunks of any size. */
 class Dialogue {
   readonly #client: Duplex;
   #held: Buffer;
@@ -68,7 +68,7 @@ class Dialogue {
     this.#held = first;
   }
 
-  /** The next message; undefined when the client went away or talks without end. */
+  /** The next message; undefined if the client disconnected or sent too much. */
   next<Found>(read: (bytes: Buffer) => SocksStep<Found>): Promise<SocksMessage<Found> | undefined> {
     return new Promise((settle) => {
       const finish = (step: SocksMessage<Found> | undefined) => {
@@ -96,7 +96,7 @@ class Dialogue {
     });
   }
 
-  /** What came after the last message. */
+  /** The bytes after the last message. */
   rest(): Buffer {
     return this.#held;
   }

@@ -1,4 +1,4 @@
-/** What has come of a SOCKS5 dialogue; `used` bytes belong to it. */
+/** A parsed SOCKS5 message; `used` is its length in bytes. */
 export type SocksStep<Found> = { readonly kind: "more" } | SocksMessage<Found>;
 
 export type SocksMessage<Found> =
@@ -18,16 +18,16 @@ const noMethod = 0xff;
 const command = { connect: 1 } as const;
 const addressType = { v4: 1, name: 3, v6: 4 } as const;
 
-/** The client's first message: which ways to authenticate it knows. Only "none" is served. */
+/** The client's first message: its authentication methods. Only "none" is supported. */
 export function readGreeting(bytes: Buffer): SocksStep<object> {
   const [version, count] = bytes;
   if (version !== undefined && version !== socksVersion) return refused(noMethod, "not SOCKS 5");
   if (count === undefined || bytes.length < 2 + count) return { kind: "more" };
-  if (!bytes.subarray(2, 2 + count).includes(0)) return refused(noMethod, "the client insists on a password");
+  if (!bytes.subarray(2, 2 + count).includes(0)) return refused(noMethod, "the client requires authentication");
   return { kind: "read", used: 2 + count };
 }
 
-/** The client's second message: what to connect to. An address in a name's place stays what it is: an address. */
+/** The client's second message: what to connect to. An IP address in place of a name is treated as an address. */
 export function readSocksRequest(bytes: Buffer): SocksStep<{ readonly host: string; readonly port: number }> {
   if (bytes.length < 5) return { kind: "more" };
   const [version, asked, reserved, type, first = 0] = bytes;
@@ -42,7 +42,7 @@ export function readSocksRequest(bytes: Buffer): SocksStep<{ readonly host: stri
   return { kind: "read", used: end + 2, host, port: bytes.readUInt16BE(end) };
 }
 
-/** An answer without an address: what we dialled is nothing that a cell needs to know. */
+/** A reply without an address, so that the cell does not learn what was dialled. */
 export function socksAnswer(reply: number): Buffer {
   return Buffer.from([socksVersion, reply, 0, addressType.v4, 0, 0, 0, 0, 0, 0]);
 }

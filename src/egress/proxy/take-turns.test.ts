@@ -5,7 +5,7 @@ import { takeTurns } from "./take-turns.ts";
 
 const chunk = Buffer.alloc(64 * 1024);
 
-/** Has all of its bytes at once, like a socket that a server fills faster than we read. */
+/** Has all its bytes at once, like a socket that a server fills faster than we read. */
 function fullSource(chunks: number): Readable {
   let left = chunks;
   return new Readable({
@@ -15,7 +15,7 @@ function fullSource(chunks: number): Readable {
   });
 }
 
-test("a pipe at full speed lets others have their turn, and loses nothing", async () => {
+test("a pipe at full speed yields to other work, and loses no bytes", async () => {
   let received = 0;
   const sink = new Writable({
     highWaterMark: 1 << 30,
@@ -39,7 +39,7 @@ test("a pipe at full speed lets others have their turn, and loses nothing", asyn
   expect(Math.max(...seen.map((count, at) => count - (seen[at - 1] ?? 0)))).toBeLessThanOrEqual(4);
 });
 
-test("a sink that takes nothing more stops its source", async () => {
+test("a pipe whose sink is full pauses its source", async () => {
   const sink = new Writable({ highWaterMark: 1, write() {} });
   const source = fullSource(1000);
   let taken = 0;

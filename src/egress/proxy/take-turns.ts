@@ -3,8 +3,8 @@ import type { Readable, Writable } from "node:stream";
 const turnBytes = 128 * 1024;
 
 /**
- * For a pipe at full speed: lets others have their turn after so many bytes. Node reads up to 2 MiB from one socket before
- * it looks at the next, and a few downloads keep everybody else waiting for tens of milliseconds.
+ * Makes a pipe at full speed yield after a number of bytes. Node reads up to 2 MiB from one socket before it serves the next,
+ * so a few downloads would delay all other connections by tens of milliseconds.
  */
 export function takeTurns(source: Readable, sink: Writable): void {
   let taken = 0;
@@ -14,7 +14,7 @@ export function takeTurns(source: Readable, sink: Writable): void {
     taken = 0;
     source.pause();
     setImmediate(() => {
-      if (!sink.writableNeedDrain) source.resume(); // else the pipe goes on when the sink has room
+      if (!sink.writableNeedDrain) source.resume(); // otherwise the pipe resumes when the sink drains
     });
   });
 }

@@ -34,7 +34,7 @@ async function pair(): Promise<[near: Socket, far: Socket]> {
   return [near, far];
 }
 
-/** A tunnel to good.example that has to carry TLS, with both of its ends in our hands. */
+/** A tunnel to good.example that requires TLS, with both ends under the test's control. */
 async function tlsTunnel(helloMs = 5_000) {
   const [[client, program], [upstream, server]] = await Promise.all([pair(), pair()]);
   const denials: Denial[] = [];
@@ -48,15 +48,15 @@ async function tlsTunnel(helloMs = 5_000) {
   return { program, server, denials };
 }
 
-test("what is not TLS does not pass where TLS is asked for", async () => {
+test("a tunnel that requires TLS refuses other traffic", async () => {
   const { program, server, denials } = await tlsTunnel();
   program.write("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
   expect(await buffer(program)).toEqual(unrecognizedName);
   expect(await buffer(server)).toHaveLength(0);
-  expect(denials).toMatchObject([{ code: "server_name", reason: "what was sent to good.example is not TLS" }]);
+  expect(denials).toMatchObject([{ code: "server_name", reason: "the traffic to good.example is not TLS" }]);
 });
 
-test("a hello that comes byte by byte passes whole", async () => {
+test("a ClientHello that comes byte by byte is passed on whole", async () => {
   const { program, server } = await tlsTunnel();
   const hello = await clientHello("good.example");
   program.setNoDelay(true);
@@ -70,14 +70,14 @@ test("a hello that comes byte by byte passes whole", async () => {
   expect(Buffer.concat(received).equals(hello)).toBe(true);
 });
 
-test("a hello that does not come is not awaited for ever", async () => {
+test("a tunnel whose ClientHello never comes is closed", async () => {
   const { program, denials } = await tlsTunnel(30);
   program.write(Buffer.from([22, 3, 1]));
   expect(await buffer(program)).toEqual(unrecognizedName);
   expect(denials).toMatchObject([{ reason: "the TLS hello did not come in time" }]);
 });
 
-test("the end of one side reaches the other, and what comes back still passes", async () => {
+test("a tunnel that one side has ended still carries data from the other", async () => {
   const { program, server } = await tlsTunnel();
   program.end(await clientHello("good.example"));
   await once(server.resume(), "end");

@@ -8,7 +8,7 @@ import { takeTurns } from "./take-turns.ts";
 
 export interface TunnelParts {
   readonly client: Duplex;
-  /** bytes that came with the request: they are checked like all others */
+  /** bytes that came with the request; checked like all others */
   readonly early: Buffer;
   readonly upstream: Socket;
   readonly host: string;
@@ -18,7 +18,7 @@ export interface TunnelParts {
   readonly onRefused: (denial: Denial) => void;
 }
 
-/** Carries bytes both ways once the client's first ones are found to be meant for the host it asked for. */
+/** Carries bytes both ways once the client's first bytes are known to be for the requested host. */
 export function openTunnel(parts: TunnelParts): void {
   const { client, upstream, exchange, limits } = parts;
   const stop = () => {
@@ -26,7 +26,7 @@ export function openTunnel(parts: TunnelParts): void {
     upstream.destroy();
   };
   exchange.stopsBy(stop);
-  upstream.setTimeout(limits.idleMs, () => exchange.cut("nothing moved for too long"));
+  upstream.setTimeout(limits.idleMs, () => exchange.cut("the connection was idle for too long"));
   const halfClosed = () => upstream.setTimeout(limits.halfClosedMs);
   client.once("end", halfClosed);
   upstream.once("end", halfClosed);
@@ -40,7 +40,7 @@ export function openTunnel(parts: TunnelParts): void {
     return;
   }
   upstream.on("data", (bytes: Buffer) => exchange.received(bytes.length));
-  upstream.pipe(client); // where no rule asks for TLS, the server may be the one to speak first
+  upstream.pipe(client); // if no rule requires TLS, the server may send first
   takeTurns(upstream, client);
   admitClient({
     ...parts,

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Networks that no cell reaches, whatever name leads there. */
+/** Networks that no cell may reach, whatever name resolves to them. */
 const closedV4: readonly (readonly [network: string, prefix: number, what: string])[] = [
   ["0.0.0.0", 8, "this host"],
   ["10.0.0.0", 8, "a private network"],
@@ -20,7 +20,7 @@ const closedV4: readonly (readonly [network: string, prefix: number, what: strin
   ["240.0.0.0", 4, "reserved"],
 ];
 
-/** Of IPv6 only 2000::/3 is given out to the public; these parts of it are not. */
+/** Only 2000::/3 of IPv6 is public, except these networks. */
 const closedV6: readonly (readonly [network: string, prefix: number, what: string])[] = [
   ["2001::", 23, "reserved, and tunnels to IPv4 (Teredo)"],
   ["2001:db8::", 32, "documentation"],
@@ -29,7 +29,7 @@ const closedV6: readonly (readonly [network: string, prefix: number, what: strin
   ["3fff::", 20, "documentation"],
 ];
 
-/** What the rest of IPv6 is called where the name explains the refusal. */
+/** Names of other IPv6 networks, to explain a refusal. */
 const namedV6: typeof closedV6 = [
   ["::", 128, "this host"],
   ["::1", 128, "loopback"],
@@ -43,7 +43,7 @@ const namedV6: typeof closedV6 = [
   ["ff00::", 8, "multicast"],
 ];
 
-/** Why an address may not be dialled, or undefined for a public one. What does not parse is refused. */
+/** Why an address may not be dialled, or undefined for a public one. Text that does not parse is refused. */
 export function closedAddress(address: string): string | undefined {
   if (isIPv4(address)) {
     const number = v4Number(address);
@@ -57,7 +57,7 @@ export function closedAddress(address: string): string | undefined {
   return namedV6.find(isIn)?.[2] ?? "reserved";
 }
 
-/** Whether two spellings are one address. */
+/** Whether two spellings are the same address. */
 export function isSameAddress(a: string, b: string): boolean {
   return a === b || (isIPv6(a) && isIPv6(b) && v6Number(a) === v6Number(b));
 }

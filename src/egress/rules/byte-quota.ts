@@ -6,7 +6,7 @@ export interface Spent {
   readonly rule: "net.sent" | "net.received";
 }
 
-/** What a session has sent and received in all, over every connection, those that go on included. */
+/** Counts the bytes that a session has sent and received in total, including open connections. */
 export class ByteQuota {
   #sent = 0;
   #received = 0;
@@ -16,21 +16,24 @@ export class ByteQuota {
     this.#received += received;
   }
 
-  /** Nothing is left for a new request. */
+  /** Set if nothing is left for a new request. */
   used(quota: EgressQuota): Spent | undefined {
     return this.#spent(quota, 0);
   }
 
-  /** More has passed than may: what goes on has to end. */
+  /** Set if a quota is exceeded and open connections must be cut. */
   exceeded(quota: EgressQuota): Spent | undefined {
     return this.#spent(quota, 1);
   }
 
   #spent({ sentBytes, receivedBytes }: EgressQuota, over: 0 | 1): Spent | undefined {
     if (this.#sent >= sentBytes + over) {
-      return { reason: `${formatSize(sentBytes)} were sent, all that net.sent allows`, rule: "net.sent" };
+      return { reason: `the session has sent the ${formatSize(sentBytes)} that net.sent allows`, rule: "net.sent" };
     }
     if (this.#received < receivedBytes + over) return undefined;
-    return { reason: `${formatSize(receivedBytes)} were received, all that net.received allows`, rule: "net.received" };
+    return {
+      reason: `the session has received the ${formatSize(receivedBytes)} that net.received allows`,
+      rule: "net.received",
+    };
   }
 }

@@ -3,12 +3,12 @@ import type { Policy } from "../../policy/schema.ts";
 import type { EgressQuota } from "./limits.ts";
 import type { Target } from "./target.ts";
 
-/** The part of a policy that decides about hosts and requests, and how much of them one session gets. */
+/** The part of a policy that decides about hosts and requests, with the limits of a session. */
 export type EgressRules = Pick<Policy["net"], "enabled" | "allowlist" | "deny"> &
   Partial<Pick<Policy["net"], "inspect" | "rules" | "secrets">> &
   Partial<EgressQuota>;
 
-/** How a client asked; `https` is a request in a tunnel whose TLS the proxy opened. */
+/** The client's protocol; `https` is a request in an inspected tunnel. */
 export type Via = "http" | "https" | "connect" | "socks";
 
 export interface EgressRequest extends Target {
@@ -24,23 +24,23 @@ export type DenialCode =
   | "port_not_named"
   | "needs_tls"
   | "socks_needs_port"
-  /** the name leads to an address that is closed */
+  /** the name resolves to an address that is not allowed */
   | "address"
   | "server_name"
-  /** a rule is about what is asked, and nobody would see it */
+  /** a rule restricts requests, and the proxy could not see them */
   | "not_inspected"
-  /** the method or the path */
+  /** the method or the path is not allowed */
   | "request"
-  /** a placeholder where its secret does not go */
+  /** a placeholder where its secret may not be sent */
   | "secret"
   | "limit";
 
 export interface Denial {
   readonly allow: false;
   readonly code: DenialCode;
-  /** a sentence without a full stop, fit for a status line */
+  /** a sentence without a full stop, for a status line */
   readonly reason: string;
-  /** what would allow it */
+  /** how to allow it */
   readonly remedy: string;
 }
 
@@ -48,14 +48,14 @@ export interface Permission {
   readonly allow: true;
   /** the entry of the allowlist that allows it */
   readonly rule: string;
-  /** whether the client must speak TLS: only a port that a rule names carries anything else */
+  /** whether the client must use TLS: other protocols need an entry with a port */
   readonly needsTls: boolean;
 }
 
 const webPorts: readonly number[] = [80, 443];
 const tlsPort = 443;
 
-/** Pure: whether a request may leave. Deny wins over allow, and what no rule names stays inside. */
+/** Pure: whether a request is allowed. Deny wins over allow, and everything that is not named is refused. */
 export function decide({ host, port, via }: EgressRequest, rules: EgressRules): Permission | Denial {
   if (!rules.enabled)
     return deny("network_off", "the policy does not give this session a network", "set net.enabled to true");
@@ -83,7 +83,7 @@ export function decide({ host, port, via }: EgressRequest, rules: EgressRules): 
     return deny("socks_needs_port", `SOCKS to ${host} needs an entry with its port`, `add ${host}:${port} to it`);
   }
   if (via === "http" && port === tlsPort) {
-    return deny("needs_tls", `port ${tlsPort} of ${host} is for TLS`, `ask for https://${host}/`);
+    return deny("needs_tls", `port ${tlsPort} of ${host} is for TLS`, `use https://${host}/`);
   }
   return { allow: true, rule, needsTls: via !== "http" && (!namesPort || port === tlsPort) };
 }
@@ -113,7 +113,7 @@ function portOf(pattern: string): number | undefined {
   return port === undefined ? undefined : Number(port);
 }
 
-/** A wildcard covers whole labels below a name, and not the name. */
+/** A wildcard covers whole labels below a name, but not the name itself. */
 function coversHost(pattern: string, host: string): boolean {
   const name = hostOf(pattern);
   return name.startsWith("*.") ? host.endsWith(name.slice(1)) && host.length > name.length - 1 : host === name;

@@ -1,15 +1,15 @@
 import type { Denial, Via } from "./decide.ts";
 
-/** What the proxy decided and what came of it; everything in it is text that a cell chose, cut and made printable. */
+/** Decisions of the proxy and their outcome. Text from a cell is truncated and made printable. */
 export type EgressEvent =
   | {
       readonly type: "allowed";
-      /** tells the connections of one session apart */
+      /** unique within the session */
       readonly id: number;
       readonly via: Via;
       readonly host: string;
       readonly port: number;
-      /** the entry of the allowlist */
+      /** the allowlist entry */
       readonly rule: string;
     }
   | ({
@@ -17,10 +17,10 @@ export type EgressEvent =
       readonly via: Via;
       readonly host: string;
       readonly port: number;
-      /** what the name led to, where that is the reason; for the record, the cell is not told */
+      /** the resolved address, if that is the reason; only for the log, the cell does not see it */
       readonly address?: string | undefined;
     } & Pick<Denial, "code" | "reason" | "remedy">)
-  /** allowed, and not reached */
+  /** allowed, but not reached */
   | {
       readonly type: "failed";
       readonly via: Via;
@@ -36,13 +36,13 @@ export type EgressEvent =
       readonly port: number;
       readonly sentBytes: number;
       readonly receivedBytes: number;
-      /** why nothing came of it */
+      /** why it failed */
       readonly failure?: string | undefined;
     };
 
 export type OnEgressEvent = (event: EgressEvent) => void;
 
-/** Text of a client, fit for a record and for a status line. */
+/** Untrusted text, made safe for the log and for a status line. */
 export function printable(text: string, maxLength = 120): string {
   const clean = text.replace(/[^\x20-\x7e]/g, "?");
   return clean.length > maxLength ? `${clean.slice(0, maxLength)}...` : clean;

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** Why a host cannot be decided on; it is refused as it stands and never repaired. */
+/** Why a host name is refused. An invalid name is never repaired. */
 export type HostProblem =
   | "empty"
   | "userinfo"
@@ -19,8 +19,8 @@ export type ParsedHost =
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * One spelling for one host: lower case, without the root's dot. Everything downstream (the decision, the lookup, the
- * connection, the record) uses this text and nothing else, so that no two of them read a name differently.
+ * One spelling per host: lower case, without the trailing dot. The decision, the lookup, the connection and the log all use
+ * this text, so that no two of them read a name differently.
  */
 export function parseHostName(text: string): ParsedHost {
   const problem = (why: HostProblem): ParsedHost => ({ ok: false, problem: why });
@@ -34,11 +34,11 @@ export function parseHostName(text: string): ParsedHost {
   if (isIP(name) !== 0) return problem("address");
   if (name.length > 253) return problem("too_long");
   const labels = name.split(".");
-  // `127.1`, `0x7f.1`, `017700000001`: resolvers take these for addresses that no rule has seen.
+  // The attack: resolvers read `127.1`, `0x7f.1` and `017700000001` as addresses that no rule has checked.
   if (isNumeric(labels.at(-1) ?? "")) return problem("odd_address");
   if (!/^[a-z0-9._-]+$/.test(name)) return problem("bad_character");
   if (!labels.every((one) => label.test(one))) return problem("bad_label");
-  if (labels.length < 2) return problem("single_label"); // a search domain of the host would complete it
+  if (labels.length < 2) return problem("single_label"); // a search domain of the host would be appended
   return { ok: true, host: name };
 }
 
@@ -47,13 +47,13 @@ function isNumeric(last: string): boolean {
 }
 
 export const hostProblemText: Readonly<Record<HostProblem, string>> = {
-  empty: "there is no host in the request",
-  userinfo: "a host with user information before it is not accepted",
-  not_ascii: "the host is not ASCII, and no single name: send it in punycode",
-  bad_character: "the host has a character that no host name has",
+  empty: "the request has no host",
+  userinfo: "user information before the host is not accepted",
+  not_ascii: "the host name is not ASCII, and programs convert it differently: send it in punycode",
+  bad_character: "the host contains a character that is not allowed in host names",
   bad_label: "a part of the host name is empty, too long, or begins or ends with a hyphen",
   too_long: "the host name is longer than 253 characters",
-  single_label: "a name without a dot is not accepted",
-  address: "addresses are not accepted, only names",
-  odd_address: "a name that ends in a number can be taken for an address",
+  single_label: "a host name without a dot is not accepted",
+  address: "IP addresses are not accepted, only names",
+  odd_address: "a name that ends in a number can be read as an IP address",
 };

@@ -1,33 +1,33 @@
-/** How much one session's network may use; its policy says so. */
+/** Network limits of one session, from its policy. */
 export interface EgressQuota {
-  /** connections at once: the OS's own buffers take several megabytes for each */
+  /** open connections; the OS buffers several megabytes for each */
   readonly connections: number;
-  /** requests and tunnels per second in the long run */
+  /** requests and tunnels per second, on average */
   readonly requests: number;
-  /** what may be sent and received in all */
+  /** total bytes that may be sent and received */
   readonly sentBytes: number;
   readonly receivedBytes: number;
 }
 
-/** How long the proxy waits; for programs that embed codecell, and no policy's. */
+/** Timeouts of the proxy, for programs that embed codecell. A policy cannot set them. */
 export interface EgressTimes {
   /** time for a request's head, for the TLS hello, and to reach the server */
   readonly headMs: number;
   readonly helloMs: number;
   readonly connectMs: number;
-  /** a connection on which nothing moves; shorter once one side has ended */
+  /** idle timeout of a connection; shorter once one side has ended */
   readonly idleMs: number;
   readonly halfClosedMs: number;
 }
 
 export type EgressLimits = EgressQuota & EgressTimes;
 
-/** How many times the rate of a second may come at once. */
+/** Size of a burst, in multiples of the rate per second. */
 export const burstSeconds = 4;
 
 const gib = 1024 ** 3;
 
-/** As in a policy that says nothing about them. */
+/** The defaults of a policy. */
 export const defaultQuota: EgressQuota = {
   connections: 64,
   requests: 50,
@@ -43,7 +43,7 @@ export const defaultTimes: EgressTimes = {
   halfClosedMs: 30_000,
 };
 
-/** What of rules is a quota. */
+/** The quotas among the rules. */
 export function quotaOf(rules: Partial<EgressQuota>): EgressQuota {
   const { connections, requests, sentBytes, receivedBytes } = { ...defaultQuota, ...rules };
   return { connections, requests, sentBytes, receivedBytes };

@@ -1,7 +1,7 @@
 import type { Denial } from "./decide.ts";
 import { printable } from "./events.ts";
 
-/** Python's clients show the reason phrase and nothing else, so the reason stands there as well as in the body. */
+/** Python's HTTP clients show only the reason phrase, so the reason is there as well as in the body. */
 export function reasonPhrase(reason: string): string {
   return printable(`codecell: ${reason}`, 200);
 }
@@ -10,7 +10,7 @@ export function refusalBody({ reason, remedy }: Pick<Denial, "reason" | "remedy"
   return `codecell: ${printable(reason, 400)}\n${printable(remedy, 400)}\n`;
 }
 
-/** A whole answer, for a client whose connection is no longer Node's to answer on. */
+/** A complete response, for connections that Node's HTTP server no longer handles. */
 export function rawRefusal(status: number, denial: Pick<Denial, "reason" | "remedy">): string {
   const body = refusalBody(denial);
   return [

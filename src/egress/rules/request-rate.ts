@@ -1,6 +1,6 @@
 import { burstSeconds } from "./limits.ts";
 
-/** A bucket of requests that fills with time. */
+/** A token bucket for requests. */
 export class RequestRate {
   readonly #now: () => number;
   #perSecond: number;
@@ -16,7 +16,7 @@ export class RequestRate {
     this.#at = now();
   }
 
-  /** Whether one more may go now. */
+  /** Takes a token; false if none is left. */
   take(): boolean {
     this.#fill();
     if (this.#left < 1) return false;
@@ -24,7 +24,7 @@ export class RequestRate {
     return true;
   }
 
-  /** Another rate from now on; what is left of the old one is not more than the new one has. */
+  /** Changes the rate. Tokens left over are capped at the new burst size. */
   change(perSecond: number): void {
     this.#fill();
     this.#perSecond = perSecond;

@@ -13,16 +13,16 @@ export interface AskedRequest extends Target {
   readonly fields: readonly string[];
 }
 
-/** By these a server takes one method for another, and one path. */
+/** Headers that override the method or the path on some servers. */
 const methodOverrides = new Set(["x-http-method-override", "x-http-method", "x-method-override"]);
 const pathOverrides = new Set(["x-original-url", "x-rewrite-url", "x-override-url"]);
 
-/** The rules about a host; any number of them may be, and one that allows a request is enough. */
+/** The rules for a host. A request needs one rule that allows it. */
 export function rulesAbout({ host, port }: Target, rules: readonly RequestRule[] = []): RequestRule[] {
   return rules.filter((rule) => restrictionCovers(rule.host, `${host}:${port}`));
 }
 
-/** Pure: why a request may not be made of a host that is allowed; undefined: it may, or no rule is about the host. */
+/** Pure: why a request to an allowed host is refused; undefined: it is allowed, or the host has no rules. */
 export function judgeRequest(asked: AskedRequest, rules: readonly RequestRule[] | undefined): Denial | undefined {
   const about = rulesAbout(asked, rules);
   if (about.length === 0) return undefined;
@@ -57,12 +57,12 @@ export function judgeRequest(asked: AskedRequest, rules: readonly RequestRule[] 
 
 /**
  * The parts of a path between slashes, or undefined where two servers could disagree on them. The attacks: `/v1/../admin`,
- * `/v1/%2e%2e/admin`, `/v1//admin`, `/v1/..;/admin`, `/v1\admin`, slashes and dots in other clothes.
+ * `/v1/%2e%2e/admin`, `/v1//admin`, `/v1/..;/admin`, `/v1\admin`, and other encodings of slashes and dots.
  */
 export function canonicalSegments(path: string): string[] | undefined {
   const [plain = ""] = path.split("?");
   if (!/^\/(?:[A-Za-z0-9\-._~!$&'()*+,=:@/]|%[0-9A-Fa-f]{2})*$/.test(plain)) return undefined;
-  // What needs no encoding has one spelling, without; what divides paths has none in here.
+  // Refuse encoded characters that need no encoding, and encoded path separators.
   const codes = (plain.match(/%[0-9A-Fa-f]{2}/g) ?? []).map((code) => Number.parseInt(code.slice(1), 16));
   if (codes.some((code) => code < 0x20 || code === 0x7f || /[A-Za-z0-9\-._~/\\%;]/.test(String.fromCharCode(code)))) {
     return undefined;
@@ -96,6 +96,6 @@ function decodedText(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    return undefined; // not UTF-8: `%c0%af` is a slash to some
+    return undefined; // not UTF-8: some servers read `%c0%af` as a slash
   }
 }

@@ -1,7 +1,7 @@
 import { asciiName } from "../../policy/network/ascii-name.ts";
 import { type HostProblem, hostProblemText, parseHostName } from "./host-name.ts";
 
-/** What a client asks to reach, after parsing. */
+/** The parsed target of a request. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -15,7 +15,6 @@ export type ParsedTarget<Extra = unknown> =
       readonly reason: string;
     };
 
-/** What becomes of text that does not parse. */
 type Failure = Extract<ParsedTarget, { ok: false }>;
 
 const texts = {
@@ -31,7 +30,7 @@ function failure(problem: Failure["problem"]): Failure {
   return { ok: false, problem, reason: texts[problem] };
 }
 
-/** `host:port` of a CONNECT request. Not by `new URL`, which takes user information, paths and `127.1` without a word. */
+/** `host:port` of a CONNECT request. Not with `new URL`, which silently accepts user information, paths and `127.1`. */
 export function parseAuthority(text: string, defaultPort?: number): ParsedTarget {
   if (text.length > 300) return failure("too_long");
   if (text.includes("@")) return failure("userinfo");
@@ -49,20 +48,20 @@ export function parseForwardUrl(text: string): ParsedTarget<{ readonly path: str
   if (scheme === undefined || authority === undefined) return failure("bad_url");
   if (scheme.toLowerCase() !== "http") return failure("not_http");
   if (rest.includes("#")) return failure("bad_url");
-  if (authority.includes("\\")) return failure("bad_authority"); // browsers read it as a slash, others as a character
+  if (authority.includes("\\")) return failure("bad_authority"); // browsers read it as a slash, other programs as a character
   const parsed = parseAuthority(authority, 80);
   return parsed.ok ? { ...parsed, path: rest.startsWith("/") ? rest : `/${rest}` } : parsed;
 }
 
-/** What is asked for in a tunnel that was opened. The absolute form could name another host, so it is not taken. */
+/** The target of a request in an inspected tunnel. The absolute form is refused: it could name another host. */
 export function parseTunnelPath(text: string, target: Target): ParsedTarget<{ readonly path: string }> {
   if (!text.startsWith("/") || text.includes("#")) return failure("bad_path");
   return { ok: true, target, path: text };
 }
 
 /**
- * A host that came with its port apart, as SOCKS sends it: in UTF-8, so that an international name may stand there as it is
- * written. HTTP has no such thing: what is not ASCII is refused by its parser.
+ * A host and a separate port, as in SOCKS, which may carry international names in UTF-8. In HTTP the parser refuses names that
+ * are not ASCII.
  */
 export function parsePair(host: string, port: number): ParsedTarget {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) return failure("bad_port");

@@ -1,12 +1,12 @@
 import { createHash, type KeyObject, randomBytes, sign } from "node:crypto";
 import { bits, identifier, integer, named, octets, sequence, set, tagged, time, utf8, yes } from "./der.ts";
 
-/** What every certificate says; the rest is in its extensions. */
+/** The fields that every certificate has, besides its extensions. */
 export interface CertificateParts {
   readonly subject: string;
   readonly issuer: string;
   readonly publicKey: KeyObject;
-  /** of the issuer, on the curve P-256 */
+  /** the issuer's key, on the curve P-256 */
   readonly signingKey: KeyObject;
   readonly from: Date;
   readonly until: Date;
@@ -27,7 +27,7 @@ const id = {
 } as const;
 const general = { dnsName: 2, address: 7 } as const;
 
-/** An X.509 certificate, in PEM. Node reads certificates and makes none, and this is all that a session's authority needs. */
+/** An X.509 certificate, in PEM. Node can read certificates but not create them; this is all that a session's authority needs. */
 export function makeCertificate(parts: CertificateParts): string {
   const body = sequence(
     tagged(0, integer(Buffer.from([2]))), // version 3
@@ -42,7 +42,7 @@ export function makeCertificate(parts: CertificateParts): string {
   return pem(sequence(body, ecdsaWithSha256, bits(sign("sha256", body, parts.signingKey))));
 }
 
-/** An authority that signs servers and no further authorities, for names below these and for no address; `undefined`: for all. */
+/** Extensions of an authority that can sign only servers, only for these domains and for no address; `undefined`: for all. */
 export function authorityExtensions(publicKey: KeyObject, names: readonly string[] | undefined): Buffer[] {
   const addresses = [8, 32].map((size) => sequence(named(general.address, Buffer.alloc(size))));
   const permitted = names?.map((one) => sequence(named(general.dnsName, Buffer.from(one, "latin1"))));
@@ -58,7 +58,7 @@ export function authorityExtensions(publicKey: KeyObject, names: readonly string
   ];
 }
 
-/** A server with one name. */
+/** Extensions of a server certificate for one name. */
 export function serverExtensions(host: string, authorityKey: KeyObject): Buffer[] {
   return [
     extension(id.basicConstraints, sequence(), "critical"),
@@ -77,7 +77,7 @@ function name(text: string): Buffer {
   return sequence(set(sequence(identifier(commonName), utf8(text))));
 }
 
-/** Ties a certificate to its issuer's key; not a matter of security. */
+/** Key identifier, which helps clients to find the issuer. Not security-relevant. */
 function keyIdentifier(publicKey: KeyObject): Buffer {
   const point = publicKey.export({ type: "spki", format: "der" }).subarray(-65);
   return createHash("sha1").update(point).digest();

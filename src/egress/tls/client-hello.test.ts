@@ -5,24 +5,24 @@ import { maxHelloBytes, readClientHello } from "./client-hello.ts";
 
 const hello = await clientHello("good.example");
 
-test("reads the server name of a real client", () => {
+test("readClientHello reads the server name of a real client", () => {
   expect(readClientHello(hello)).toMatchObject({ kind: "hello", serverName: "good.example", isEncrypted: false });
 });
 
-test("waits while bytes are missing, however few there are", () => {
+test("readClientHello waits while bytes are missing, however few there are", () => {
   for (let length = 0; length < hello.length; length++)
     expect(readClientHello(hello.subarray(0, length))).toEqual({ kind: "more" });
 });
 
-test("reads a hello that is cut into records of one byte", () => {
+test("readClientHello reads a hello that is split into records of one byte", () => {
   expect(readClientHello(inRecordsOf(1, hello))).toMatchObject({ serverName: "good.example" });
 });
 
-test("tells a client that names no server", async () => {
+test("readClientHello reports a client that names no server", async () => {
   expect(readClientHello(await clientHello(undefined))).toMatchObject({ kind: "hello", serverName: undefined });
 });
 
-test("tells what is not TLS from its first byte", () => {
+test("readClientHello recognizes traffic that is not TLS by its first byte", () => {
   expect(readClientHello(Buffer.from("GET / HTTP/1.1"))).toEqual({ kind: "not_tls" });
 });
 
@@ -36,16 +36,16 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ["two names in one extension", (bytes) => replaced(bytes, serverNameExtension(["good.example", "evil.example"]))],
   ["a NUL in the name", (bytes) => replaced(bytes, serverNameExtension(["good.example\0.evil"]))],
   ["bytes after the extensions", (bytes) => resized(Buffer.concat([bytes.subarray(5 + 4), Buffer.from([0])]))],
-])("refuses %s", (_, change) => {
+])("readClientHello refuses %s", (_, change) => {
   expect(readClientHello(change(hello))).toMatchObject({ kind: "malformed" });
 });
 
-test("sees an encrypted hello", () => {
+test("readClientHello detects an encrypted hello", () => {
   const encrypted = withExtension(hello, Buffer.from([0xfe, 0x0d, 0, 1, 0]));
   expect(readClientHello(encrypted)).toMatchObject({ kind: "hello", isEncrypted: true });
 });
 
-test("gives up on a hello that never ends", () => {
+test("readClientHello refuses a hello that never ends", () => {
   const endless = Buffer.concat(
     Array.from({ length: 5 }, () => Buffer.concat([Buffer.from([22, 3, 1, 64, 0]), Buffer.alloc(16_384, 1)])),
   );
@@ -53,7 +53,7 @@ test("gives up on a hello that never ends", () => {
   expect(readClientHello(endless)).toMatchObject({ kind: "malformed" });
 });
 
-test("reads a hello in ten thousand records of one byte in time that grows with its length only", async () => {
+test("readClientHello reads a hello in ten thousand records of one byte in linear time", async () => {
   const long = inRecordsOf(1, Buffer.concat([Buffer.from([22, 3, 1, 42, 48, 1, 0, 0xff, 0]), Buffer.alloc(10_796)]));
   expect(readClientHello(long)).toEqual({ kind: "more" });
   const took = (bytes: Buffer) =>
@@ -62,13 +62,13 @@ test("reads a hello in ten thousand records of one byte in time that grows with 
     });
   const tenth = long.subarray(0, long.length / 10);
   await took(tenth);
-  // Joined anew for each record it takes a hundred times as long: two seconds, in which no other session is served.
+  // Joining all records again for each one takes two seconds, in which no other session is served.
   expect(await took(long)).toBeLessThan(50 * Math.max(await took(tenth), 1));
 });
 
 const alert = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
-/** Where the extensions' length stands in the message. */
+/** The offset of the extensions' length in the message. */
 function extensionsAt(message: Buffer): number {
   let at = 34;
   at += 1 + message.readUInt8(at);

@@ -1,11 +1,11 @@
-/** What the first bytes of a client say about TLS. */
+/** The result of parsing a client's first bytes. */
 export type HelloVerdict =
   | { readonly kind: "more" }
   | { readonly kind: "not_tls" }
   | { readonly kind: "hello"; readonly serverName: string | undefined; readonly isEncrypted: boolean }
   | { readonly kind: "malformed"; readonly why: string };
 
-/** A hello with post-quantum keys has about 2 KB; what is longer than this is no hello. */
+/** A hello with post-quantum keys has about 2 KB; anything longer than this is refused. */
 export const maxHelloBytes = 64 * 1024;
 
 const handshakeRecord = 22;
@@ -14,8 +14,8 @@ const extension = { serverName: 0, encryptedHello: 0xfe0d } as const;
 const maxRecordBytes = 16_384;
 
 /**
- * Reads the server name from a ClientHello, across TCP segments and across TLS records: servers accept a hello that is
- * cut into records of one byte, so a reader that looks at the first record alone can be led past the check.
+ * Reads the server name from a ClientHello, across TCP segments and TLS records. The attack: a hello that is split into records
+ * of one byte. Servers accept it, but a parser that reads only the first record misses the name.
  */
 export function readClientHello(bytes: Buffer): HelloVerdict {
   if (bytes.length === 0) return { kind: "more" };
@@ -34,8 +34,8 @@ export function readClientHello(bytes: Buffer): HelloVerdict {
 }
 
 /**
- * The body of the first handshake message; undefined while bytes are missing, text when it can never be one. Each byte is
- * copied once. The attack: ten thousand records of one byte, and a reader that joins them anew for each holds up everybody.
+ * The body of the first handshake message; undefined while bytes are missing, an error text if it is invalid. Each byte is
+ * copied once. The attack: ten thousand records of one byte, which take seconds if they are joined again for each record.
  */
 function handshakeMessage(bytes: Buffer): Buffer | string | undefined {
   const gathered = Buffer.alloc(bytes.length);
@@ -50,7 +50,7 @@ function handshakeMessage(bytes: Buffer): Buffer | string | undefined {
     count += copied;
     at += 5 + length;
     if (count >= 4) {
-      if (gathered[0] !== clientHello) return "the first TLS message is no ClientHello";
+      if (gathered[0] !== clientHello) return "the first TLS message is not a ClientHello";
       const size = gathered.readUIntBE(1, 3);
       if (size > maxHelloBytes) return "the TLS hello is too long";
       if (count >= 4 + size) return gathered.subarray(4, 4 + size);
@@ -72,7 +72,7 @@ function readExtensions(cursor: Cursor): HelloVerdict {
   while (cursor.left > 0) {
     const type = cursor.short();
     const content = cursor.take(cursor.short());
-    // Two parsers may disagree on which of two counts.
+    // Parsers disagree on which of two extensions counts.
     if (seen.has(type)) throw new BadHello("a TLS extension appears twice");
     seen.add(type);
     if (type === extension.serverName) serverName = readServerName(new Cursor(content));
@@ -80,7 +80,7 @@ function readExtensions(cursor: Cursor): HelloVerdict {
   return { kind: "hello", serverName, isEncrypted: seen.has(extension.encryptedHello) };
 }
 
-/** Exactly one name, of the only type there is. */
+/** Exactly one name, of type host_name. */
 function readServerName(cursor: Cursor): string {
   if (cursor.short() !== cursor.left) throw new BadHello("a malformed TLS server name");
   if (cursor.byte() !== 0) throw new BadHello("a TLS server name of an unknown type");
@@ -92,7 +92,7 @@ function readServerName(cursor: Cursor): string {
 
 class BadHello extends Error {}
 
-/** Reads numbers and pieces, never past the end. */
+/** Reads numbers and slices, never past the end. */
 class Cursor {
   readonly #bytes: Buffer;
   #at = 0;

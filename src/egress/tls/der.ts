@@ -1,4 +1,4 @@
-/** As much of DER as a certificate takes: each function makes one element. */
+/** The part of DER that certificates need. Each function makes one element. */
 const tag = {
   boolean: 0x01,
   integer: 0x02,
@@ -23,12 +23,12 @@ export const octets = (content: Buffer): Buffer => element(tag.octets, content);
 export const utf8 = (text: string): Buffer => element(tag.utf8, Buffer.from(text));
 export const yes = element(tag.boolean, Buffer.from([0xff]));
 
-/** `[number]` around whole elements. */
+/** An explicit `[number]` tag around elements. */
 export const tagged = (number: number, ...items: readonly Buffer[]): Buffer => element(0xa0 | number, ...items);
-/** `[number]` in the place of a simple type's own tag. */
+/** An implicit `[number]` tag, in place of a simple type's own tag. */
 export const named = (number: number, content: Buffer): Buffer => element(0x80 | number, content);
 
-/** A number that is not negative, from its bytes: as short as it goes, and with a zero where it would read as negative. */
+/** A non-negative integer from its bytes: no leading zeros, except one that keeps the sign bit clear. */
 export function integer(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   const short = first < 0 ? Buffer.from([0]) : bytes.subarray(first);
@@ -45,7 +45,7 @@ export function identifier(text: string): Buffer {
   return element(tag.identifier, ...[first * 40 + second, ...rest].map(base128));
 }
 
-/** Two digits of a year until 2049, four from then on. */
+/** UTCTime with a two-digit year until 2049, GeneralizedTime after that. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/\.\d+/, "").replace(/[-:T]/g, "");
   const isShort = date.getUTCFullYear() < 2050;

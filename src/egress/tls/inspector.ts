@@ -12,12 +12,12 @@ import type { Target } from "../rules/target.ts";
 import { type AuthorityPair, ServerCertificates } from "./session-authority.ts";
 import { type OpenedTunnel, TunnelAgent } from "./tunnel-agent.ts";
 
-/** Ends the TLS of a session's clients, as the server they asked for, and has each request in it decided by itself. */
+/** Terminates the TLS of a session's clients in the name of the requested server. Each request is decided separately. */
 export class Inspector {
   readonly #context: ProxyContext;
   readonly #certificates: ServerCertificates;
   readonly #server: Server;
-  /** the host that a connection was opened to: nothing that a request says changes it */
+  /** the host of each connection; a request cannot change it */
   readonly #tunnels = new WeakMap<Duplex, OpenedTunnel>();
 
   constructor(authority: AuthorityPair, context: ProxyContext) {
@@ -26,7 +26,7 @@ export class Inspector {
     this.#server = this.#makeServer();
   }
 
-  /** Takes a client that was told that its tunnel stands. */
+  /** Takes a client whose CONNECT was accepted. */
   open(client: Duplex, early: Buffer, target: Target): void {
     const { limits } = this.#context;
     admitClient({
@@ -45,11 +45,11 @@ export class Inspector {
     const secured = new TLSSocket(client as ConstructorParameters<typeof TLSSocket>[0], {
       isServer: true,
       secureContext: this.#certificates.for(target.host),
-      ALPNProtocols: ["http/1.1"], // a client that offers more settles for it
+      ALPNProtocols: ["http/1.1"], // clients that offer HTTP/2 fall back to it
     });
-    // It owns `client` from here on, and ends it with itself.
+    // The TLS socket owns `client` from here on and closes it.
     const timer = setTimeout(() => secured.destroy(), limits.helloMs);
-    secured.setMaxListeners(0); // requests may come many at once, and each wants to know when it goes
+    secured.setMaxListeners(0); // each pipelined request adds a listener
     secured.on("error", () => secured.destroy());
     secured.once("close", () => clearTimeout(timer));
     secured.once("secure", () => {
@@ -65,13 +65,13 @@ export class Inspector {
   #makeServer(): Server {
     const server = createServer({ maxHeaderSize: maxHeadBytes, insecureHTTPParser: false });
     Object.assign(server, { timeout: 0, keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 });
-    server.maxHeadersCount = 0; // Node would drop the rest without a word; `readForwardHead` counts
+    server.maxHeadersCount = 0; // Node would silently drop the rest; `readForwardHead` checks the number
     server.on("request", (request, answer) => {
       const tunnel = this.#tunnels.get(request.socket);
       if (!tunnel) return void request.socket.destroy();
       void forwardRequest(request, answer, this.#context, tunnel).catch(() => request.socket.destroy());
     });
-    server.on("connect", (_, client: Duplex) => client.destroy()); // a tunnel in a tunnel: nobody would look into it
+    server.on("connect", (_, client: Duplex) => client.destroy()); // a tunnel in a tunnel would not be inspected
     server.on("clientError", (error: NodeJS.ErrnoException, client: Duplex) => {
       if (!error.code?.startsWith("HPE_") || !client.writable) return void client.destroy();
       const denial = malformed("this is not an HTTP request");

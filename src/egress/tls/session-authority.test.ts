@@ -13,7 +13,7 @@ import { makeSessionAuthority, ServerCertificates } from "./session-authority.ts
 const run = promisify(execFile);
 const dayMs = 86_400_000;
 
-/** A handshake with a server that has this context; what the client made of it. */
+/** A handshake with a server that has this context, and its outcome for the client. */
 async function handshake(context: SecureContext, servername: string, ca: string): Promise<string> {
   const server = createServer({ SNICallback: (_, done) => done(null, context) });
   server.on("tlsClientError", () => {});
@@ -41,35 +41,35 @@ async function leaf(context: SecureContext, servername: string, ca: string): Pro
   return found;
 }
 
-describe("an authority of a session", () => {
+describe("the authority of a session", () => {
   const authority = makeSessionAuthority(["api.example.com", "*.wide.example:8443"], dayMs);
   const servers = new ServerCertificates(authority);
 
-  test("signs servers that a client trusts under their own name alone", async () => {
+  test("signs certificates that a client trusts for one name only", async () => {
     const context = servers.for("api.example.com");
     expect(await handshake(context, "api.example.com", authority.certificate)).toBe("trusted");
     expect(await handshake(context, "a.wide.example", authority.certificate)).toMatch(/^ERR_TLS_CERT_ALTNAME_INVALID/);
   });
 
-  test("the session's authority is not trusted for names that are not inspected, even if its key leaks", async () => {
+  test("is not trusted for names that are not inspected, even if its key leaks", async () => {
     expect(await handshake(servers.for("a.wide.example"), "a.wide.example", authority.certificate)).toBe("trusted");
     const stolen = servers.for("bank.example");
     expect(await handshake(stolen, "bank.example", authority.certificate)).toMatch(/permitted subtree violation/);
   });
 
-  test("is no authority for another session", async () => {
+  test("is not trusted by another session", async () => {
     const other = makeSessionAuthority(["api.example.com"], dayMs);
     expect(await handshake(servers.for("api.example.com"), "api.example.com", other.certificate)).not.toBe("trusted");
   });
 
-  test("lives as long as it is told, and its servers no longer", async () => {
+  test("expires as configured, and its certificates expire no later", async () => {
     const short = makeSessionAuthority(["api.example.com"], -1000);
     const late = new ServerCertificates(short).for("api.example.com");
     expect(await handshake(late, "api.example.com", short.certificate)).toMatch(/^CERT_HAS_EXPIRED/);
     expect(Date.parse(new X509Certificate(authority.certificate).validTo)).toBeCloseTo(authority.until, -4);
   });
 
-  test("makes a server's certificate once, and keeps a bounded number of them", async () => {
+  test("makes each host's certificate once, and caches a bounded number of them", async () => {
     const all = new ServerCertificates(makeSessionAuthority(["*"], dayMs), 2);
     const first = all.for("h0.example");
     expect(all.for("h0.example")).toBe(first);
@@ -78,14 +78,14 @@ describe("an authority of a session", () => {
   });
 });
 
-describe("as openssl reads it", () => {
+describe("openssl", () => {
   let root = "";
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), "authority-"));
   });
   afterAll(() => rm(root, { recursive: true, force: true }));
 
-  test("the chain verifies strictly, and every field is in its place", async (context) => {
+  test("accepts the certificate chain in strict mode and reads every field", async (context) => {
     const hasOpenssl = await run("openssl", ["version"]).catch(() => undefined);
     if (!hasOpenssl) return context.skip("openssl is not installed");
     const authority = makeSessionAuthority(["api.example.com"], 40 * 365 * dayMs); // beyond 2049: the other form of time

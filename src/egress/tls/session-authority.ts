@@ -10,7 +10,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import { everyHost } from "../../policy/network/inspect.ts";
 import { authorityExtensions, makeCertificate, serverExtensions } from "./certificate.ts";
 
-/** An authority of one session, in PEM. Whoever has the key can read what this one cell says over TLS, and nobody else's. */
+/** The certificate authority of one session, in PEM. Its key can decrypt the TLS of this cell only. */
 export interface AuthorityPair {
   readonly name: string;
   readonly certificate: string;
@@ -22,8 +22,8 @@ export interface AuthorityPair {
 const backdatedMs = 3_600_000;
 
 /**
- * Makes an authority that its cell trusts, for the inspected names alone where they are listed. It lives in memory: in
- * this process, which starts the proxy again when that dies, and in the proxy's.
+ * Makes an authority that the cell trusts, limited to the inspected names if they are listed. It is kept in memory only: in
+ * this process, which restarts the proxy, and in the proxy.
  */
 export function makeSessionAuthority(inspect: readonly string[], livesMs: number): AuthorityPair {
   const { publicKey, privateKey } = newKey();
@@ -38,7 +38,7 @@ export function makeSessionAuthority(inspect: readonly string[], livesMs: number
   return { name, certificate, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(), until };
 }
 
-/** Certificates of the hosts that a session asks for, made when they are, and kept up to a number that no cell can raise. */
+/** Certificates of a session's hosts, made on demand. The cache is bounded, so that a cell cannot fill the memory. */
 export class ServerCertificates {
   readonly #authority: AuthorityPair;
   readonly #maxServers: number;
@@ -63,7 +63,7 @@ export class ServerCertificates {
       key: this.#server.privateKey.export({ type: "pkcs8", format: "pem" }),
       cert: this.#certificate(host),
       minVersion: "TLSv1.2",
-      secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // costs us a signature each time a client likes
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // the attack: a client that makes us sign again and again
     });
     this.#contexts.set(host, made);
     return made;
@@ -83,7 +83,7 @@ function newKey(): { publicKey: KeyObject; privateKey: KeyObject } {
   return generateKeyPairSync("ec", { namedCurve: "P-256" });
 }
 
-/** A constraint names a domain and means all below it. */
+/** A name constraint covers a domain and everything below it. */
 function nameOf(pattern: string): string {
   return (pattern.split(":")[0] ?? "").replace(/^\*\./, "");
 }

@@ -5,7 +5,7 @@ export type Secured =
   | { readonly kind: "secured"; readonly socket: TLSSocket }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** TLS to a server whose certificate is good for the host that was asked for. The client cannot check it any more: we do. */
+/** TLS to the server. We verify its certificate for the requested host, because the client cannot see it. */
 export function secureUpstream(
   socket: Socket,
   host: string,
@@ -15,13 +15,13 @@ export function secureUpstream(
   return new Promise((settle) => {
     const secured = connect({
       ...{ socket, host, servername: host, secureContext: trust },
-      rejectUnauthorized: true, // also where the environment says otherwise
+      rejectUnauthorized: true, // even with NODE_TLS_REJECT_UNAUTHORIZED=0
       ALPNProtocols: ["http/1.1"],
       minVersion: "TLSv1.2",
     });
     const fail = (why: string) => {
       clearTimeout(timer);
-      secured.destroy(); // and with it the socket below; Node 20 crashes when that one goes first
+      secured.destroy(); // also closes the socket below; Node 20 crashes when that one is closed first
       settle({ kind: "failed", reason: `no TLS with ${host}: ${why}` });
     };
     const timer = setTimeout(() => fail("timed out"), timeoutMs);

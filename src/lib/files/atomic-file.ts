@@ -4,8 +4,7 @@ import { dirname } from "node:path";
 import { syncDirectory } from "./sync-directory.ts";
 
 /**
- * Replaces a file by a whole new one: whoever reads it, also after a power cut, finds the old or the new content, and a
- * full disk leaves the old one.
+ * Replaces a file atomically: a reader sees the old or the new content, also after a power cut. A full disk leaves the old one.
  */
 export async function writeFileAtomically(path: string, data: string | AsyncIterable<Uint8Array>): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString("hex")}.draft`;
@@ -26,7 +25,7 @@ export async function writeFileAtomically(path: string, data: string | AsyncIter
   await syncDirectory(dirname(path));
 }
 
-/** A nearly full disk takes a part of what it is given and calls that a success. */
+/** On a nearly full disk a write can succeed with fewer bytes than it was given. */
 async function writeWhole(file: FileHandle, data: Uint8Array): Promise<void> {
   for (let at = 0; at < data.byteLength; ) at += (await file.write(data, at)).bytesWritten;
 }

@@ -21,37 +21,42 @@ function thrownBy(act: () => unknown): unknown {
   return undefined;
 }
 
-test("says that a file is where a directory is needed", () => {
+test("diskFailure reports a file where a directory is needed", () => {
   const below = diskFailure(thrownBy(() => mkdirSync(join(file, "below"))));
-  expect(below).toMatchObject({ code: "disk_failed", message: expect.stringContaining("is a file and no directory") });
+  expect(below).toMatchObject({ code: "disk_failed", message: expect.stringContaining("is a file, not a directory") });
   const itself = diskFailure(thrownBy(() => mkdirSync(file)));
   expect(itself?.message).toBe(`${file} cannot be used: there is a file where a directory is needed`);
   expect(itself?.hint).toContain("--state-dir");
 });
 
-test("says that a disk is full, also where the system names no path", () => {
+test("diskFailure reports a full disk, also when the OS names no path", () => {
   const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", syscall: "write" });
   expect(diskFailure(full)?.message).toBe("there is no space left on the disk");
 });
 
-// root may write everywhere but on a disk that is read-only
-test.skipIf(process.getuid?.() === 0)("says that a directory above it is not this user's to write", async () => {
-  const closed = join(place, "closed");
-  mkdirSync(closed, { mode: 0o500 });
-  const error = diskFailure(await makeDirectories(join(closed, "state", "codecell"), 0o700).catch((thrown) => thrown));
-  expect(error?.message).toBe(`${join(closed, "state")} cannot be used: this user may not use it`);
-});
+// root may write everywhere except on a read-only disk
+test.skipIf(process.getuid?.() === 0)(
+  "diskFailure reports a parent directory that this user may not write",
+  async () => {
+    const closed = join(place, "closed");
+    mkdirSync(closed, { mode: 0o500 });
+    const error = diskFailure(
+      await makeDirectories(join(closed, "state", "codecell"), 0o700).catch((thrown) => thrown),
+    );
+    expect(error?.message).toBe(`${join(closed, "state")} cannot be used: permission denied`);
+  },
+);
 
-test.runIf(process.platform === "linux")("says that a place takes no directories", async () => {
+test.runIf(process.platform === "linux")("diskFailure reports a path where no directory can be created", async () => {
   const error = diskFailure(await makeDirectories("/proc/none/codecell", 0o700).catch((thrown) => thrown));
-  expect(error?.message).toBe("/proc/none cannot be used: nothing can be made there");
+  expect(error?.message).toBe("/proc/none cannot be used: no directory can be created there");
 });
 
-test("does not blame the disk for a file that is missing", () => {
+test("diskFailure does not report a missing file", () => {
   expect(diskFailure(thrownBy(() => readFileSync(join(place, "none"))))).toBeUndefined();
 });
 
-test("leaves every other failure as it is", async () => {
+test("diskFailure does not report other failures", async () => {
   expect(diskFailure(new Error("x"))).toBeUndefined();
   expect(diskFailure(new CodecellError("usage", "x"))).toBeUndefined();
   expect(diskFailure(thrownBy(() => new URL("x")))).toBeUndefined();

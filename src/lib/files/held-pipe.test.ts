@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-test("a pipe is held until it is released, however often somebody asks", async () => {
+test("a pipe is held until it is released, however often it is checked", async () => {
   const path = join(directory, "held");
   expect(await isPipeHeld(path)).toBe(false);
   const release = await holdPipe(path);

@@ -3,18 +3,18 @@ import { close, constants, open } from "node:fs";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-// descriptors and not file handles, which are closed when they are collected
+// descriptors, not file handles, which are closed when they are garbage-collected
 const openFile = promisify(open);
 const closeFile = promisify(close);
 
-/** A named pipe that this process holds open for reading: the OS tells whoever asks, until we die. */
+/** A named pipe that this process holds open for reading, which other processes can check until we exit. */
 export async function holdPipe(path: string): Promise<() => Promise<void>> {
   await run("mkfifo", ["-m", "600", path], { env: { PATH: "/usr/bin:/bin" } });
   const descriptor = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return () => closeFile(descriptor);
 }
 
-/** Whether a living process holds the pipe: without a reader it does not open for writing. */
+/** Whether a running process holds the pipe: without a reader it cannot be opened for writing. */
 export async function isPipeHeld(path: string): Promise<boolean> {
   try {
     await closeFile(await openFile(path, constants.O_WRONLY | constants.O_NONBLOCK));

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 describe("a liveness lock", () => {
-  test("is held by one until it is released", async () => {
+  test("has one holder until it is released", async () => {
     const path = join(directory, "lock");
     const first = await takeLock(path);
     expect(first).toBeDefined();
@@ -25,7 +25,7 @@ describe("a liveness lock", () => {
     expect(second).toBeDefined();
   });
 
-  test("the lock of a killed process can be taken", async () => {
+  test("can be taken after its owner was killed", async () => {
     const path = join(directory, "lock");
     const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.stdout.write("up"))`;
     const owner = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
@@ -39,7 +39,7 @@ describe("a liveness lock", () => {
     expect(taken).toBeDefined();
   });
 
-  test("is a pipe where sockets are forbidden, and just as dead after its owner", async () => {
+  test("is a named pipe where sockets are forbidden, and can also be taken after its owner was killed", async () => {
     const path = join(directory, "lock");
     await promisify(execFile)("mkfifo", [path]);
     expect(await isHeld(path)).toBe(false);
@@ -55,7 +55,7 @@ describe("a liveness lock", () => {
     expect(taken).toBeDefined();
   });
 
-  test("when many want the lock of a dead process, exactly one gets it", async () => {
+  test("is taken by exactly one of many processes after its owner exited", async () => {
     const path = join(directory, "lock");
     const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.exit())`;
     await once(spawn(process.execPath, ["-e", script]), "exit");

@@ -7,15 +7,15 @@ import { holdPipe, isPipeHeld } from "./held-pipe.ts";
 const staleTakeoverMs = 10_000;
 const takeoverTries = 200;
 
-/** Held as long as the process lives: the OS answers for us, so neither a reused pid nor an old file can lie. */
+/** Held while the process runs. The OS answers the check, so a reused pid or a stale file cannot mislead it. */
 export interface LivenessLock extends AsyncDisposable {
   readonly path: string;
 }
 
 /**
- * Takes the lock at `path`, or answers undefined when a living process holds it. The lock is a listening unix socket: a
- * connection is accepted while its owner lives and refused from the moment it is dead. Where another sandbox around this
- * process forbids unix sockets, it is a named pipe, which tells the same.
+ * Takes the lock at `path`, or returns undefined if a running process holds it. The lock is a listening Unix socket: the OS
+ * accepts connections while its owner runs, and refuses them once it has exited. If a sandbox around this process forbids Unix
+ * sockets, the lock is a named pipe, which works the same way.
  */
 export async function takeLock(path: string): Promise<LivenessLock | undefined> {
   const own = `${path}.${randomBytes(4).toString("hex")}`;
@@ -29,7 +29,7 @@ export async function takeLock(path: string): Promise<LivenessLock | undefined> 
   }
 }
 
-/** Whether a living process holds the lock. */
+/** Whether a running process holds the lock. */
 export async function isHeld(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined);
   return found?.isFIFO() ? isPipeHeld(path) : isSocketHeld(path);
@@ -43,7 +43,7 @@ function isSocketHeld(path: string): Promise<boolean> {
       resolve(isAlive);
     };
     socket.on("connect", () => answer(true));
-    // A full backlog means that somebody listens; who may not ask must not take it.
+    // A full backlog means that the owner runs. Without permission to connect, assume that it does.
     socket.on("error", ({ code = "" }: NodeJS.ErrnoException) => answer(["EAGAIN", "EPERM"].includes(code)));
   });
 }
@@ -80,7 +80,7 @@ async function linked(own: string, path: string): Promise<boolean> {
   }
 }
 
-/** Removes a dead owner's socket. A directory is the mutex, so that two who find it dead do not remove each other's. */
+/** Removes a stale socket. A directory is the mutex, so that two processes do not remove each other's new socket. */
 async function takeOver(own: string, path: string): Promise<boolean> {
   const mutex = `${path}.takeover`;
   for (let attempt = 0; attempt < takeoverTries; attempt++) {
@@ -108,7 +108,7 @@ async function made(mutex: string): Promise<boolean> {
       (stats) => Date.now() - stats.mtimeMs,
       () => 0,
     );
-    if (age > staleTakeoverMs) await rmdir(mutex).catch(() => {}); // whoever made it died in the middle
+    if (age > staleTakeoverMs) await rmdir(mutex).catch(() => {}); // its creator was killed in between
     return false;
   }
 }

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** The socket of a lock whose owner was killed: it is bound, and nobody listens. */
+/** The socket of a lock whose owner was killed: it is bound, but no process listens. */
 async function deadLock(path: string): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(`${path}.bound`, resolve));
@@ -19,8 +19,8 @@ async function deadLock(path: string): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-describe("a file that lives as long as its process", () => {
-  test("goes with whoever made it, and has one owner at a time", async () => {
+describe("a living file", () => {
+  test("is removed with its owner, and has one owner at a time", async () => {
     const path = join(directory, "one");
     const mine = await keepLivingFile(path, "text");
     expect(await readFile(path, "utf8")).toBe("text");
@@ -30,7 +30,7 @@ describe("a file that lives as long as its process", () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test("is removed with its drafts when its owner is dead, and nothing else is", async () => {
+  test("is removed with its temporary files after its owner was killed, and nothing else is", async () => {
     const living = await claimPath(join(directory, "living"));
     await writeFile(join(directory, "living"), "");
     await writeFile(join(directory, "unclaimed"), "");

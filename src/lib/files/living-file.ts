@@ -5,14 +5,14 @@ import { isHeld, type LivenessLock, takeLock } from "./liveness-lock.ts";
 
 const suffix = ".alive";
 
-/** Where the lock lies that says whether the owner of a path lives. */
+/** Path of the lock that shows whether the owner of a path is running. */
 export function claimOf(path: string): string {
   return `${path}${suffix}`;
 }
 
 /**
- * Says that what lies at `path`, a file or a directory, belongs to this process, before it is made there: it is removed
- * when this is disposed, and by `removeDeadFiles` after a death that left no time for that. Undefined: another one's.
+ * Claims `path`, a file or a directory, for this process before it is created. It is removed when the claim is disposed, or by
+ * `removeDeadFiles` if this process is killed. Undefined: another process owns it.
  */
 export async function claimPath(path: string): Promise<AsyncDisposable | undefined> {
   const lock = await takeLock(claimOf(path));
@@ -26,7 +26,7 @@ export async function claimPath(path: string): Promise<AsyncDisposable | undefin
   };
 }
 
-/** A file that is there as long as this process. Undefined: a living process has one of this name. */
+/** A file that exists while this process runs. Undefined: another running process owns this name. */
 export async function keepLivingFile(path: string, content: string): Promise<AsyncDisposable | undefined> {
   const claim = await claimPath(path);
   if (!claim) return undefined;
@@ -39,17 +39,17 @@ export async function keepLivingFile(path: string, content: string): Promise<Asy
   }
 }
 
-/** Removes what processes claimed in this directory that are dead by now; of names that `isOurs` leaves to others, none. */
+/** Removes the paths in this directory that dead processes claimed, if `isOurs` accepts their names. */
 export async function removeDeadFiles(directory: string, isOurs: (name: string) => boolean = () => true) {
   for (const name of await deadNames(directory)) {
     if (!isOurs(name)) continue;
     const path = join(directory, name);
-    const lock = await takeLock(claimOf(path)); // whoever claims the same name meanwhile is not to lose it
+    const lock = await takeLock(claimOf(path)); // a process that claims the same name meanwhile must not lose it
     if (lock) await giveUp(path, lock);
   }
 }
 
-/** What dead processes have claimed in this directory. */
+/** Paths in this directory that dead processes claimed. */
 export async function deadNames(directory: string): Promise<string[]> {
   const names: string[] = [];
   for (const entry of await readdir(directory)) {
@@ -58,7 +58,7 @@ export async function deadNames(directory: string): Promise<string[]> {
   return names;
 }
 
-/** The claim last: what is left when we are killed in the middle is found again. */
+/** Removes the claim last, so that the rest is found again if we are killed in between. */
 async function giveUp(path: string, lock: LivenessLock): Promise<void> {
   await rm(path, { recursive: true, force: true });
   const isDraft = (name: string) => name.startsWith(`${basename(path)}.`) && name.endsWith(".draft");

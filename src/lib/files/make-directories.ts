@@ -2,17 +2,17 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * A directory and those above it that are missing, all with this mode. Node's own does not return below a directory in
- * which nothing can be made, such as /proc: it takes the answer for a missing parent, again and again.
+ * Creates a directory and its missing parents, all with this mode. Node's recursive mkdir never returns below a directory such
+ * as /proc, in which nothing can be created: it mistakes the error for a missing parent.
  */
 export async function makeDirectories(path: string, mode: number): Promise<void> {
   const wanted = resolve(path);
   if (await isMade(wanted, mode)) return;
   await makeDirectories(dirname(wanted), mode);
-  if (!(await isMade(wanted, mode))) await mkdir(wanted, mode); // fails with the reason
+  if (!(await isMade(wanted, mode))) await mkdir(wanted, mode); // throws the reason
 }
 
-/** False: a directory above it is missing, or the place takes none. */
+/** False: a parent is missing, or no directory can be created there. */
 async function isMade(path: string, mode: number): Promise<boolean> {
   try {
     await mkdir(path, mode);
@@ -20,7 +20,7 @@ async function isMade(path: string, mode: number): Promise<boolean> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && dirname(path) !== path) return false;
-    // Whatever it says of one that is there: EEXIST, or EROFS and EACCES on the way to where it could be made.
+    // An existing directory gives EEXIST, or EROFS or EACCES where nothing may be created.
     if ((await stat(path).catch(() => undefined))?.isDirectory()) return true;
     throw error;
   }

@@ -8,7 +8,7 @@ import { removeTree } from "./remove-tree.ts";
 
 const nobody = 65_534;
 
-describe("a directory that a program filled", () => {
+describe("removeTree", () => {
   let directory: string;
   let tree: string;
   beforeEach(async () => {
@@ -20,7 +20,7 @@ describe("a directory that a program filled", () => {
     execFileSync("rm", ["-rf", directory]);
   });
 
-  test("goes, and so does one that is not there", async () => {
+  test("removes a directory, and accepts a missing one", async () => {
     await mkdir(join(tree, "a", "b"), { recursive: true });
     await writeFile(join(tree, "a", "b", "c"), "");
     await removeTree(tree);
@@ -28,7 +28,7 @@ describe("a directory that a program filled", () => {
     expect(existsSync(tree)).toBe(false);
   });
 
-  test("goes when its paths are too long to be named", async () => {
+  test("removes a directory whose paths are too long for the OS", async () => {
     const code = `const fs = require("node:fs");
 for (let depth = 0; depth < 40; depth++) {
   for (const name of ["a".repeat(250), "b".repeat(250)]) fs.mkdirSync(name);
@@ -40,7 +40,7 @@ for (let depth = 0; depth < 40; depth++) {
     expect(existsSync(tree)).toBe(false);
   });
 
-  test("leaves alone what its links lead to, however stubborn it is", async () => {
+  test("does not touch the targets of links, even in a directory that is hard to remove", async () => {
     const outside = join(directory, "outside");
     await mkdir(outside);
     await writeFile(join(outside, "kept"), "kept");
@@ -57,7 +57,7 @@ for (let depth = 0; depth < 20; depth++) {
     expect(await readFile(join(outside, "kept"), "utf8")).toBe("kept");
   });
 
-  test.skipIf(process.platform === "win32")("goes when its owner may not look into parts of it", async () => {
+  test.skipIf(process.platform === "win32")("removes a directory with parts that its owner may not read", async () => {
     const isRoot = process.getuid?.() === 0;
     await mkdir(join(tree, "closed", "below"), { recursive: true });
     await writeFile(join(tree, "closed", "below", "file"), "");
@@ -65,7 +65,7 @@ for (let depth = 0; depth < 20; depth++) {
     await chmod(join(tree, "closed", "below"), 0o300);
     await chmod(join(tree, "closed"), 0);
     await chmod(directory, 0o711);
-    if (isRoot) process.seteuid?.(nobody); // whom permissions hold
+    if (isRoot) process.seteuid?.(nobody); // permissions do not apply to root
     try {
       await removeTree(tree);
     } finally {

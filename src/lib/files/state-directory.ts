@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Where what outlives a process is kept: `$XDG_STATE_HOME/codecell`, by default under the home directory. As root it is a
- * place that other uids can pass through, because what runs for root runs under another uid.
+ * The directory for persistent state: `$XDG_STATE_HOME/codecell`, by default under the home directory. For root it is one that
+ * other uids can traverse, because cells of root run under another uid.
  */
 export function stateDirectory(environment: NodeJS.ProcessEnv = process.env): string {
   const configured = environment.XDG_STATE_HOME;

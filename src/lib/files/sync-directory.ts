@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 
-/** Has the names in a directory on disk for good: a file that was synced alone can be nameless after a power cut. */
+/** Syncs the entries of a directory to disk: without it, a synced file can lose its name in a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {

@@ -5,13 +5,13 @@ export interface LineLoggerOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly write: (line: string) => void;
-  /** takes out what must not be in any line */
+  /** removes what must not be in any line */
   readonly hide?: (text: string) => string;
   /** wall-clock milliseconds */
   readonly now?: () => number;
 }
 
-/** A logger that makes one line of each message from a level on. */
+/** A logger that writes one line per message, from a level on. */
 export function lineLogger({ level, format, write, hide, now = Date.now }: LineLoggerOptions): Logger {
   const from = (one: LogLevel) => {
     if (logLevels.indexOf(one) < logLevels.indexOf(level)) return () => {};
@@ -21,7 +21,7 @@ export function lineLogger({ level, format, write, hide, now = Date.now }: LineL
   return { debug: from("debug"), info: from("info"), warn: from("warn"), error: from("error") };
 }
 
-/** Tells each message to all of them. */
+/** Passes each message to all of them. */
 export function allOf(...loggers: readonly Logger[]): Logger {
   const to = (level: LogLevel) => (message: string, facts?: Record<string, unknown>) => {
     for (const logger of loggers) logger[level](message, facts);

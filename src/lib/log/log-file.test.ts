@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-test("lines are appended to a file that only its owner reads", async () => {
+test("the log file is appended to, and only its owner can read it", async () => {
   await writeFile(path, "before\n", { mode: 0o600 });
   using file = new LogFile(path);
   file.write("one\n");
@@ -23,7 +23,7 @@ test("lines are appended to a file that only its owner reads", async () => {
   expect((await stat(other.path)).mode & 0o777).toBe(0o600);
 });
 
-test("a file that is moved away or removed is begun again, without being told", async () => {
+test("the log file is created again after it was moved or removed", async () => {
   using file = new LogFile(path);
   file.write("one\n");
   await rename(path, `${path}.old`);
@@ -34,7 +34,7 @@ test("a file that is moved away or removed is begun again, without being told", 
   expect(await readFile(path, "utf8")).toBe("three\n");
 });
 
-test("a full file is moved aside, and the oldest goes", async () => {
+test("a full log file is rotated, and the oldest one is removed", async () => {
   using file = new LogFile(path, { maxBytes: 20, keptFiles: 2 });
   using second = new LogFile(path, { maxBytes: 20, keptFiles: 2 });
   for (let n = 0; n < 10; n++) (n % 2 === 0 ? file : second).write(`line ${n} ..\n`);
@@ -43,7 +43,7 @@ test("a full file is moved aside, and the oldest goes", async () => {
   expect(await readFile(`${path}.1`, "utf8")).toBe("line 6 ..\nline 7 ..\n");
 });
 
-test("what is no file of one's own is refused at once", async () => {
+test("a log file that is not a regular file of this user is refused at once", async () => {
   await symlink(join(directory, "elsewhere"), path);
   for (const name of [path, directory, join(directory, "no", "file"), "/dev/null"]) {
     expect(() => new LogFile(name)).toThrow(expect.objectContaining({ code: "usage" }));
@@ -51,8 +51,8 @@ test("what is no file of one's own is refused at once", async () => {
   expect(await readdir(directory)).toEqual(["codecell.log"]);
 });
 
-describe.skipIf(noSmallDisk !== undefined)(`on a full disk${noSmallDisk ? `: ${noSmallDisk}` : ""}`, () => {
-  test("what cannot be written is counted, told once, and told in the file when there is room", async () => {
+describe.skipIf(noSmallDisk !== undefined)(`a log file on a full disk${noSmallDisk ? `: ${noSmallDisk}` : ""}`, () => {
+  test("counts lost lines, reports the problem once, and writes the count when there is space", async () => {
     await using disk = await smallDisk("64k");
     const problems: string[] = [];
     using file = new LogFile(join(disk.path, "log"), {

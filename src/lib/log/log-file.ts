@@ -2,22 +2,22 @@ import { closeSync, constants, fstatSync, openSync, renameSync, type Stats, stat
 import { CodecellError, messageOf } from "../errors.ts";
 
 export interface LogFileOptions {
-  /** the file is moved aside at this size; default 16 MiB */
+  /** the file is rotated at this size; default 16 MiB */
   readonly maxBytes?: number;
-  /** what is moved aside is kept so often: `FILE.1` is the newest; default 4 */
+  /** number of rotated files; `FILE.1` is the newest; default 4 */
   readonly keptFiles?: number;
-  /** told once that it cannot be written, until it can again */
+  /** called once when writing fails, until it works again */
   readonly onProblem?: (message: string) => void;
-  /** the line that tells how many could not be written */
+  /** the line that reports how many could not be written */
   readonly lostLine?: (count: number) => string;
 }
 
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * A file that lines are appended to, by several processes if they like. It is looked for by its name before each line, so
- * whoever moves or removes it, such as logrotate, need not tell anybody. A line that cannot be written is counted and told
- * when it works again; nobody waits for a log.
+ * A file to which several processes can append lines. It is looked up by name before each line, so logrotate can move or remove
+ * it without a signal. A line that cannot be written is counted, and the count is written when it works again. Logging never
+ * blocks.
  */
 export class LogFile implements Disposable {
   readonly path: string;
@@ -27,7 +27,7 @@ export class LogFile implements Disposable {
   readonly #lostLine: (count: number) => string;
   #opened: { readonly fd: number; readonly ino: number; readonly dev: number } | undefined;
   #lost = 0;
-  /** a full disk took a part of a line */
+  /** a full disk cut off a line */
   #isTorn = false;
   #isClosed = false;
 
@@ -37,7 +37,7 @@ export class LogFile implements Disposable {
     this.#keptFiles = options.keptFiles ?? 4;
     this.#onProblem = options.onProblem ?? (() => {});
     this.#lostLine = options.lostLine ?? ((count) => `${count} messages could not be written\n`);
-    this.#open(); // a name that cannot be used is told at once
+    this.#open(); // fail at once if the file cannot be used
   }
 
   write(line: string): void {
@@ -66,13 +66,13 @@ export class LogFile implements Disposable {
   #append(line: string): void {
     const bytes = Buffer.from(line);
     if (this.#opened === undefined) throw new Error("it is not open");
-    // One call, so that lines of several processes do not mix.
+    // One call, so that lines of several processes are not interleaved.
     const written = writeSync(this.#opened.fd, bytes);
     this.#isTorn = written < bytes.length || (this.#isTorn && written === 0);
     if (this.#isTorn) throw new Error("there is no space left on the disk");
   }
 
-  /** Two processes that do this in the same moment move one file twice: old messages go early, none is mixed up. */
+  /** Two processes that rotate at the same moment move a file twice: old messages are removed early, none is corrupted. */
   #rotate(): void {
     for (let number = this.#keptFiles - 1; number >= 0; number--) {
       const from = number === 0 ? this.path : `${this.path}.${number}`;
@@ -98,10 +98,10 @@ export class LogFile implements Disposable {
       closeSync(fd);
       throw new CodecellError("usage", `the log cannot be written to ${this.path}: ${why}`, { hint });
     };
-    if (!found.isFile()) refuse("it is not a regular file", "name a file, or leave it out: stderr is the default");
-    // Stops another user of the machine who made the file first, to read it or to write it.
-    if (found.uid !== process.getuid?.()) refuse("it belongs to somebody else", "name a file of your own");
-    if (isStandardOutput(found)) refuse("it is standard output, which belongs to programs", "name another file");
+    if (!found.isFile()) refuse("it is not a regular file", "choose a file, or leave it out to log to stderr");
+    // The attack: another user creates the file first, to read or write it.
+    if (found.uid !== process.getuid?.()) refuse("it belongs to another user", "choose a file of your own");
+    if (isStandardOutput(found)) refuse("it is standard output, which is reserved for results", "choose another file");
     this.#opened = { fd, ino: found.ino, dev: found.dev };
   }
 

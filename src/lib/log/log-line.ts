@@ -16,14 +16,13 @@ export interface LogEntry {
 const maxTextCharacters = 4_096;
 const maxDepth = 4;
 const maxItems = 50;
-/** Characters that JSON leaves as they are and a terminal obeys: the rest of C0 and C1, and what turns text around. */
+/** Characters that JSON does not escape and a terminal obeys: the rest of C0 and C1, and text direction marks. */
 const unsafe = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 const credential = /\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi;
 
 /**
  * One message as one line, for programs (`json`) or for people (`text`). The attacks: a name with a line feed that forges
- * another message, or with an escape sequence that does something to the terminal of whoever reads it; a credential in the
- * text of an error.
+ * another message; an escape sequence that controls the reader's terminal; a credential in the text of an error.
  */
 export function logLine(
   { timeMs, level, message, facts }: LogEntry,
@@ -34,7 +33,7 @@ export function logLine(
   const time = new Date(timeMs).toISOString();
   const known = Object.entries(facts).map(([name, value]) => [name, plain(value)] as const);
   if (format === "json") {
-    // what every line has stands last, so that no fact takes its place
+    // the standard fields come last, so that no other field overrides them
     const line = { ...Object.fromEntries(known), time, level, message: plain(message) };
     const { time: first, level: second, message: third, ...rest } = line;
     return `${asJson({ time: first, level: second, message: third, ...rest })}\n`;

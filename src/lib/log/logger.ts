@@ -1,4 +1,4 @@
-/** Operational messages; silent unless a host passes one in. Auditing is another thing. */
+/** Operational messages; silent unless a host passes one in. The audit log is separate. */
 export interface Logger {
   debug(message: string, facts?: Record<string, unknown>): void;
   info(message: string, facts?: Record<string, unknown>): void;

@@ -8,14 +8,14 @@ const operator = parsePolicy({
   overrides: { ceiling: { net: { allowlist: ["more.example"] } } },
 });
 
-/** What holds after changes that come one after the other. */
+/** The network rules in force after these changes, applied in order. */
 function netAfter(...changes: [Authority, LiveChange["net"]][]) {
   const requestedRules = changes.reduce<RequestedRules>((so, [who, net]) => addRequest(operator, so, { net }, who), {});
   return policyInForce(operator, requestedRules).net;
 }
 
-describe("a caller", () => {
-  test("narrows, and gets back what it gave up, as far as the operator's policy goes", () => {
+describe("a caller of a live session", () => {
+  test("can narrow the rules, then widen them again up to the operator's policy", () => {
     expect(netAfter(["caller", { allowlist: ["a.example.com"] }]).allowlist).toEqual(["a.example.com"]);
     expect(netAfter(["caller", { allowlist: [] }], ["caller", { allowlist: ["*.example.com"] }]).allowlist).toEqual([
       "*.example.com",
@@ -28,26 +28,26 @@ describe("a caller", () => {
 
   test.each<LiveChange["net"]>([
     { allowlist: ["evil.example"] },
-    { allowlist: ["more.example"] }, // the ceiling is the host program's
+    { allowlist: ["more.example"] }, // the ceiling applies to the host program only
     { allowlist: ["packages.example:22"] },
     { deny: [] },
-  ])("asks in vain for %j", (net) => {
+  ])("cannot widen the rules with %j", (net) => {
     expect(() => netAfter(["caller", net])).toThrow(expect.objectContaining({ code: "override_refused" }));
     expect(() => netAfter(["model", net])).toThrow(/a model may only narrow/);
   });
 
-  test("does not undo what the host's program has narrowed", () => {
+  test("cannot undo what the host program has narrowed", () => {
     const narrowed: [Authority, LiveChange["net"]] = ["host", { allowlist: ["packages.example"] }];
     expect(() => netAfter(narrowed, ["caller", { allowlist: ["a.example.com"] }])).toThrow(/packages\.example/);
     expect(netAfter(narrowed, ["caller", { allowlist: null }]).allowlist).toEqual(["packages.example"]);
   });
 
-  test("narrows within what the host's program has widened", () => {
+  test("can narrow what the host program has widened", () => {
     const widened: [Authority, LiveChange["net"]] = ["host", { allowlist: ["more.example", "packages.example"] }];
     expect(netAfter(widened, ["caller", { allowlist: ["more.example"] }]).allowlist).toEqual(["more.example"]);
   });
 
-  test("narrows limits by size and number, and not beyond the operator's", () => {
+  test("can lower sizes and numbers, but not raise them above the operator's limits", () => {
     expect(netAfter(["caller", { sent: "1MiB", connections: 2 }])).toMatchObject({
       sentBytes: 2 ** 20,
       connections: 2,
@@ -58,12 +58,12 @@ describe("a caller", () => {
     expect(() => netAfter(["caller", { sent: "5 gigs" }])).toThrow(expect.objectContaining({ code: "usage" }));
   });
 
-  test("is told that the call is wrong, and not the policy, when a rule does not parse", () => {
+  test("gets a usage error, not policy_invalid, when a rule does not parse", () => {
     expect(() => netAfter(["caller", { allowlist: ["HTTP://x"] }])).toThrow(expect.objectContaining({ code: "usage" }));
   });
 });
 
-describe("an operator's policy that gives less than before", () => {
+describe("an operator's policy that permits less than before", () => {
   const requestedRules = addRequest(
     operator,
     {},
@@ -72,26 +72,26 @@ describe("an operator's policy that gives less than before", () => {
   );
   const under = (net: object) => policyInForce(parsePolicy({ net: { enabled: true, ...net } }), requestedRules).net;
 
-  test("leaves what both permit", () => {
+  test("leaves the session only what both policies permit", () => {
     expect(under({ allowlist: ["packages.example", "new.example"] }).allowlist).toEqual(["packages.example"]);
     expect(under({ allowlist: ["b.example.com"] }).allowlist).toEqual([]);
     expect(under({ allowlist: ["*.example.com"] }).allowlist).toEqual(["a.example.com"]);
     expect(under({ enabled: false, allowlist: ["packages.example"] }).enabled).toBe(false);
   });
 
-  test("leaves what is below a wildcard that was asked for", () => {
+  test("leaves the session the hosts that match a wildcard it requested", () => {
     const wide = addRequest(operator, {}, { net: { allowlist: ["*.example.com"] } }, "caller");
     const now = parsePolicy({ net: { enabled: true, allowlist: ["x.example.com"] } });
     expect(policyInForce(now, wide).net.allowlist).toEqual(["x.example.com"]);
   });
 
-  test("leaves the smaller of two limits", () => {
+  test("leaves the session the smaller of the two limits", () => {
     const small = addRequest(operator, {}, { net: { sent: "2MiB", received: "2MiB" } }, "caller");
     const now = parsePolicy({ net: { enabled: true, sent: "1MiB", received: "1GiB" } });
     expect(policyInForce(now, small).net).toMatchObject({ sentBytes: 2 ** 20, receivedBytes: 2 ** 21 });
   });
 
-  test("adds to what is denied", () => {
+  test("adds its denied hosts to those that the session requested", () => {
     const denied = addRequest(operator, {}, { net: { deny: ["bad.example.com", "worse.example.com"] } }, "caller");
     const now = parsePolicy({ net: { enabled: true, deny: ["new.example.com"] } });
     expect(policyInForce(now, denied).net.deny.sort()).toEqual([
@@ -101,7 +101,7 @@ describe("an operator's policy that gives less than before", () => {
     ]);
   });
 
-  test("takes back what a ceiling has allowed", () => {
+  test("takes back what an earlier ceiling allowed", () => {
     const widened = addRequest(operator, {}, { net: { allowlist: ["more.example", "packages.example"] } }, "host");
     expect(policyInForce(operator, widened).net.allowlist).toEqual(["more.example", "packages.example"]);
     const now = { ...operator, overrides: { ceiling: {} } };
@@ -118,7 +118,7 @@ test.each([{ proc: { memory: "4GiB" } }, { net: { inspection: true } }, { env: {
   },
 );
 
-test("what was asked comes back from disk as it was, or not at all", () => {
+test("requested rules survive a round trip through JSON, and malformed ones are rejected", () => {
   const requestedRules = addRequest(operator, {}, { net: { allowlist: ["packages.example"], sent: "1MiB" } }, "caller");
   expect(requestedRulesSchema.parse(JSON.parse(JSON.stringify(requestedRules)))).toEqual(requestedRules);
   expect(requestedRulesSchema.safeParse({ caller: { allowlist: "packages.example" } }).success).toBe(false);

@@ -14,7 +14,7 @@ const live = {
   received: true,
 } as const;
 
-/** The rules that hold from the moment they change. All others are built into a cell when it starts. */
+/** The rules that can change while a session is open. All others are fixed when its cell starts. */
 export const liveRules: ReadonlySet<PolicyFieldName> = new Set(
   Object.keys(live).map((name) => `net.${name}` as PolicyFieldName),
 );
@@ -22,13 +22,13 @@ export const liveRules: ReadonlySet<PolicyFieldName> = new Set(
 const liveNet = z.strictObject(netRules).pick(live).partial();
 type LiveNet = z.input<typeof liveNet>;
 
-/** What somebody asks of a living session; `null` takes back what was asked of that rule before. */
+/** A change to the rules of an open session; `null` withdraws the earlier request for that rule. */
 export interface LiveChange {
   readonly net: { readonly [Name in keyof LiveNet]: LiveNet[Name] | null };
 }
 
 const { shape } = liveNet;
-/** The same for whoever reads it from a wire. */
+/** The same, to parse it from the wire. */
 export const liveChangeSchema = z.strictObject({
   net: z
     .strictObject({
@@ -37,14 +37,14 @@ export const liveChangeSchema = z.strictObject({
       deny: shape.deny.nullable(),
       connections: shape.connections.nullable(),
       requests: shape.requests.nullable(),
-      // as text: what is kept of it is what was written
+      // not converted to bytes: requests are stored as they were written
       sent: netRules.sent.in.optional().nullable(),
       received: netRules.received.in.optional().nullable(),
     })
-    .describe("each rule as in a policy file; null: as it was before anybody changed it; absent: as it is"),
+    .describe("each rule as in a policy file; null: undo earlier changes to it; absent: leave it as it is"),
 });
 
-/** What was asked of a session so far. What callers ask comes on top of what the host's program asked. */
+/** The changes requested for a session so far. Those of callers apply on top of those of the host program. */
 export interface RequestedRules {
   readonly host?: LiveNet | undefined;
   readonly caller?: LiveNet | undefined;
@@ -52,15 +52,15 @@ export interface RequestedRules {
 
 export const requestedRulesSchema = z.object({ host: checked().optional(), caller: checked().optional() });
 
-/** The policy of a session: its operator's, with what was asked. Where the operator gives less now, less holds. */
+/** The policy of a session: the operator's with the requested changes, never wider than the operator now permits. */
 export function policyInForce(operator: Policy, { host, caller }: RequestedRules): Policy {
   const given = host === undefined ? operator : settlePolicy(operator, { net: host }, "host");
   return caller === undefined ? given : settlePolicy(given, { net: caller }, "caller");
 }
 
 /**
- * Adds a change to what was asked before, or throws `override_refused`. What limits it is the operator's policy and not what
- * holds now: who narrowed a session may widen it again, that far and no further.
+ * Adds a change to the earlier requests, or throws `override_refused`. The limit is the operator's policy, not the rules in
+ * force: a caller that narrowed a session may widen it again, up to that policy.
  */
 export function addRequest(
   operator: Policy,
@@ -81,7 +81,7 @@ function assertAllowed(base: Policy, net: LiveNet, authority: Authority): void {
     mergePolicy(base, { net }, authority);
   } catch (error) {
     if (!(error instanceof CodecellError) || error.code !== "policy_invalid") throw error;
-    // It is the call that is wrong, and not the operator's policy.
+    // The call is wrong, not the operator's policy.
     const { message, hint, details } = error;
     throw new CodecellError("usage", message, { ...(hint === undefined ? {} : { hint }), details, cause: error });
   }
@@ -91,7 +91,7 @@ function withoutNull(net: LiveChange["net"]): LiveNet {
   return Object.fromEntries(Object.entries(net).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** A program without types could name any rule: one that a living cell does not follow must not be said to hold. */
+/** Untyped programs can pass any rule. Refuse those that an open session cannot enforce. */
 function refuseOtherRules(change: LiveChange): void {
   const named = Object.entries(change).flatMap(([section, rules]) =>
     Object.keys(rules ?? {}).map((name) => `${section}.${name}`),
@@ -104,7 +104,7 @@ function refuseOtherRules(change: LiveChange): void {
   });
 }
 
-/** What was written down is kept as it was written: sizes stay text. */
+/** Validates without converting: requests are stored as they were written. */
 function checked() {
   return z.custom<LiveNet>((value) => liveNet.safeParse(value).success, "not rules of a network");
 }

@@ -9,29 +9,29 @@ import { isBelow } from "../paths/host-path.ts";
 import type { PolicyFieldName } from "../rules.ts";
 import type { Policy, PolicyPatch, RunnerName } from "../schema.ts";
 
-/** How one rule is changed by an override, and when a new value permits no more than an old one. */
+/** How an override changes one rule, and when a new value permits no more than the old one. */
 export interface MergeRule {
-  /** whether the patch says anything about this rule */
+  /** whether the patch has this rule */
   isIn(patch: PolicyPatch): boolean;
   /** the policy with this rule, and no other, taken from the patch */
   apply(policy: Policy, patch: PolicyPatch): Policy;
   /** whether the rule in `to` permits nothing that it does not permit in `from` */
   narrows(to: Policy, from: Policy): boolean;
-  /** whether a host program may go from `from` to `to` below this ceiling */
+  /** whether a host program may change `from` to `to` under this ceiling */
   allowsHost(to: Policy, from: Policy, ceiling: PolicyPatch): boolean;
-  /** `policy` with of this rule what it and `other` both permit */
+  /** `policy` with this rule reduced to what it and `other` both permit */
   meet(policy: Policy, other: Policy): Policy;
 }
 
 interface Order<Value> {
   readonly narrows: (to: Value, from: Value) => boolean;
-  /** the widest value between the policy's own and the ceiling's; absent: each of the two is a limit by itself */
+  /** combines the policy's value and the ceiling's into one limit; absent: each of them is a limit of its own */
   readonly join?: (from: Value, ceiling: Value) => Value;
-  /** what both permit; absent: the other value as a whole */
+  /** what both permit; absent: the other value */
   readonly meet?: (value: Value, other: Value) => Value;
-  /** compares with the ceiling where that means more than the order says, such as a directory below another */
+  /** an extra comparison with the ceiling, such as a directory below another */
   readonly under?: (to: Value, ceiling: Value, own: Value) => boolean;
-  /** what a host program may choose without any ceiling */
+  /** what a host program may choose without a ceiling */
   readonly free?: (to: Value, from: Value) => boolean;
 }
 
@@ -51,7 +51,7 @@ const more: Order<string[]> = {
   meet: union,
 };
 
-/** Paths come from the host only: below a path there may be a link, made by a program, that leads out of it. */
+/** Only the same path. The attack: a program creates a link below an allowed path that leads out of it. */
 const samePathOrNone: Order<string | undefined> = { narrows: (to, from) => to === undefined || to === from };
 const directory: Order<string | undefined> = {
   ...samePathOrNone,
@@ -60,17 +60,17 @@ const directory: Order<string | undefined> = {
 
 const atLeastThisLevel: Order<IsolationLevel> = { narrows: (to, from) => compareIsolation(to, from) >= 0 };
 const runnerChoice: Order<Runner> = {
-  // `auto` may take something stronger than any runner one can name, so leaving it narrows nothing
+  // `auto` may take a runner stronger than the named one, so replacing it does not narrow
   narrows: (to, from) => to === from || (from !== "auto" && to !== "auto" && compareIsolation(to, from) >= 0),
   under: (to, ceiling) => ceiling === "auto" || (to !== "auto" && compareIsolation(to, ceiling) >= 0),
-  // the policy's promise is the minimum, which is checked apart
+  // isolation.minimum is the guarantee, and it is checked separately
   free: (_to, from) => from === "auto",
 };
 
 const mounts: Order<Policy["fs"]["mounts"]> = {
   narrows: (to, from) =>
     to.every((mount) => from.some((other) => isMountWithin(mount, other, false))) &&
-    // A read-only mount inside the workspace protects what lies under it: without it the workspace would show through.
+    // A read-only mount inside the workspace protects the files under it: without it they would be writable.
     from.filter(isInWorkspace).every((mount) => to.some(({ target }) => target === mount.target)),
   under: (to, ceiling, own) =>
     to.every(
@@ -89,7 +89,7 @@ const denyGlobs: Order<string[]> = {
   ],
 };
 
-/** For a model only the very same paths: one below them may be a link, made by a program, that leads out. */
+/** For a model only the same paths. The attack: a program creates a link below one of them that leads out of it. */
 const loadable: Order<string[]> = {
   ...fewer,
   under: (to, ceiling, own) =>
@@ -106,7 +106,7 @@ const hosts: Order<string[]> = {
     ),
 };
 
-/** What the proxy does not look into may carry anything, and be answered by another host behind the same name. */
+/** Less inspection is wider. The attack: traffic that the proxy cannot read, or domain fronting to another host. */
 const inspected: Order<string[]> = {
   narrows: (to, from) => from.every((host) => to.some((other) => inspectCovers(other, host))),
   meet: union,
@@ -116,17 +116,17 @@ const secrets: Order<Policy["net"]["secrets"]> = { narrows: secretsNarrow };
 
 const environment: Order<Policy["env"]> = {
   narrows: (to, from) => Object.entries(to).every(([name, value]) => Object.hasOwn(from, name) && from[name] === value),
-  // a ceiling names the variables that may be set; their values are the host program's
+  // a ceiling names the variables that may be set; the host program chooses their values
   under: (to, ceiling, own) =>
     Object.entries(to).every(([name, value]) => {
       return Object.hasOwn(ceiling, name) || (Object.hasOwn(own, name) && own[name] === value);
     }),
 };
 
-/** Without `auto` a session either promises recovery or does without; neither promise may be taken back. */
+/** Only `auto` may be changed: `required` and `off` are decisions of the policy. */
 const recovery: Order<Policy["session"]["recovery"]> = { narrows: (to, from) => to === from || from === "auto" };
 
-/** The attack: whoever may change a policy turns off what would tell of it. Less of a record is always wider. */
+/** The attack: code that may change the policy turns off the audit to hide itself. Recording less is always wider. */
 const auditedCode: Order<Policy["audit"]["code"]> = { narrows: (to, from) => to === from || to === "full" };
 
 /** What "wider" means, a row per rule. */
@@ -194,7 +194,7 @@ function rule<Section extends SectionName, Key extends keyof Policy[Section]>(
 }
 
 function field<Value>(options: {
-  /** undefined: the patch says nothing; null: it takes the value away */
+  /** undefined: the patch does not have the rule; null: it removes the value */
   patched(patch: PolicyPatch): Value | null | undefined;
   read(policy: Policy): Value;
   write(policy: Policy, value: Value): Policy;
@@ -220,10 +220,10 @@ function isCovered(host: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => hostPatternCovers(pattern, host) && !opensMore(host, pattern));
 }
 
-/** What an entry opens that one which covers it does not: a model's host by its name, and any protocol on a named port. */
+/** Whether an entry opens more than the wider one that covers it: a model host by name, or any protocol on a named port. */
 function opensMore(entry: string, wide: string): boolean {
   const [[name = "", port], [wideName, widePort]] = [entry.split(":"), wide.split(":")];
-  // On port 443 both are held to TLS. On 80 the wide one carries TLS and plain HTTP, whose Host the proxy reads.
+  // On port 443 both allow TLS only. On port 80 the wide one allows TLS and plain HTTP only, and the proxy checks its Host.
   return (isModelHost(name) && name !== wideName) || (port === "80" && widePort === undefined);
 }
 

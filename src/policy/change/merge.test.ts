@@ -49,7 +49,7 @@ describe("an override of the audit", () => {
     { audit: { durable: false } },
     { audit: { keep: "1MiB" } },
     { audit: { age: "24h" } },
-  ] as const)("that leaves less of a record is refused to everybody: %j", (override) => {
+  ] as const)("an override that would record less is refused to hosts and models: %j", (override) => {
     expect(refusal(strict, override, "model")).not.toBe("allowed");
     expect(refusal(strict, override, "host")).not.toBe("allowed");
   });
@@ -63,7 +63,7 @@ describe("an override of the audit", () => {
 });
 
 describe("an override from a model", () => {
-  test("may narrow any rule, and the changes are named", () => {
+  test("may narrow any rule, and the result lists the changes", () => {
     const { policy, changes } = mergePolicy(
       wide,
       {
@@ -128,7 +128,7 @@ describe("an override from a model", () => {
     );
   });
 
-  test("is refused with the rule, the value asked for and the limit", () => {
+  test("is refused with the rule, the requested value and the limit", () => {
     expect(refusal(wide, { proc: { memory: "4GiB", pids: 1000 } }, "model")).toBe(
       "proc.memory: 4GiB was requested, a model may only narrow 1GiB\nproc.pids: 1000 was requested, a model may only narrow 100",
     );
@@ -139,7 +139,7 @@ describe("an override from a model", () => {
     expect(refusal(base, { proc: { memory: "1GiB" } }, "model")).toContain("proc.memory");
   });
 
-  test("may drop a mount, but not one that covers a part of the workspace", () => {
+  test("may drop a mount, but not one that covers part of the workspace", () => {
     const config = { source: "/srv/work/config", target: "/workspace/config" };
     const base = parsePolicy({ fs: { workspace: "/srv/work", mounts: [config, { source: "/srv/b", target: "/b" }] } });
     expect(refusal(base, { fs: { mounts: [config] } }, "model")).toBe("allowed");
@@ -155,7 +155,7 @@ describe("an override from a model", () => {
     ).toContain("session");
   });
 
-  test("never ends in a policy that permits more, whatever it asks for", () => {
+  test("never produces a policy that permits more, whatever it requests", () => {
     const random = seeded(11);
     let merged = 0;
     for (let round = 0; round < 1500; round++) {
@@ -173,7 +173,7 @@ describe("an override from a model", () => {
   });
 });
 
-describe("an entry that a wider one covers, and that opens more than it", () => {
+describe("an allowlist entry below a wider one", () => {
   const base = parsePolicy({
     net: { enabled: true, allowlist: ["*.anthropic.com", "api.openai.com", "web.example.com"] },
     overrides: { ceiling: { net: { allowlist: ["*.mistral.ai"] } } },
@@ -181,21 +181,21 @@ describe("an entry that a wider one covers, and that opens more than it", () => 
   const ask = (entry: string, authority: "host" | "model") => refusal(base, { net: { allowlist: [entry] } }, authority);
 
   test.each([
-    ["a model's host by its name, below a wildcard that did not open it", "api.anthropic.com"],
-    ["the same with a port", "api.anthropic.com:443"],
-    ["any protocol on port 80, where there were TLS and plain HTTP", "web.example.com:80"],
-  ])("is refused to everybody: %s", (_, entry) => {
+    ["it names a model host that the wildcard does not open", "api.anthropic.com"],
+    ["it names a model host with a port", "api.anthropic.com:443"],
+    ["it allows any protocol on port 80, not only TLS and plain HTTP", "web.example.com:80"],
+  ])("is refused to hosts and models when %s", (_, entry) => {
     expect(ask(entry, "model")).not.toBe("allowed");
     expect(ask(entry, "host")).not.toBe("allowed");
   });
 
-  test("is refused below a wildcard of the ceiling, too", () => {
+  test("is refused when it names a model host below a wildcard of the ceiling", () => {
     expect(ask("files.mistral.ai", "host")).toBe("allowed");
     expect(ask("api.mistral.ai", "host")).not.toBe("allowed");
   });
 
   test.each(["api.openai.com", "api.openai.com:443", "console.anthropic.com", "web.example.com:443"])(
-    "is another matter than %s, which opens no more",
+    "is allowed when it opens no more than that one: %s",
     (entry) => {
       expect(ask(entry, "model")).toBe("allowed");
     },
@@ -221,7 +221,7 @@ describe("an override from a host program", () => {
     },
   });
 
-  test("goes up to the ceiling", () => {
+  test("may raise a limit up to the ceiling", () => {
     const { policy, changes } = mergePolicy(base, { proc: { memory: "4GiB" } }, "host");
     expect(policy.proc.memoryBytes).toBe(4 * 2 ** 30);
     expect(changes).toEqual([{ rule: "proc.memory", from: "512MiB", to: "4GiB", direction: "wider" }]);
@@ -240,8 +240,8 @@ describe("an override from a host program", () => {
         },
       },
     ],
-    ["a lift that the ceiling has", { fs: { deny: ["secret/**", "!.npmrc"] } }],
-    ["to load from below the ceiling's directory", { fs: { load: ["/srv/data/x.csv"] } }],
+    ["an exception to the deny list that the ceiling has", { fs: { deny: ["secret/**", "!.npmrc"] } }],
+    ["loading from below the ceiling's directory", { fs: { load: ["/srv/data/x.csv"] } }],
     ["a host below the ceiling's", { net: { enabled: true, allowlist: ["api.example.com"] } }],
     ["a variable that the ceiling names", { env: { LANG: "C", TZ: "Europe/Berlin" } }],
     ["a runner, where the policy leaves it open", { isolation: { runner: "process" } }],
@@ -259,29 +259,29 @@ describe("an override from a host program", () => {
     ["net.allowlist", { net: { allowlist: ["example.org"] } }],
     ["env", { env: { LANG: "de" } }],
     ["kernel.python", { kernel: { python: "/opt/python" } }],
-  ])("may not go beyond it: %s", (rule, override) => {
+  ])("may not exceed the ceiling: %s", (rule, override) => {
     expect(refusal(base, override, "host")).toMatch(new RegExp(`^${rule.replace(".", "\\.")}: `));
   });
 
-  test("says the ceiling when it refuses", () => {
+  test("an override that exceeds the ceiling is refused with the ceiling's value", () => {
     expect(refusal(base, { proc: { memory: "5GiB" } }, "host")).toBe(
       "proc.memory: 5GiB was requested, the ceiling is 4GiB",
     );
   });
 
-  test("cannot take a runner below the minimum", () => {
+  test("cannot choose a runner below isolation.minimum", () => {
     expect(refusal(parsePolicy({ isolation: { minimum: "process" } }), { isolation: { runner: "wasm" } }, "host")).toBe(
       "isolation.runner: wasm is below isolation.minimum, which is process",
     );
   });
 
-  test("cannot leave a runner that the policy has chosen for a weaker one", () => {
+  test("cannot replace the policy's runner with a weaker one", () => {
     expect(
       refusal(parsePolicy({ isolation: { runner: "gvisor" } }), { isolation: { runner: "wasm" } }, "host"),
     ).toContain("gvisor");
   });
 
-  test("cannot name a system directory or relative path", () => {
+  test("cannot mount a system directory or a relative path", () => {
     expect(() => mergePolicy(base, { fs: { workspace: "/etc" } }, "host")).toThrow(
       expect.objectContaining({ code: "policy_invalid" }),
     );
@@ -290,15 +290,15 @@ describe("an override from a host program", () => {
     );
   });
 
-  test("an override with a typo is an error and not ignored", () => {
+  test("an override with a typo is an error, not ignored", () => {
     expect(() => mergePolicy(base, { proc: { memry: "1GiB" } } as PolicyOverride, "host")).toThrow(
       "proc.memry: unknown rule (did you mean memory?)",
     );
   });
 });
 
-describe("merging", () => {
-  test("leaves the base alone and says nothing changed when nothing did", () => {
+describe("mergePolicy", () => {
+  test("does not change its base, and reports no changes when there are none", () => {
     const before = structuredClone(wide);
     const { policy, changes } = mergePolicy(
       wide,
@@ -317,7 +317,7 @@ describe("merging", () => {
   });
 });
 
-/** Written apart from the table, so that a mistake there does not hide itself here. */
+/** Does not use the table under test, so a mistake there cannot hide itself here. */
 function expectNotWider(to: Policy, from: Policy): void {
   for (const key of ["timeoutMs", "memoryBytes", "diskBytes", "outputBytes", "cpus", "pids", "files"] as const) {
     expect(to.proc[key]).toBeLessThanOrEqual(from.proc[key]);

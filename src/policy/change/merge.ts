@@ -6,7 +6,7 @@ import { type PolicyFieldName, showRule } from "../rules.ts";
 import { overrideSchema, type Policy, type PolicyOverride, type PolicyPatch } from "../schema.ts";
 import { mergeRules } from "./merge-rules.ts";
 
-/** Who asks: the program that embeds codecell, a caller of a service that it runs, or the model whose code it runs. */
+/** Who requests a change: the program that embeds codecell, a caller of its service, or the model whose code runs. */
 export type Authority = "host" | "caller" | "model";
 
 /** One rule that an override changed, with the values as people write them. */
@@ -17,14 +17,14 @@ export interface PolicyChange {
   readonly direction: "narrower" | "wider";
 }
 
-/** One rule that an override may not change so far. */
+/** One rule that an override may not change that far. */
 export interface RefusedChange {
   readonly rule: PolicyFieldName;
   readonly asked: string;
   readonly limit: string;
 }
 
-/** Every rule that two policies do not have in common. */
+/** Every rule that differs between two policies. */
 export function policyChanges(from: Policy, to: Policy): PolicyChange[] {
   return Object.entries(mergeRules).flatMap(([name, rule]) => {
     const field = name as PolicyFieldName;
@@ -36,8 +36,8 @@ export function policyChanges(from: Policy, to: Policy): PolicyChange[] {
 }
 
 /**
- * Applies an override, rule by rule; a list replaces the policy's list. A host program goes as far as the policy's
- * `overrides.ceiling`, a model only narrows. Pure: the same arguments give the same answer.
+ * Pure: applies an override, rule by rule; a list replaces the policy's list. A host program may widen up to the policy's
+ * `overrides.ceiling`; callers and models may only narrow.
  */
 export function mergePolicy(
   base: Policy,
@@ -67,8 +67,8 @@ export function mergePolicy(
 }
 
 /**
- * The same for what was allowed under an older policy: where the new one gives less, what both permit. It refuses nothing,
- * and is never wider than an override would be.
+ * The same for an override that was allowed under an older policy. Where the new policy permits less, the result is what
+ * both permit. It refuses nothing, and is never wider than `mergePolicy` would allow.
  */
 export function settlePolicy(base: Policy, override: PolicyOverride, authority: Authority): Policy {
   const patch = parseOverride(override);
@@ -105,7 +105,7 @@ function overrideRefused(refused: readonly RefusedChange[], authority: Authority
   return new CodecellError("override_refused", message.join("\n"), { hint, details: { authority, refused } });
 }
 
-/** An override may be within every limit and still not fit the rest, such as a minimum above the runner that is set. */
+/** An override within every limit can still contradict another rule, such as a minimum above the chosen runner. */
 function refuseContradictions(policy: Policy): void {
   const problems = inconsistencies(policy).map(({ path, message }) => ({ rule: rulePath(path), message }));
   if (problems.length === 0) return;

@@ -7,12 +7,12 @@ import type { PolicyPath } from "./problem.ts";
 
 export type Checked<T> = { readonly value: T } | { readonly problems: readonly FoundProblem[] };
 
-/** explaining costs more than finding, and nobody reads the thousandth problem */
+/** explaining an issue is slower than finding it, and nobody reads the thousandth */
 const maxExplained = 40;
 /** `fs:` with nothing below it means the same as no `fs` at all. */
 const sectionNames = ["isolation", "fs", "net", "proc", "env", "session", "kernel", "overrides"];
 
-/** Checks data against a schema of this folder: a policy, or a part of one that sits at `at`. Never throws. */
+/** Checks data against a schema of this folder: a policy, or the part of one at the path `at`. Never throws. */
 export function checkPolicy<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,

@@ -28,7 +28,7 @@ const expectations: Record<string, string> = {
   string: "expected text",
 };
 
-/** Says what the schema found in the words of the policy file. `at` is where the checked value sits in a policy. */
+/** Turns a zod issue into problems in the terms of the policy file. `at` is the path of the checked value in the policy. */
 export function explainIssue(issue: Issue, input: unknown, at: PolicyPath): FoundProblem[] {
   const inner = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
   const path = [...at, ...inner];
@@ -53,7 +53,7 @@ function explain(issue: Issue, path: PolicyPath): string {
   return issue.message;
 }
 
-/** A rule with nearly this name at the same place, else the full path of a rule that has this name elsewhere. */
+/** A rule with a similar name in the same section, else the full path of a rule with this name in another section. */
 function suggestKey(key: string, path: PolicyPath, root: JsonSchema): string | undefined {
   const here = nearest(key, Object.keys(schemaAt(path, root)?.properties ?? {}));
   if (here !== undefined) return here;

@@ -7,8 +7,8 @@ import type { Policy } from "../schema.ts";
 import { policyFileName } from "./load-policy.ts";
 
 /**
- * The attack: a program that may write where codecell looks for its policy rewrites it, or leaves one there, and the next
- * call obeys. A file that exists is hidden from the program; a place where one could be left is refused.
+ * The attack: a program can write to the directory where codecell looks for its policy. It rewrites the policy, or creates
+ * one, and the next call obeys it. An existing file is hidden from the program; without one, the directory is refused.
  */
 export async function guardPolicyFile(
   policy: Policy,
@@ -21,9 +21,9 @@ export async function guardPolicyFile(
     if (await exists(path)) continue;
     throw new CodecellError(
       "policy_refused",
-      `the program could leave a ${basename(path)} in ${dirname(path)} for the next call`,
+      `the program could create ${basename(path)} in ${dirname(path)}, and the next call would obey it`,
       {
-        hint: "`codecell policy init` first (the file is then hidden from the program), or give it another directory",
+        hint: "run `codecell policy init` first, which hides the file from the program, or use another directory",
         details: { rule: "fs.workspace" },
       },
     );
@@ -31,7 +31,7 @@ export async function guardPolicyFile(
   const names = exposed.map((path) => basename(path));
   if (names.some((name) => !/^[\w.-]+$/.test(name))) {
     throw new CodecellError("policy_refused", "the program could rewrite its own policy file", {
-      hint: "move the policy out of the directory that the program may write to",
+      hint: "move the policy file out of the directory that the program may write to",
     });
   }
   return { ...policy, fs: { ...policy.fs, deny: [...new Set([...policy.fs.deny, ...names])] } };

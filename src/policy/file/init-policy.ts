@@ -9,11 +9,11 @@ import { policyTemplate } from "./template.ts";
 
 export interface InitPolicyOptions {
   readonly preset?: PresetName;
-  /** replaces a file that is there */
+  /** replace an existing file */
   readonly force?: boolean;
 }
 
-/** Writes a commented policy file into a directory and answers with its path. */
+/** Writes a commented policy file into a directory and returns its path. */
 export async function initPolicy(directory: string, options: InitPolicyOptions = {}): Promise<string> {
   const { preset = "strict", force = false } = options;
   const path = join(directory, policyFileName);
@@ -38,14 +38,14 @@ async function create(path: string, text: string): Promise<void> {
   try {
     await file.writeFile(text);
   } catch (error) {
-    await rm(path, { force: true }); // half a policy would be in the way of the next attempt, or count as one
+    await rm(path, { force: true }); // half a policy would block the next attempt, or be read as a policy
     throw error;
   } finally {
     await file.close();
   }
 }
 
-/** A policy that somebody wrote stays whole until the new one is. */
+/** Atomic: a failure leaves the old policy intact. */
 async function replace(path: string, text: string): Promise<void> {
   const before = await stat(path).catch(() => undefined);
   await writeFileAtomically(path, text);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { policySchema } from "../schema.ts";
 import type { PolicyPath } from "./problem.ts";
 
-/** A JSON Schema as far as this project reads it back. */
+/** The part of JSON Schema that this project reads. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -13,15 +13,15 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** The format of `sandbox.policy.yaml` for editors (draft 2020-12), as people write it. */
+/** The JSON Schema (draft 2020-12) of `sandbox.policy.yaml`, for editors. */
 export function policyJsonSchema(): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(policySchema, { io: "input", target: "draft-2020-12" });
   const title = "codecell policy";
-  const description = "What code in a cell may do. The empty policy is the tightest.";
+  const description = "What code in a cell may do. The empty policy is the strictest.";
   return { $schema, title, description, ...schema } as JsonSchema;
 }
 
-/** The part of the schema that describes one place of a policy. */
+/** The part of the schema that describes the value at `path`. */
 export function schemaAt(path: PolicyPath, root: JsonSchema = policyJsonSchema()): JsonSchema | undefined {
   let node: JsonSchema | undefined = root;
   for (const part of path) {

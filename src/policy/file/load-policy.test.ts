@@ -7,7 +7,7 @@ import { initPolicy } from "./init-policy.ts";
 import { findPolicy, loadPolicy } from "./load-policy.ts";
 import { parsePolicy } from "./parse-policy.ts";
 
-describe("policy files", () => {
+describe("a policy file", () => {
   let root: string;
   const at = (name: string) => join(root, name);
   beforeEach(async () => {
@@ -15,12 +15,12 @@ describe("policy files", () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
-  test("are read with paths relative to themselves", async () => {
+  test("resolves its paths relative to its own directory", async () => {
     await writeFile(at("p.yaml"), "fs: { deps: deps }\n");
     expect((await loadPolicy(at("p.yaml"))).fs.deps).toBe(at("deps"));
   });
 
-  test("policy files that are missing, directories or pipes are usage errors, without waiting", async () => {
+  test("a policy file that is missing, a directory or a pipe is a usage error at once", async () => {
     await mkdir(at("dir"));
     execFileSync("mkfifo", [at("pipe")]);
     await expect(loadPolicy(at("none"))).rejects.toMatchObject({
@@ -31,18 +31,18 @@ describe("policy files", () => {
     await expect(loadPolicy(at("pipe"))).rejects.toMatchObject({ code: "usage" });
   });
 
-  test("huge policy files are rejected without being read", async () => {
+  test("a huge policy file is rejected without being read", async () => {
     await writeFile(at("p.yaml"), "");
     await truncate(at("p.yaml"), 10 * 2 ** 30);
     await expect(loadPolicy(at("p.yaml"))).rejects.toMatchObject({ code: "policy_invalid" });
   });
 
-  test("name themselves in errors as the caller named them", async () => {
+  test("is named in errors as the caller wrote its path", async () => {
     await writeFile(at("p.yaml"), "proc:\n  memry: 1GiB\n");
     await expect(loadPolicy(at("p.yaml"))).rejects.toThrow(`${at("p.yaml")}:2:3  proc.memry: unknown rule`);
   });
 
-  test("a policy file in its own writable workspace must be hidden from it", async () => {
+  test("a policy file in its own writable workspace must be hidden from the cell", async () => {
     await writeFile(at("sandbox.policy.yaml"), "fs: { workspace: . }\n");
     expect((await loadPolicy(at("sandbox.policy.yaml"))).fs.workspace).toBe(root);
     await writeFile(at("other.yaml"), "fs: { workspace: . }\n");
@@ -51,7 +51,7 @@ describe("policy files", () => {
     expect((await loadPolicy(at("other.yaml"))).fs.workspace).toBe(root);
   });
 
-  test("are looked for in one directory only", async () => {
+  test("is looked for in one directory only", async () => {
     await mkdir(at("sub"));
     await writeFile(at("sandbox.policy.yaml"), "");
     expect(await findPolicy(root)).toBe(at("sandbox.policy.yaml"));
@@ -63,7 +63,7 @@ describe("policy files", () => {
     await expect(findPolicy(root)).rejects.toMatchObject({ code: "usage" });
   });
 
-  test("are written by init, and not over another one", async () => {
+  test("is written by init, which does not overwrite an existing one", async () => {
     const path = await initPolicy(root);
     expect(await loadPolicy(path)).toEqual(parsePolicy({}));
     await expect(initPolicy(root)).rejects.toMatchObject({ code: "usage" });

@@ -12,7 +12,7 @@ import { policyInvalid, rulePath } from "./problem.ts";
 
 export const policyFileName = "sandbox.policy.yaml";
 
-/** What paths in a policy file may refer to. */
+/** Options of `loadPolicy`. */
 export interface LoadPolicyOptions {
   readonly homeDir?: string | undefined;
 }
@@ -26,8 +26,8 @@ export async function loadPolicy(file: string, options: LoadPolicyOptions = {}):
 }
 
 /**
- * The policy file of a directory, or undefined. Only this directory is looked at: a search upwards, or in a workspace,
- * could pick up a file that a program in a cell has left there for the next session.
+ * The policy file of a directory, or undefined. Only this directory is searched. The attack: a program in a cell writes a
+ * policy file into its workspace, and a search there or upwards would use it for the next session.
  */
 export async function findPolicy(directory: string): Promise<string | undefined> {
   const path = join(directory, policyFileName);
@@ -43,7 +43,7 @@ async function readBounded(path: string, shown: string): Promise<Uint8Array> {
   await using file = await openRegular(path, shown);
   const { size } = await file.stat();
   if (size > maxPolicyBytes) return tooLarge(shown, size);
-  // One byte more than allowed: a file that grows while it is read is refused by the parser.
+  // Read one byte more than allowed, so that the parser refuses a file that grows while it is read.
   const buffer = new Uint8Array(maxPolicyBytes + 1);
   let length = 0;
   for (let read = -1; read !== 0 && length < buffer.length; length += read) {
@@ -55,7 +55,7 @@ async function readBounded(path: string, shown: string): Promise<Uint8Array> {
 async function openRegular(path: string, shown: string): Promise<FileHandle & AsyncDisposable> {
   let file: FileHandle;
   try {
-    // O_NONBLOCK: a named pipe without a writer would block for ever
+    // O_NONBLOCK: opening a named pipe without a writer would block forever
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
@@ -68,13 +68,10 @@ async function openRegular(path: string, shown: string): Promise<FileHandle & As
 }
 
 function tooLarge(file: string, size: number): never {
-  throw policyInvalid(
-    [{ rule: "", message: `the file has ${size} bytes; a policy has at most ${maxPolicyBytes}` }],
-    file,
-  );
+  throw policyInvalid([{ rule: "", message: `the file has ${size} bytes; the limit is ${maxPolicyBytes}` }], file);
 }
 
-/** The attack: a program rewrites the policy that holds it, and waits for the next session. */
+/** The attack: a program rewrites its own policy, and the next session obeys it. */
 function refuseWritablePolicy(path: string, file: string, policy: Policy): void {
   const matcher = denyMatcher(policy.fs.deny);
   const problems = hostGrants(policy)

@@ -23,11 +23,11 @@ function problems(text: string | Uint8Array): string[] {
 
 describe("a policy file", () => {
   test.each(["", "\n", "# nothing\n", "---\n", "{}", "version: 1", "fs:\nnet:\nproc:\n", "\ufeff"])(
-    "that says nothing (%j) is the tightest policy",
+    "an empty policy file (%j) is the strictest policy",
     (text) => expect(parse(text)).toEqual(parsePolicy({})),
   );
 
-  test("has small limits and nothing of the host by default", () => {
+  test("has small limits and opens nothing of the host by default", () => {
     expect(parse("")).toEqual({
       version: 1,
       isolation: { runner: "auto", minimum: "wasm" },
@@ -67,7 +67,7 @@ describe("a policy file", () => {
     expect(kernel.python).toBe("/srv/project/venv/bin/python");
   });
 
-  test("is told everything that is wrong at once, with line, column, rule and suggestion", () => {
+  test("a policy file with several problems reports all of them, with line, column, rule and suggestion", () => {
     const text = `proc:
   memry: 2GiB
   memory: 2gb
@@ -88,7 +88,7 @@ env: { PORT: 8080 }
     ]);
   });
 
-  test("gives the problems as data too", () => {
+  test("the error for a policy file has its problems as data", () => {
     expect(() => parse("proc: { memry: 2GiB }")).toThrow(
       expect.objectContaining({
         code: "policy_invalid",
@@ -102,13 +102,13 @@ env: { PORT: 8080 }
   });
 
   test.each([
-    ["a duplicate key", "proc:\n  pids: 9\n  pids: 10\n", "3:3  proc.pids: is written twice; first in line 2"],
+    ["a duplicate key", "proc:\n  pids: 9\n  pids: 10\n", "3:3  proc.pids: is written twice; the first is on line 2"],
     [
       "an alias",
       "env:\n  A: &a x\n  B: *a\n",
-      "3:6  env.B: aliases (*name) are not used in policies; write the value out",
+      "3:6  env.B: aliases (*name) are not allowed in a policy; write the value out",
     ],
-    ["a tag", "env:\n  A: !!str 1\n", "2:12  env.A: tags (!name) are not used in policies"],
+    ["a tag", "env:\n  A: !!str 1\n", "2:12  env.A: tags (!name) are not allowed in a policy"],
     ["__proto__", "fs:\n  __proto__: { workspace: /x }\n", "2:3  fs.__proto__: this key is never allowed"],
     ["a constructor", "constructor: { prototype: 1 }", "1:1  constructor: this key is never allowed"],
     ["a merge key", "fs: { <<: {} }", "1:7  fs.<<: unknown rule"],
@@ -116,10 +116,10 @@ env: { PORT: 8080 }
     [
       "a directive",
       "%YAML 1.1\n---\nnet: { enabled: off }\n",
-      "1:1  directives such as %YAML do not belong in a policy",
+      "1:1  directives such as %YAML are not allowed in a policy",
     ],
     ["a list", "- proc", "1:1  expected a section with rules in it, not a list"],
-    ["a control character", "env:\n  A: \u001b[2J", "2:6  control characters do not belong in a policy"],
+    ["a control character", "env:\n  A: \u001b[2J", "2:6  control characters are not allowed in a policy"],
     ["deep nesting", `fs: ${"[".repeat(100_000)}`, "1:44  nested too deeply"],
     ["a home directory", "fs: { workspace: ~/ }", expect.stringContaining("is a home directory")],
     ["the host's root", "fs: { workspace: / }", "1:18  fs.workspace: / is the whole host"],
@@ -132,14 +132,18 @@ env: { PORT: 8080 }
     ["a system file to load", "fs: { load: [a, /etc/passwd] }", expect.stringContaining("fs.load[1]: /etc is refused")],
     ["a denied file to load", "fs: { load: [.ENV] }", "1:14  fs.load[0]: /srv/project/.ENV is denied by .env*"],
     ["a null path", "fs: { workspace: ~ }", "1:18  fs.workspace: expected a path"],
-    ["a lift of nothing", "fs: { deny: ['!.npmr'] }", expect.stringContaining("(did you mean !.npmrc?)")],
+    [
+      "an exception to no entry of the built-in list",
+      "fs: { deny: ['!.npmr'] }",
+      expect.stringContaining("(did you mean !.npmrc?)"),
+    ],
     ["a broken glob", "fs: { deny: ['a['] }", expect.stringContaining("fs.deny[0]")],
     [
       "a loader variable",
       "env: { LD_PRELOAD: /workspace/x.so }",
       expect.stringContaining("env.LD_PRELOAD: this variable controls"),
     ],
-    ["little memory", "proc: { memory: 1MiB }", '1:17  proc.memory: at least 16MiB, not "1MiB"'],
+    ["too little memory", "proc: { memory: 1MiB }", '1:17  proc.memory: at least 16MiB, not "1MiB"'],
     ["a timeout that a timer cannot hold", "proc: { timeout: 600h }", '1:18  proc.timeout: at most 24h, not "600h"'],
     ["infinite processors", "proc: { cpus: .inf }", expect.stringContaining("proc.cpus")],
     [
@@ -152,8 +156,8 @@ env: { PORT: 8080 }
       "overrides: { ceiling: { proc: { memry: 1GiB } } }",
       "1:33  overrides.ceiling.proc.memry: unknown rule (did you mean memory?)",
     ],
-    ["an unknown version", "version: 2", "1:10  version: expected 1, the only version there is, not 2"],
-  ])("with %s is refused", (_what, text, problem) => expect(problems(text)).toEqual([problem]));
+    ["an unknown version", "version: 2", "1:10  version: expected 1, the only version, not 2"],
+  ])("a policy file with %s is refused", (_what, text, problem) => expect(problems(text)).toEqual([problem]));
 
   test("a policy file with bad mounts is refused, with one problem for each mount", () => {
     const text = `fs:
@@ -165,7 +169,7 @@ env: { PORT: 8080 }
     - { source: /usr/local, target: /z, mode: rw }
 `;
     expect(problems(text)).toEqual([
-      "3:31  fs.mounts[0].target: /usr belongs to the cell itself",
+      "3:31  fs.mounts[0].target: /usr is reserved for the cell itself",
       "4:31  fs.mounts[1].target: expected an absolute path inside the cell, such as /data",
       '4:43  fs.mounts[1].mode: expected one of ro, rw, not "rwx" (did you mean rw?)',
       "5:7  fs.mounts[2].source: expected a path (it is missing)",
@@ -174,7 +178,7 @@ env: { PORT: 8080 }
     ]);
   });
 
-  test("whose interpreter lies in a writable mount is refused", () => {
+  test("a policy file whose interpreter is in a writable mount is refused", () => {
     const text = "fs: { workspace: . }\nkernel: { python: .venv/bin/python }";
     expect(problems(text)).toEqual([
       "2:19  kernel.python: /srv/project/.venv/bin/python can be rewritten from inside the cell, through workspace",
@@ -194,7 +198,7 @@ env: { PORT: 8080 }
   test("a policy file of 10 MB is rejected before it is parsed", async () => {
     const huge = Buffer.alloc(10_000_000, "[");
     const spentMs = await cpuMsOf(() =>
-      expect(problems(huge)).toEqual(["1:1  the file has 10000000 bytes; a policy has at most 256KiB"]),
+      expect(problems(huge)).toEqual(["1:1  the file has 10000000 bytes; the limit is 256KiB"]),
     );
     expect(spentMs).toBeLessThan(100);
   });
@@ -213,17 +217,17 @@ env: { PORT: 8080 }
 });
 
 describe("a policy object", () => {
-  test("takes the same rules", () => {
+  test("takes the same rules as a file", () => {
     expect(parsePolicy({ proc: { timeout: "5m" }, env: undefined }).proc.timeoutMs).toBe(300_000);
     expect(() => parsePolicy({ proc: { memry: 1 } })).toThrow("proc.memry: unknown rule (did you mean memory?)");
   });
 
-  test("needs absolute paths unless it says where they start", () => {
+  test("needs absolute paths unless a base directory is given", () => {
     expect(() => parsePolicy({ fs: { workspace: "work" } })).toThrow("fs.workspace: expected an absolute path");
     expect(parsePolicy({ fs: { workspace: "work" } }, { baseDir: "/srv" }).fs.workspace).toBe("/srv/work");
   });
 
-  test("parsing does not change the policy object", () => {
+  test("is not changed by parsing", () => {
     const input = { fs: { workspace: "work" } };
     parsePolicy(input, { baseDir: "/srv" });
     expect(input).toEqual({ fs: { workspace: "work" } });

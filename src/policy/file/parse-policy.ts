@@ -13,7 +13,7 @@ export interface PolicyTextOptions extends PathContext {
   readonly baseDir: string;
 }
 
-/** Parses the text of a policy file, or throws `policy_invalid` with everything that is wrong in it. */
+/** Parses the text of a policy file, or throws `policy_invalid` with all its problems. */
 export function parsePolicyText(text: Uint8Array | string, options: PolicyTextOptions): Policy {
   const source = readPolicyText(text);
   const found = source.value === undefined && source.problems.length > 0 ? [] : check(source.value ?? {}, options);
@@ -25,7 +25,7 @@ export function parsePolicyText(text: Uint8Array | string, options: PolicyTextOp
   throw policyInvalid([...source.problems, ...located], options.file);
 }
 
-/** Parses a policy given as an object. Paths in it are absolute unless `baseDir` says where they start. */
+/** Parses a policy given as an object. Its paths must be absolute unless `baseDir` is given. */
 export function parsePolicy(input: unknown, options: PathContext = {}): Policy {
   const found = check(input, options);
   if (!Array.isArray(found)) return found;

@@ -1,29 +1,29 @@
 import type { PolicyPath } from "./problem.ts";
 
-/** Something wrong at a place that is not yet a line and column. */
+/** A problem whose position is a path, not yet a line and column. */
 export interface FoundProblem {
   readonly path: PolicyPath;
   readonly message: string;
   readonly suggestion?: string | undefined;
-  /** whether the key or the value is at fault; the value unless said */
+  /** whether the key or the value is wrong; default: the value */
   readonly at?: "key" | "value";
 }
 
 const maxDepth = 16;
 const maxValues = 20_000;
-/** Keys that reach an object's prototype in careless code further down. */
+/** The attack: prototype pollution in code that copies these keys. */
 const forbiddenKeys = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
- * Copies lists, plain objects and simple values. Whatever else a caller or a model passes (getters, proxies, cycles,
- * class instances, prototypes) is a problem and not in the copy, so later code meets data only.
+ * Copies lists, plain objects and simple values. Anything else that a caller or a model passes (getters, proxies, cycles,
+ * class instances, prototypes) is reported and left out, so that later code handles plain data only.
  */
 export function copyPlain(input: unknown): { value: unknown; problems: FoundProblem[] } {
   const problems: FoundProblem[] = [];
   let values = 0;
 
   const copy = (value: unknown, path: PolicyPath): unknown => {
-    if (++values === maxValues) problems.push({ path: [], message: `a policy has at most ${maxValues} values` });
+    if (++values === maxValues) problems.push({ path: [], message: `a policy can have at most ${maxValues} values` });
     if (values >= maxValues) return undefined;
     if (value === null || ["string", "number", "boolean", "undefined"].includes(typeof value)) return value;
     if (path.length > maxDepth) return report(path.slice(0, 4), "nested too deeply");
@@ -44,7 +44,7 @@ export function copyPlain(input: unknown): { value: unknown; problems: FoundProb
   try {
     return { value: copy(input, []), problems };
   } catch {
-    // A getter or a proxy threw: its error is the caller's own and says nothing about a rule.
+    // A getter or a proxy threw. Its error is not about a rule.
     return { value: undefined, problems: [{ path: [], message: "the policy cannot be read" }] };
   }
 }

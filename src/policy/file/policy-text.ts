@@ -2,34 +2,34 @@ import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCo
 import { formatSize } from "../units.ts";
 import { type PolicyPath, type PolicyProblem, printable, rulePath } from "./problem.ts";
 
-/** Policies are small; more than this is a mistake or an attack on the parser. */
+/** Policies are small: a larger file is a mistake or an attack on the parser. */
 export const maxPolicyBytes = 256 * 1024;
 const maxTokens = 60_000;
 const maxDepth = 40;
 
-/** A policy file as plain data, with the place of every key and value. */
+/** A policy file as plain data, with the position of every key and value. */
 export interface PolicyText {
   readonly value: unknown;
   readonly problems: readonly PolicyProblem[];
-  /** where a rule is written: at its key for `key`, else at its value */
+  /** the position of a rule's key or value; default: its value */
   locate(path: PolicyPath, at?: "key" | "value"): { line: number; column: number };
 }
 
-/** Reads YAML 1.2 without aliases, tags and directives. Never throws; what is wrong is in `problems`. */
+/** Reads YAML 1.2 without aliases, tags and directives. Never throws: errors are in `problems`. */
 export function readPolicyText(source: Uint8Array | string): PolicyText {
   const size = typeof source === "string" ? Buffer.byteLength(source) : source.byteLength;
   if (size > maxPolicyBytes) {
-    return failed(`the file has ${size} bytes; a policy has at most ${formatSize(maxPolicyBytes)}`, 1, 1);
+    return failed(`the file has ${size} bytes; the limit is ${formatSize(maxPolicyBytes)}`, 1, 1);
   }
   const text = typeof source === "string" ? source : decodeUtf8(source);
   if (typeof text !== "string") return failed("this line is not UTF-8", text.line, 1);
   const control = findControlCharacter(text);
-  if (control) return failed("control characters do not belong in a policy", control.line, control.column);
+  if (control) return failed("control characters are not allowed in a policy", control.line, control.column);
   try {
     return compose(text);
   } catch (error) {
     if (error instanceof TooComplex) return failed(error.message, error.line, error.column);
-    // The parser's own stack or memory ran out: the text is at fault, not the caller.
+    // The parser ran out of stack or memory, so the text is invalid.
     return failed("the file cannot be parsed", 1, 1);
   }
 }
@@ -52,7 +52,7 @@ function compose(text: string): PolicyText {
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) tokens.push(token);
-    // Composing is recursive and a stack overflow inside a regular expression ends the process: bound it before.
+    // Composing is recursive, and a stack overflow inside a regular expression kills the process.
     if (parser.stack.length > maxDepth) throw new TooComplex("nested too deeply", lines.linePos(parser.offset));
     if (++count > maxTokens) throw new TooComplex("too many entries for a policy", lines.linePos(parser.offset));
   }
@@ -60,7 +60,7 @@ function compose(text: string): PolicyText {
 
   const composer = new Composer({
     ...{ version: "1.2", schema: "core", strict: true, stringKeys: true, merge: false, resolveKnownTags: false },
-    // ours is linear and names both places; the library's compares every pair of keys
+    // our own check is linear and reports both lines; the library compares every pair of keys
     uniqueKeys: false,
     prettyErrors: false,
     logLevel: "silent",
@@ -69,7 +69,7 @@ function compose(text: string): PolicyText {
   return new Reader(lines).read(documents);
 }
 
-/** Turns nodes into plain values and remembers where each was. */
+/** Turns nodes into plain values and remembers their positions. */
 class Reader {
   readonly #lines: LineCounter;
   readonly #problems: PolicyProblem[] = [];
@@ -85,7 +85,7 @@ class Reader {
     if (second) this.#report(second.range?.[0] ?? 0, [], "a policy is one YAML document; a second one starts here");
     const directives = document?.directives;
     if (directives && (directives.yaml.explicit || Object.keys(directives.tags).length > 1)) {
-      this.#report(0, [], "directives such as %YAML do not belong in a policy");
+      this.#report(0, [], "directives such as %YAML are not allowed in a policy");
     }
     for (const error of document?.errors ?? []) this.#report(error.pos[0], [], printable(error.message, 160));
     const value = this.#problems.length > 0 ? undefined : this.#plain(root as Node | null, []);
@@ -97,8 +97,8 @@ class Reader {
     if (node === null) return null;
     const offset = node.range?.[0] ?? 0;
     if (isAlias(node))
-      return this.#report(offset, path, "aliases (*name) are not used in policies; write the value out");
-    if (node.tag !== undefined) return this.#report(offset, path, "tags (!name) are not used in policies");
+      return this.#report(offset, path, "aliases (*name) are not allowed in a policy; write the value out");
+    if (node.tag !== undefined) return this.#report(offset, path, "tags (!name) are not allowed in a policy");
     if (isSeq(node)) {
       return node.items.map((item, index) => {
         const below = [...path, index];
@@ -117,14 +117,14 @@ class Reader {
     for (const { key, value } of items) {
       const offset = key?.range?.[0] ?? start;
       if (!isScalar(key)) {
-        this.#report(offset, path, "a key is plain text");
+        this.#report(offset, path, "a key must be plain text");
         continue;
       }
       const name = String(key.value);
       const below = [...path, name];
       const earlier = seen.get(name);
       if (earlier !== undefined) {
-        this.#report(offset, below, `is written twice; first in line ${this.#lines.linePos(earlier).line}`);
+        this.#report(offset, below, `is written twice; the first is on line ${this.#lines.linePos(earlier).line}`);
         continue;
       }
       seen.set(name, offset);
@@ -143,7 +143,7 @@ class Reader {
     this.#problems.push({ rule: rulePath(path), message, line, column: col });
   }
 
-  /** The place of a rule, or of the nearest part above it that is written. */
+  /** The position of a rule, or of the nearest parent that the file has. */
   #locate(path: PolicyPath, at: "key" | "value"): { line: number; column: number } {
     for (let length = path.length; length > 0; length--) {
       const place = this.#places.get(JSON.stringify(path.slice(0, length)));

@@ -1,10 +1,10 @@
 import type { PolicyInput } from "../schema.ts";
 
-/** Policies to start from, by the job they are for. */
+/** Policies to start from, named for their purpose. */
 export const presets = {
-  /** the empty policy: nothing of the host, no network, small limits */
+  /** the empty policy: no host files, no network, small limits */
   strict: {},
-  /** tables and plots: the usual libraries ready, and room for data */
+  /** tables and plots: the usual libraries are preloaded, and the limits are larger */
   "data-analysis": {
     proc: { timeout: "5m", memory: "2GiB", disk: "1GiB" },
     kernel: { preload: ["numpy", "pandas", "matplotlib"] },

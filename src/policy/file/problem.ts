@@ -1,8 +1,8 @@
 import { CodecellError } from "../../lib/errors.ts";
 
-/** One thing that is wrong in a policy. */
+/** One problem in a policy. */
 export interface PolicyProblem {
-  /** path as written, such as `proc.memory` or `fs.mounts[0].target`; empty: the whole file */
+  /** path of the rule, such as `proc.memory` or `fs.mounts[0].target`; empty: the whole file */
   readonly rule: string;
   readonly message: string;
   /** what was probably meant */
@@ -16,7 +16,7 @@ export type PolicyPath = readonly (string | number)[];
 
 const maxShown = 20;
 
-/** The error for everything that is wrong at once, a line per problem. */
+/** One error for all problems, a line per problem. */
 export function policyInvalid(problems: readonly PolicyProblem[], file?: string): CodecellError {
   const ordered = [...problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const shown = ordered.slice(0, maxShown);
@@ -35,7 +35,7 @@ function problemLine(problem: PolicyProblem, file: string | undefined): string {
   return `${place}${rule === "" ? "" : `${rule}: `}${message}${suffix}`;
 }
 
-/** A path as people read it: `fs.mounts[0].target`. */
+/** A path as text: `fs.mounts[0].target`. */
 export function rulePath(path: PolicyPath): string {
   let text = "";
   for (const part of path) {
@@ -45,7 +45,7 @@ export function rulePath(path: PolicyPath): string {
   return text;
 }
 
-/** Text of a stranger's file, safe for one line of a terminal: escape sequences and line breaks would forge output. */
+/** Untrusted text, safe for one line of a terminal. The attack: escape sequences and line breaks that forge output. */
 export function printable(text: string, maxLength = 60): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
   return cut.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, "\ufffd");

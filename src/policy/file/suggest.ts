@@ -1,4 +1,4 @@
-/** The candidate nearest to what was written, if it is near enough to be a slip. */
+/** The most similar candidate, if it is similar enough to be a typo. */
 export function nearest(written: string, candidates: readonly string[]): string | undefined {
   if (written.length > 64) return undefined;
   const wanted = written.toLowerCase();
@@ -11,7 +11,7 @@ export function nearest(written: string, candidates: readonly string[]): string 
   return best?.candidate;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other. */
+/** Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {
   let older: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

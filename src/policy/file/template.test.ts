@@ -16,7 +16,7 @@ test.each(presetNames)("the template of the preset %s parses to that preset", (n
   expect(parsePolicyText(policyTemplate(presets[name]), options)).toEqual(parsePolicy(presets[name]));
 });
 
-test("the template has every rule with a sentence above it", () => {
+test("the template explains every rule in a comment above it", () => {
   const lines = policyTemplate().split("\n");
   for (const rule of ruleNames) {
     const key = rule.split(".").at(-1);
@@ -25,7 +25,7 @@ test("the template has every rule with a sentence above it", () => {
   }
 });
 
-test("what the template suggests in comments is valid too", () => {
+test("the rules that the template shows in comments are valid", () => {
   const suggested = policyTemplate()
     .replace(/^( *)# (\w+: \S)/gm, "$1$2")
     .replace(/^env: .*\n/m, "");

@@ -2,18 +2,18 @@ import { stringify } from "yaml";
 import type { PolicyInput } from "../schema.ts";
 import { type JsonSchema, policyJsonSchema } from "./json-schema.ts";
 
-/** Sections that the template only mentions, with what one would write there. */
+/** Sections that the template shows as a comment only, with an example. */
 const examples: Record<string, string> = {
   env: '{ TZ: "Europe/Berlin" }',
   overrides: "{ ceiling: { proc: { memory: 4GiB } } }",
 };
 
-/** The text of a new `sandbox.policy.yaml`: every rule with its default (or the preset's value) and a sentence on it. */
+/** The text of a new `sandbox.policy.yaml`: every rule with an explanation and its default, or the preset's value. */
 export function policyTemplate(preset: PolicyInput = {}): string {
   const lines = [
-    "# What code in a cell may do. Every value here is the default unless it was chosen on purpose:",
-    "# an empty file is the tightest policy there is. `codecell policy check` reads it, `codecell policy explain` shows",
-    "# how each rule is held on this machine. Paths are relative to this file.",
+    "# What code in a cell may do. Everything you leave out gets the strictest default: an empty file is the strictest",
+    "# policy. `codecell policy check` validates this file, and `codecell policy explain` shows how each rule is enforced",
+    "# on this machine. Paths are relative to this file.",
   ];
   for (const [name, schema] of Object.entries(policyJsonSchema().properties ?? {})) {
     const chosen = (preset as Record<string, unknown>)[name];

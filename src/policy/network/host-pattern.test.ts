@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { hostPattern, hostPatternCovers, showHostPattern } from "./host-pattern.ts";
 
 test.each(["packages.example", "*.example.com", "git.example.com:22", "xn--bcher-kva.example"])(
-  "accepts %s",
+  "a host pattern may be %s",
   (host) => {
     expect(hostPattern.safeParse(host).success).toBe(true);
   },
@@ -23,7 +23,7 @@ test.each([
     "a..b.c",
   ],
   ...["-a.com", "a.com:0", "a.com:065", "a.com:65536", "a.com.", "a.*.com", "a.com\0.evil.org", "", 5],
-])("refuses %j", (host) => expect(hostPattern.safeParse(host).success).toBe(false));
+])("a host pattern may not be %j", (host) => expect(hostPattern.safeParse(host).success).toBe(false));
 
 test.each([
   ["bücher.example", "xn--bcher-kva.example"],
@@ -32,7 +32,7 @@ test.each([
   ["straße.example", "xn--strae-oqa.example"],
   ["日本語.example", "xn--wgv71a119e.example"],
   ["例え.テスト", "xn--r8jz45g.xn--zckzah"],
-])("is in punycode once it is parsed: %s", (text, ascii) => {
+])("a host pattern is converted to punycode when it is parsed: %s", (text, ascii) => {
   expect(hostPattern.parse(text)).toBe(ascii);
   expect(hostPattern.parse(ascii)).toBe(ascii);
 });
@@ -43,26 +43,26 @@ test.each([
   ["an ideographic full stop", "good\u3002example"],
   ["a ligature", "\ufb01.example"],
   ["circled digits", "①②⑦.0.0.1"],
-  ["wide letters", "ｇood.example"],
+  ["a full-width letter", "ｇood.example"],
   ["the Kelvin sign", "\u212a.example"],
   ["a capital", "Bücher.example"],
-  ["a joiner", "a\u200db.example"],
-  ["a mark of direction", "a\u202eb.example"],
+  ["a zero-width joiner", "a\u200db.example"],
+  ["a text direction mark", "a\u202eb.example"],
   ["a symbol", "☃.example"],
-  ["punycode in letters", "xn--bücher.example"],
+  ["an xn-- label that is not ASCII", "xn--bücher.example"],
   ["a label too long in punycode", `${"ü".repeat(60)}a${"é".repeat(2)}.example`],
-])("refuses what programs read in different ways: %s", (_, text) => {
+])("a host pattern that programs convert differently is refused: %s", (_, text) => {
   expect(hostPattern.safeParse(text).success).toBe(false);
 });
 
-test("shows both forms, so that names that look alike are told apart", () => {
+test("an international name is shown in both forms, so look-alike names can be told apart", () => {
   expect(showHostPattern("*.xn--bcher-kva.example:22")).toBe("*.xn--bcher-kva.example:22 (bücher.example)");
   expect(showHostPattern("xn--ypal-43d9g.example")).toBe("xn--ypal-43d9g.example (раypal.example)");
   expect(showHostPattern("paypal.example")).toBe("paypal.example");
   expect(showHostPattern("xn--a.example")).toBe("xn--a.example");
 });
 
-test("a wildcard covers whole labels below a name and not the name", () => {
+test("a wildcard covers whole labels below a name, but not the name itself", () => {
   expect(hostPatternCovers("*.a.com", "b.a.com")).toBe(true);
   expect(hostPatternCovers("*.a.com", "*.b.a.com")).toBe(true);
   expect(hostPatternCovers("*.a.com", "a.com")).toBe(false);
@@ -70,7 +70,7 @@ test("a wildcard covers whole labels below a name and not the name", () => {
   expect(hostPatternCovers("b.a.com", "*.a.com")).toBe(false);
 });
 
-test("a pattern without a port covers the ports of the web only", () => {
+test("a host pattern without a port covers ports 80 and 443 only", () => {
   expect(hostPatternCovers("a.com", "a.com:443")).toBe(true);
   expect(hostPatternCovers("a.com", "a.com:22")).toBe(false);
   expect(hostPatternCovers("a.com:443", "a.com")).toBe(false);

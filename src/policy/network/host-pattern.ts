@@ -3,7 +3,7 @@ import { asciiName, readableName } from "./ascii-name.ts";
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const pattern = new RegExp(`^(?:\\*\\.)?(?:${label}\\.){1,32}(?=[a-z0-9-]*[a-z])${label}(?::[1-9][0-9]{0,4})?$`);
-/** the same with letters of every script, as long as they are no capitals */
+/** the same with letters of every script, except capitals */
 const letters = "\\p{Ll}\\p{Lo}\\p{Lm}\\p{M}\\p{Nd}";
 const part = `[${letters}](?:[${letters}-]{0,61}[${letters}])?`;
 const written = new RegExp(`^(?:\\*\\.)?(?:${part}\\.){1,32}${part}(?::[1-9][0-9]{0,4})?$`, "u");
@@ -11,8 +11,8 @@ const expected = "expected a host in lower case such as packages.example, *.exam
 
 /**
  * A host as the egress rules name it: `packages.example`, `*.example.com` (whole labels, not the name itself), `git.example.com:22`.
- * Lower case, and in punycode once it is parsed, so that one host has one spelling; a last label without a letter would be
- * an address.
+ * Lower case, and converted to punycode by the parser, so that each host has one spelling. The last label needs a letter:
+ * without one it would be an IP address.
  */
 export const hostPattern = z
   .string("expected a host such as packages.example")
@@ -24,19 +24,19 @@ export const hostPattern = z
     const ascii = asciiName(name.normalize("NFC"));
     const entry = `${text.startsWith("*.") ? "*." : ""}${ascii}${port === undefined ? "" : `:${port}`}`;
     if (ascii !== undefined && pattern.test(entry)) return entry;
-    const message = ascii === undefined ? "programs read this name in different ways; write it in punycode" : expected;
+    const message = ascii === undefined ? "programs convert this name differently; write it in punycode" : expected;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   });
 
-/** As people read it, with the form that decides where that is another one. */
+/** The pattern, with its Unicode form in parentheses if that differs. */
 export function showHostPattern(entry: string): string {
   const [name = ""] = entry.replace(/^\*\./, "").split(":");
   const readable = readableName(name);
   return readable === undefined ? entry : `${entry} (${readable})`;
 }
 
-/** Whether everything that `narrow` names is also named by `wide`. Without a port a pattern means the web's, 80 and 443. */
+/** Whether `wide` covers every host that `narrow` covers. A pattern without a port covers ports 80 and 443. */
 export function hostPatternCovers(wide: string, narrow: string): boolean {
   const [wideHost = "", widePort] = wide.split(":");
   const [narrowHost = "", narrowPort] = narrow.split(":");
@@ -46,7 +46,7 @@ export function hostPatternCovers(wide: string, narrow: string): boolean {
   return wideHost.startsWith("*.") && narrowHost.endsWith(wideHost.slice(1));
 }
 
-/** The same for rules that restrict: without a port they mean every port, so that none is forgotten. */
+/** The same for rules that restrict. Without a port they cover every port, so that none is missed. */
 export function restrictionCovers(wide: string, narrow: string): boolean {
   const [wideHost = "", widePort] = wide.split(":");
   const [narrowHost = "", narrowPort] = narrow.split(":");

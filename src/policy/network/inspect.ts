@@ -4,7 +4,7 @@ import { hostPattern, restrictionCovers } from "./host-pattern.ts";
 /** What `net.inspect: true` becomes: every host, on every port. */
 export const everyHost = "*";
 
-/** Hosts whose TLS the proxy opens. */
+/** Hosts whose TLS the proxy decrypts. */
 export const inspectedHosts = z
   .union([z.boolean(), z.array(hostPattern).max(256, "at most 256 hosts")], {
     error: "takes true, or hosts in lower case such as [api.example.com, *.example.com]",
@@ -15,7 +15,7 @@ export function isInspected(inspect: readonly string[], host: string, port: numb
   return inspect.some((pattern) => inspectCovers(pattern, `${host}:${port}`));
 }
 
-/** Whether everything that one entry names is also named by the other. */
+/** Whether `wide` covers every host that `narrow` covers. */
 export function inspectCovers(wide: string, narrow: string): boolean {
   return wide === everyHost || (narrow !== everyHost && restrictionCovers(wide, narrow));
 }

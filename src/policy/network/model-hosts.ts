@@ -1,6 +1,6 @@
 /**
- * Where models are served. A program in a cell that reaches one spends somebody's money and talks to a model that nobody
- * watches: such a host needs an entry of its own in the allowlist, and no wildcard opens it.
+ * Hosts of model APIs. The attack: a program in a cell calls a model at the user's expense, without supervision. Such a host
+ * needs its own entry in the allowlist: a wildcard does not open it.
  */
 const patterns: readonly RegExp[] = [
   /^api\.anthropic\.com$/,

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { hostPattern } from "./host-pattern.ts";
 
-/** Fields that say how a message travels: a value in one of them would change the request, or never arrive. */
+/** Headers that control how a request is sent: a secret in one of them would change the request, or never arrive. */
 const notForSecrets =
   /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|range|proxy-.*)$/;
 
-/** Where the value comes from. The words do not begin with "expected": whoever wrote the value here must not see it in a log. */
+/** Where the value comes from. Messages must not start with "expected", which adds what was written: it may be the secret. */
 const source = z
   .string("a secret comes from env:NAME or file:PATH")
   .max(4096, "a secret comes from env:NAME or file:PATH")
@@ -15,16 +15,19 @@ const source = z
 
 const secretHost = hostPattern.refine(
   (host) => !host.startsWith("*"),
-  "a secret goes to hosts that are named one by one",
+  "a secret needs hosts that are named one by one, without wildcards",
 );
 
 const headerName = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, "expected a header field in lower case such as authorization")
-  .refine((name) => !notForSecrets.test(name), "this field says how a message travels and carries no secret");
+  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, "expected a header name in lower case such as authorization")
+  .refine(
+    (name) => !notForSecrets.test(name),
+    "this header controls how the request is sent and cannot carry a secret",
+  );
 
 export const netSecret = z.strictObject({
-  from: source.describe("Where the host finds the value when a session starts: env:NAME or file:PATH."),
+  from: source.describe("Where codecell reads the value when a session starts: env:NAME or file:PATH on the host."),
   hosts: z
     .array(secretHost)
     .min(1, "name at least one host")
@@ -32,18 +35,21 @@ export const netSecret = z.strictObject({
     .describe("The only hosts that get the value, named one by one."),
   headers: z
     .array(headerName)
-    .max(16, "at most 16 fields")
+    .max(16, "at most 16 headers")
     .default(["authorization"])
-    .describe("Header fields of a request in which the placeholder is replaced."),
+    .describe("Request headers in which the placeholder is replaced."),
   query: z
     .boolean()
     .default(false)
-    .describe("Whether it is replaced in a URL's query, which servers write to their logs."),
-  plaintext: z.boolean().default(false).describe("Whether the value may go over plain HTTP, readable on its way."),
+    .describe("Whether the placeholder is also replaced in the URL's query, which servers often log."),
+  plaintext: z
+    .boolean()
+    .default(false)
+    .describe("Whether the value may be sent over plain HTTP, where anyone on the way can read it."),
 });
 export type NetSecret = z.output<typeof netSecret>;
 
-/** Whether `to` sends no value anywhere that `from` does not send it. */
+/** Whether every value that `to` sends is sent to the same places by `from`. */
 export function secretsNarrow(
   to: Readonly<Record<string, NetSecret>>,
   from: Readonly<Record<string, NetSecret>>,
@@ -61,7 +67,7 @@ export function secretsNarrow(
   });
 }
 
-/** `API_TOKEN from env:API_TOKEN → api.example.com`; the value is not here and cannot be shown. */
+/** `API_TOKEN from env:API_TOKEN → api.example.com`; a policy does not contain the value. */
 export function showSecret([name, { from, hosts, plaintext }]: [string, NetSecret]): string {
   return `${name} from ${from} → ${hosts.join(" ")}${plaintext ? " (plain HTTP too)" : ""}`;
 }

@@ -3,7 +3,7 @@ import { hostPattern, restrictionCovers } from "./host-pattern.ts";
 
 const method = z.string().regex(/^[A-Z][A-Z-]{0,31}$/, "expected a method in upper case such as GET");
 
-/** Literal segments, `*` within one and `**` for any number of them: little enough to be read at a glance. */
+/** Literal segments, `*` within a segment and `**` for any number of segments. */
 const pathPattern = z
   .string("expected a path such as /v1/**")
   .max(512, "at most 512 characters")
@@ -14,24 +14,24 @@ const pathPattern = z
         .slice(1)
         .split("/")
         .some((part) => part === "." || part === ".."),
-    "a path has no . or .. parts",
+    "a path cannot contain . or .. parts",
   )
-  .refine((text) => !text.includes("//"), "a path has no empty parts")
+  .refine((text) => !text.includes("//"), "a path cannot contain empty parts")
   .refine(
     (text) => text.split("/").every((part) => part === "**" || !part.includes("**")),
-    "** stands for whole parts",
+    "** must be a whole part, as in /v1/**",
   );
 
 export const requestRule = z.strictObject({
-  host: hostPattern.describe("Host that the rule is about; its other requests are refused."),
+  host: hostPattern.describe("Host that the rule applies to; all other requests to it are refused."),
   methods: z.array(method).min(1, "name at least one method").max(32, "at most 32 methods").optional(),
   paths: z.array(pathPattern).min(1, "name at least one path").max(256, "at most 256 paths").optional(),
 });
 export type RequestRule = z.output<typeof requestRule>;
 
-/** Whether requests that `to` allows are allowed by `from`. What cannot be compared by name counts as wider. */
+/** Whether `from` allows every request that `to` allows. Rules that cannot be compared by name count as wider. */
 export function requestRulesNarrow(to: readonly RequestRule[], from: readonly RequestRule[]): boolean {
-  // A host that had rules keeps some: without any, everything may be asked of it.
+  // A host that had rules must keep at least one: without rules every request is allowed.
   const keepsHosts = from.every(({ host }) => to.some((rule) => restrictionCovers(rule.host, host)));
   return keepsHosts && to.every((rule) => isWithin(rule, from));
 }
@@ -42,14 +42,14 @@ export function showRequestRule({ host, methods, paths }: RequestRule): string {
 
 function isWithin(rule: RequestRule, from: readonly RequestRule[]): boolean {
   const about = from.filter(({ host }) => overlap(host, rule.host));
-  if (about.length === 0) return true; // nothing was said about these hosts before
+  if (about.length === 0) return true; // these hosts had no rules before
   return about.some(
     (own) =>
       restrictionCovers(own.host, rule.host) && isSubset(rule.methods, own.methods) && isSubset(rule.paths, own.paths),
   );
 }
 
-/** Whatever the ports: two rules for one name are compared. */
+/** Ignores ports, so that all rules for one name are compared. */
 function overlap(a: string, b: string): boolean {
   const [nameA = "", nameB = ""] = [a.split(":")[0], b.split(":")[0]];
   return restrictionCovers(nameA, nameB) || restrictionCovers(nameB, nameA);

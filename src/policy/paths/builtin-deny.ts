@@ -1,4 +1,4 @@
-/** Where credentials usually lie, by the tool that puts them there. */
+/** Usual locations of credentials, grouped by tool. */
 const credentials = [
   ...[".env*", "?*.env"],
   ...[".git/config", ".git-credentials", ".config/git/credentials", ".netrc", "_netrc"],
@@ -36,7 +36,7 @@ const profiles = [
   ...["Library/Keychains/**", "*.keychain", "*.keychain-db", ".local/share/{keyrings,kwalletd}/**"],
 ] as const;
 
-/** What a tool on the host runs or obeys: a program that could write these would leave its cell at the next `git commit`. */
+/** Files that tools on the host run or obey. The attack: a program writes one and escapes at the next `git commit`. */
 const obeyedByTheHost = [
   ...["sandbox.policy.{yaml,yml}", ".git/hooks/**", ".gitconfig", ".config/git/config", ".husky/**"],
   ...[".{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zprofile,zshenv,zlogin}", ".config/fish/**"],
@@ -52,5 +52,5 @@ const obeyedByTheHost = [
   ...[".config/{autostart,systemd}/**", "Library/LaunchAgents/**"],
 ] as const;
 
-/** Globs that are hidden in every mount unless the policy lifts them, entry by entry, with `!glob`. */
+/** Globs that are hidden in every mount unless the policy removes the entry with `!glob`. */
 export const builtinDeny: readonly string[] = [...credentials, ...profiles, ...obeyedByTheHost];

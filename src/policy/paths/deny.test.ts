@@ -3,7 +3,7 @@ import { builtinDeny } from "./builtin-deny.ts";
 import { denyMatcher } from "./deny.ts";
 import { globProblem } from "./glob.ts";
 
-describe("denied paths", () => {
+describe("the deny matcher", () => {
   const denied = denyMatcher([]);
 
   test.each([
@@ -16,7 +16,7 @@ describe("denied paths", () => {
       "Library/Keychains/login.keychain-db",
     ],
     ...["/home/someone/.aws", "/home/someone/.ssh/known_hosts", "a/../.env", ".bash_history", "sandbox.policy.yaml"],
-  ])("%s is denied by the built-in list", (path) => expect(denied(path)).toBeTypeOf("string"));
+  ])("denies %s by the built-in list", (path) => expect(denied(path)).toBeTypeOf("string"));
 
   test.each([
     "main.py",
@@ -25,25 +25,25 @@ describe("denied paths", () => {
     "src/config",
     "git/config",
     "/srv/project",
-  ])("%s is not", (path) => expect(denied(path)).toBeUndefined());
+  ])("does not deny %s", (path) => expect(denied(path)).toBeUndefined());
 
-  test("answers with the glob that matched, also for a denied parent", () => {
+  test("returns the glob that matched, also when it matched a parent", () => {
     expect(denied(".aws/sso/cache/token.json")).toBe(".aws/**");
     expect(denyMatcher(["secrets"])("a/secrets/b/c")).toBe("secrets");
   });
 
-  test("a path is resolved by name before it is compared", () => {
+  test("resolves . and .. before it compares a path", () => {
     expect(denyMatcher(["/top"])("a/.././top")).toBe("/top");
   });
 
-  test("a lift takes back exactly one entry", () => {
+  test("drops exactly the built-in entry that a !glob names", () => {
     const lifted = denyMatcher(["!.npmrc", "!.env*"]);
     expect(lifted(".npmrc")).toBeUndefined();
     expect(lifted(".env")).toBeUndefined();
     expect(lifted(".pypirc")).toBe(".pypirc");
   });
 
-  test("the built-in list has no glob that the parser would refuse, and no entry twice", () => {
+  test("has a built-in list of valid globs without duplicates", () => {
     for (const glob of builtinDeny) expect([glob, globProblem(glob)]).toEqual([glob, undefined]);
     expect(new Set(builtinDeny).size).toBe(builtinDeny.length);
   });

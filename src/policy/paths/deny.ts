@@ -1,16 +1,16 @@
 import { builtinDeny } from "./builtin-deny.ts";
 import { compileGlob, foldName, type Glob, literalName, matchesSegments } from "./glob.ts";
 
-/** Answers with the glob that denies a path, or undefined. A path is relative to a mount, or absolute on the host. */
+/** Returns the glob that denies a path, or undefined. A path is relative to a mount, or absolute on the host. */
 export interface DenyMatcher {
   (path: string): string | undefined;
-  /** The same for an entry whose parents are known to be allowed: a walk need not ask about them again. */
+  /** The same for an entry whose parents are known to be allowed, so that a walk does not check them again. */
   readonly entry: (folded: readonly string[]) => string | undefined;
 }
 
 type Rule = { readonly text: string; readonly alternative: Glob["alternatives"][number] };
 
-/** The globs in force: the built-in list without what the policy lifts, then the policy's own. */
+/** The globs in force: the built-in list without the entries that the policy removes, then the policy's own. */
 export function denyGlobs(deny: readonly string[]): string[] {
   const lifted = new Set(deny.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1)));
   return [...builtinDeny.filter((glob) => !lifted.has(glob)), ...deny.filter((glob) => !glob.startsWith("!"))];
@@ -35,7 +35,7 @@ export function denyMatcher(deny: readonly string[]): DenyMatcher {
   };
   const matcher = (path: string): string | undefined => {
     const segments = foldPath(path);
-    // A denied directory denies all below it, hence every parent is asked as well.
+    // A denied directory denies everything below it, so check every parent too.
     for (let end = 1; end <= segments.length; end++) {
       const glob = entry(segments.slice(0, end));
       if (glob !== undefined) return glob;
@@ -45,7 +45,7 @@ export function denyMatcher(deny: readonly string[]): DenyMatcher {
   return Object.assign(matcher, { entry });
 }
 
-/** A path as folded segments. `..` is resolved by name, so that `a/../.env` is `.env`. */
+/** A path as folded segments. `..` is resolved lexically, so that `a/../.env` is `.env`. */
 export function foldPath(path: string): string[] {
   const segments: string[] = [];
   for (const segment of path.split("/")) {

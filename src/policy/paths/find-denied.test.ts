@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { denyMatcher } from "./deny.ts";
 import { findDenied } from "./find-denied.ts";
 
-describe("finding denied files in a mount", () => {
+describe("the search for denied files in a mount", () => {
   let root: string;
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), "codecell-deny-"));
@@ -19,7 +19,7 @@ describe("finding denied files in a mount", () => {
     }
   }
 
-  test("names the topmost denied entries only", async () => {
+  test("returns only the topmost denied entries", async () => {
     await put(
       "main.py",
       ".env",
@@ -32,7 +32,7 @@ describe("finding denied files in a mount", () => {
     expect(await findDenied(root, denyMatcher([]))).toEqual([".env", ".git/config", "app/.ENV.local", "home/.aws"]);
   });
 
-  test("applies the policy's own globs and lifts", async () => {
+  test("applies the policy's own globs and exceptions", async () => {
     await put("a.csv", "sub/b.csv", ".env");
     expect(await findDenied(root, denyMatcher(["*.csv", "!.env*"]))).toEqual(["a.csv", "sub/b.csv"]);
   });
@@ -44,13 +44,13 @@ describe("finding denied files in a mount", () => {
     expect(await findDenied(root, denyMatcher([]))).toEqual([".ssh", "real/.env"]);
   });
 
-  test("looks behind a root that is itself a link", async () => {
+  test("follows a root that is itself a link", async () => {
     await put("real/.env");
     await symlink(join(root, "real"), join(root, "link"));
     expect(await findDenied(join(root, "link"), denyMatcher([]))).toEqual([".env"]);
   });
 
-  test("refuses a mount with more entries than it may look at", async () => {
+  test("refuses a mount with too many entries to check", async () => {
     await put("a", "b", "c", "d");
     await expect(findDenied(root, denyMatcher([]), { maxEntries: 3 })).rejects.toMatchObject({
       code: "policy_refused",
@@ -60,16 +60,16 @@ describe("finding denied files in a mount", () => {
   });
 
   // macOS does not create such names
-  test.skipIf(process.platform === "darwin")("refuses a name that is not UTF-8 where it matters", async () => {
+  test.skipIf(process.platform === "darwin")("refuses a directory whose name is not UTF-8", async () => {
     await mkdir(Buffer.concat([Buffer.from(`${root}/d`), Buffer.from([0xff])]));
     await expect(findDenied(root, denyMatcher([]))).rejects.toMatchObject({ code: "policy_refused" });
   });
 
-  test("refuses a source that is not there", async () => {
+  test("refuses a source that does not exist", async () => {
     await expect(findDenied(join(root, "none"), denyMatcher([]))).rejects.toMatchObject({ code: "policy_refused" });
   });
 
-  test("has nothing to hide in a single file", async () => {
+  test("finds nothing in a single file", async () => {
     await put("one.csv");
     expect(await findDenied(join(root, "one.csv"), denyMatcher([]))).toEqual([]);
   });

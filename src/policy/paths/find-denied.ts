@@ -6,7 +6,7 @@ import type { DenyMatcher } from "./deny.ts";
 import { foldName } from "./glob.ts";
 
 export interface FindDeniedOptions {
-  /** directory entries looked at before the mount is refused */
+  /** directory entries to check before the mount is refused */
   readonly maxEntries?: number;
   readonly signal?: AbortSignal;
 }
@@ -17,8 +17,8 @@ interface Directory {
 }
 
 /**
- * Walks a mount's source and answers with the relative paths that must be hidden, topmost only. Links are not followed:
- * inside the cell they lead nowhere but into the mount itself. What cannot be looked into is hidden as well.
+ * Walks a mount's source and returns the relative paths that must be hidden, topmost only. Links are not followed: inside
+ * the cell they can only lead into the mount itself. A directory that cannot be read is hidden too.
  */
 export async function findDenied(
   root: string,
@@ -26,7 +26,7 @@ export async function findDenied(
   options: FindDeniedOptions = {},
 ): Promise<string[]> {
   const { maxEntries = 200_000, signal } = options;
-  // The root may be a link, because a bind mount follows it as well.
+  // The root may be a link, because a bind mount follows it too.
   const source = await stat(root).catch((cause: unknown) => {
     throw refused(`${root} cannot be read, so its denied files cannot be found`, cause);
   });
@@ -49,7 +49,7 @@ export async function findDenied(
       const entry = { path: join(directory.path, found.name), folded: [...directory.folded, foldName(found.name)] };
       const isDenied = matcher.entry(entry.folded) !== undefined;
       if ((isDenied || found.isDirectory()) && hasUnreadableName(found)) {
-        // Such a name cannot be passed on exactly, so what lies there could be neither checked nor hidden.
+        // Node cannot represent such a name exactly, so the entry can be neither checked nor hidden.
         throw refused(`${root} has a name that is not UTF-8 and cannot be checked: ${JSON.stringify(entry.path)}`);
       }
       if (isDenied) denied.push(entry.path);
@@ -64,7 +64,7 @@ async function openToWalk(path: string): Promise<Dir | "gone" | "unreadable"> {
     return await opendir(path, { bufferSize: 256 });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // A directory that was replaced by a file or a link meanwhile has nothing below it any more.
+    // A directory that has been replaced by a file or a link has no entries any more.
     return code === "ENOENT" || code === "ENOTDIR" ? "gone" : "unreadable";
   }
 }

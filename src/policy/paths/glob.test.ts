@@ -8,7 +8,7 @@ function matches(glob: string, path: string): boolean {
   return compileGlob(glob).alternatives.some((alternative) => matchesSegments(alternative, foldPath(path)));
 }
 
-describe("globs", () => {
+describe("the glob", () => {
   test.each([
     [".env*", ".env"],
     [".env*", "deep/down/.env.local"],
@@ -29,7 +29,7 @@ describe("globs", () => {
     [".ssh", ".\u017fsh"],
     [".git/config", ".g\u200cit/config"],
     ["caf\u00e9", "cafe\u0301"],
-  ])("%s names %s", (glob, path) => expect(matches(glob, path)).toBe(true));
+  ])("%s matches %s", (glob, path) => expect(matches(glob, path)).toBe(true));
 
   test.each([
     [".env*", "x.env"],
@@ -40,7 +40,7 @@ describe("globs", () => {
     ["[a-c]x", "dx"],
     ["[*]", "x"],
     ["a/b", "xa/b"],
-  ])("%s does not name %s", (glob, path) => expect(matches(glob, path)).toBe(false));
+  ])("%s does not match %s", (glob, path) => expect(matches(glob, path)).toBe(false));
 
   test.each([
     ...[
@@ -62,9 +62,9 @@ describe("globs", () => {
       "a\nb",
     ],
     ...["x".repeat(257), "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"],
-  ])("refuses %j", (glob) => expect(globProblem(glob)).toBeTypeOf("string"));
+  ])("%j is refused", (glob) => expect(globProblem(glob)).toBeTypeOf("string"));
 
-  test("answers at once for globs that are slow as regular expressions", async () => {
+  test("matcher is quick on globs that would be slow as regular expressions", async () => {
     const spentMs = await cpuMsOf(() => {
       expect(matches("*a".repeat(100), "a".repeat(99))).toBe(false);
       expect(matches("*a".repeat(100).concat("b"), "a".repeat(4000))).toBe(false);
@@ -74,7 +74,7 @@ describe("globs", () => {
     expect(spentMs).toBeLessThan(1000);
   });
 
-  test("agrees with the obvious recursive matcher on random globs", () => {
+  test("matcher agrees with a simple recursive one on random globs", () => {
     const random = seeded(7);
     const pick = (letters: string) => letters[Math.floor(random() * letters.length)] ?? "";
     const word = (letters: string, most: number) =>

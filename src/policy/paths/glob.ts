@@ -1,4 +1,4 @@
-/** One path segment of a glob. Matching never backtracks further than the last `*`, so no glob is slow. */
+/** One path segment of a glob. Matching backtracks to the last `*` only, so no glob is slow. */
 type Segment = "**" | readonly Token[];
 type Token = "*" | "?" | { readonly literal: string } | CharacterClass;
 interface CharacterClass {
@@ -9,38 +9,38 @@ interface CharacterClass {
 export interface Glob {
   /** as it was written */
   readonly text: string;
-  /** what the braces stand for, each a list of segments */
+  /** one list of segments per brace alternative */
   readonly alternatives: readonly (readonly Segment[])[];
 }
 
 const maxLength = 256;
 const maxAlternatives = 64;
 
-/** Why a glob is refused, or undefined when it is fine. */
+/** Why a glob is refused, or undefined when it is valid. */
 export function globProblem(text: string): string | undefined {
   if (text === "") return "the glob is empty";
-  if (text.length > maxLength) return `a glob has at most ${maxLength} characters`;
+  if (text.length > maxLength) return `a glob can have at most ${maxLength} characters`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (/[\u0000-\u001f\u007f]/.test(text)) return "a glob has no control characters";
-  if (text.startsWith("!")) return "! is written once, at the start";
-  if (text.includes("\\")) return "a backslash has no meaning here; [*] matches a star";
+  if (/[\u0000-\u001f\u007f]/.test(text)) return "a glob cannot contain control characters";
+  if (text.startsWith("!")) return "write ! once, at the start";
+  if (text.includes("\\")) return "a backslash is not supported; [*] matches a star";
   const alternatives = expandBraces(text);
-  if (!alternatives) return `braces are {a,b}, not nested, and stand for at most ${maxAlternatives} globs`;
+  if (!alternatives) return `braces must be {a,b}, not nested, and expand to at most ${maxAlternatives} globs`;
   if (alternatives.some((alternative) => /(?:^|\/)\.\.?(?:\/|$)/.test(alternative)))
-    return "a glob has no . or .. parts";
+    return "a glob cannot contain . or .. parts";
   if (alternatives.some((alternative) => parseSegments(alternative) === undefined))
-    return "[...] is a set such as [abc] or [a-z]";
-  if (alternatives.some((alternative) => parseSegments(alternative)?.length === 0)) return "the glob names nothing";
+    return "[...] must be a set such as [abc] or [a-z]";
+  if (alternatives.some((alternative) => parseSegments(alternative)?.length === 0)) return "the glob matches nothing";
   return undefined;
 }
 
-/** Compiles a glob that `globProblem` has nothing to say about. */
+/** Compiles a glob that `globProblem` accepts. */
 export function compileGlob(text: string): Glob {
   const alternatives = (expandBraces(text) ?? []).map((alternative) => parseSegments(alternative) ?? []);
   return { text, alternatives };
 }
 
-/** The name that the last segment of an alternative spells out, or undefined when it has wildcards. */
+/** The literal name in the last segment of an alternative, or undefined when it has wildcards. */
 export function literalName(alternative: readonly Segment[]): string | undefined {
   const last = alternative.at(-1);
   if (last === undefined || last === "**") return undefined;
@@ -52,9 +52,9 @@ export function literalName(alternative: readonly Segment[]): string | undefined
   return name;
 }
 
-/** Whether an alternative names exactly this path, given as folded segments. */
+/** Whether an alternative matches exactly this path, given as folded segments. */
 export function matchesSegments(alternative: readonly Segment[], path: readonly string[]): boolean {
-  // The last name decides most of the time, and walks ask about hundreds of thousands.
+  // Check the last name first: it decides most of the time, and a walk checks hundreds of thousands of paths.
   const [last, name] = [alternative.at(-1), path.at(-1)];
   if (last === undefined || name === undefined || !matchesName(last, name)) return false;
   return matchesRepeated(alternative, path, (segment) => segment === "**", matchesName);
@@ -100,15 +100,15 @@ export function matchesRepeated<Pattern, Item>(
 }
 
 /**
- * One spelling for names that a file system may treat as the same: case, composed characters, and the invisible
- * characters that HFS+ ignores. `.ENV`, `.ſsh` and `.g<U+200C>it` must not slip past a deny.
+ * Folds names that a file system may treat as the same into one spelling: case, composed characters, and the invisible
+ * characters that HFS+ ignores. The attack: `.ENV`, `.ſsh` or `.g<U+200C>it` to get around a deny glob.
  */
 export function foldName(name: string): string {
   const visible = name.replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, "");
   return visible.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
 }
 
-/** What the braces of a glob stand for, or undefined when they are not right. */
+/** The globs that the braces expand to, or undefined when they are invalid. */
 export function expandBraces(text: string): string[] | undefined {
   let alternatives = [""];
   for (let rest = text; rest !== ""; ) {
@@ -125,7 +125,7 @@ export function expandBraces(text: string): string[] | undefined {
   return alternatives;
 }
 
-/** A glob without a leading slash matches at any depth. A trailing `/**` means the directory, and with it all below. */
+/** A glob without a leading slash matches at any depth. A trailing `/**` means the directory and everything below it. */
 function parseSegments(text: string): Segment[] | undefined {
   const anchored = text.startsWith("/");
   const segments: Segment[] = anchored ? [] : ["**"];

@@ -19,7 +19,7 @@ test("code can write the workspace and mounts of mode rw, and nothing else", () 
   expect(writableHostPaths(parsePolicy({ fs: { deps: "/srv/deps", load: ["/srv/load"] } }))).toEqual([]);
 });
 
-test("every path names its rule, its place in the policy and where the cell sees it", () => {
+test("every host path comes with its rule, its position in the policy and its path in the cell", () => {
   expect(hostGrants(parsePolicy({ fs: { workspace: "/srv/work", deps: "/srv/deps", mounts } }))).toEqual([
     {
       ...{ rule: "fs.workspace", path: ["fs", "workspace"] },
@@ -37,7 +37,7 @@ test("every path names its rule, its place in the policy and where the cell sees
   ]);
 });
 
-test("a mode that is not ro counts as writable: a guard must not miss it", () => {
+test("a mount with any mode but ro counts as writable, so no guard misses it", () => {
   const policy = parsePolicy({ fs: { mounts: [{ source: "/srv/data", target: "/data" }] } });
   const [mount] = policy.fs.mounts;
   const odd = { ...policy.fs, mounts: [{ ...mount, mode: "RW" }] } as unknown as typeof policy.fs;

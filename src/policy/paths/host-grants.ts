@@ -1,20 +1,20 @@
 import type { PolicyPath } from "../file/problem.ts";
 import type { Policy } from "../schema.ts";
 
-/** A path of the host that a policy gives to a cell. */
+/** A host path that a policy opens to a cell. */
 export interface HostGrant {
   readonly rule: "fs.workspace" | "fs.deps" | "fs.mounts";
-  /** where the policy names it */
+  /** position in the policy */
   readonly path: PolicyPath;
   readonly source: string;
-  /** where the cell sees it */
+  /** path inside the cell */
   readonly target: string;
   readonly isWritable: boolean;
 }
 
 type Files = Pick<Policy, "fs">;
 
-/** Pure: every path of the host that code in the cell can see, as the policy names it. */
+/** Pure: every host path that code in the cell can see. */
 export function hostGrants({ fs }: Files): HostGrant[] {
   const { workspace, deps } = fs;
   return [
@@ -26,7 +26,7 @@ export function hostGrants({ fs }: Files): HostGrant[] {
   ];
 }
 
-/** Pure: the paths of the host that code in the cell can write. Every guard against such code asks this, and nothing else. */
+/** Pure: the host paths that code in the cell can write. Every guard against such writes must use this list. */
 export function writableHostPaths(policy: Files): string[] {
   return hostGrants(policy)
     .filter(({ isWritable }) => isWritable)

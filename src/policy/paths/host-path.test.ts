@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { targetConflict, targetProblem } from "./cell-path.ts";
 import { refusedPlace, resolveHostPath } from "./host-path.ts";
 
-describe("host paths", () => {
+describe("the host path", () => {
   const context = { baseDir: "/srv/project", homeDir: "/home/someone" };
 
   test.each([
@@ -10,13 +10,13 @@ describe("host paths", () => {
     ["./a/../b/", "/srv/project/b"],
     ["/data//x/./y", "/data/x/y"],
     ["~/data", "/home/someone/data"],
-  ])("%s is %s", (written, path) => expect(resolveHostPath(written, context)).toEqual({ path }));
+  ])("%s resolves to %s", (written, path) => expect(resolveHostPath(written, context)).toEqual({ path }));
 
-  test.each(["a\0b", "a\nb", "  ", "~other/data", "\u001b[2J"])("refuses %j", (written) => {
+  test.each(["a\0b", "a\nb", "  ", "~other/data", "\u001b[2J"])("%j is refused", (written) => {
     expect(resolveHostPath(written, context)).toHaveProperty("problem");
   });
 
-  test("needs a place to start from for a relative path", () => {
+  test("a relative path needs a base directory", () => {
     expect(resolveHostPath("work", {})).toEqual({ problem: "expected an absolute path" });
     expect(resolveHostPath("~/work", {})).toHaveProperty("problem");
   });
@@ -35,7 +35,7 @@ describe("host paths", () => {
       "/mnt/c/Users/me",
       "/boot",
     ],
-  ])("%s is never given to a cell", (path) => {
+  ])("%s is never mounted in a cell", (path) => {
     expect(refusedPlace(path, { writable: false, homeDir: "/home/someone" })).toBeTypeOf("string");
   });
 
@@ -47,11 +47,11 @@ describe("host paths", () => {
     "/var/data",
     "/usr/share/dict",
     "/etcetera",
-  ])("%s may be read", (path) =>
+  ])("%s may be mounted read-only", (path) =>
     expect(refusedPlace(path, { writable: false, homeDir: "/home/someone" })).toBeUndefined(),
   );
 
-  test("what the host runs programs from is not given for writing", () => {
+  test("a directory that the host runs programs from is never mounted writable", () => {
     expect(refusedPlace("/usr/local/share", { writable: true })).toMatch(/read-only/);
   });
 
@@ -60,8 +60,8 @@ describe("host paths", () => {
   });
 });
 
-describe("mount targets", () => {
-  test.each(["/data", "/data/", "/workspace/data", "/mnt/x", "/models/a b"])("%s is free", (target) => {
+describe("the mount target", () => {
+  test.each(["/data", "/data/", "/workspace/data", "/mnt/x", "/models/a b"])("%s is allowed", (target) => {
     expect(targetProblem(target)).toBeUndefined();
   });
 
@@ -94,9 +94,9 @@ describe("mount targets", () => {
       "/.kernel/x",
     ],
     ...["/data/../etc", "/./data", "/a\0b"],
-  ])("%j is not", (target) => expect(targetProblem(target)).toBeTypeOf("string"));
+  ])("%j is refused", (target) => expect(targetProblem(target)).toBeTypeOf("string"));
 
-  test("overlapping targets are conflicts, similar names are not", () => {
+  test("conflicts with an overlapping one, but not with a similar name", () => {
     expect(targetConflict("/data", ["/data/"])).toBe("/data/");
     expect(targetConflict("/data/x", ["/data"])).toBe("/data");
     expect(targetConflict("/data", ["/data/x"])).toBe("/data/x");

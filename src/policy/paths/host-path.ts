@@ -5,7 +5,7 @@ import { isAbsolute, join, normalize, resolve } from "node:path";
 export interface PathContext {
   /** directory that relative paths start from; absent: paths must be absolute */
   readonly baseDir?: string | undefined;
-  /** home directory of the person who runs codecell: what `~/` means, and never mounted whole */
+  /** home directory of the user who runs codecell: `~/` in a policy, and never mounted whole */
   readonly homeDir?: string | undefined;
 }
 
@@ -13,21 +13,21 @@ export type ResolvedPath = { readonly path: string } | { readonly problem: strin
 
 interface RefusedPlace {
   readonly place: string;
-  /** `itself`: what lies below may be mounted; `tree`: nothing below either; `writable`: below only read-only */
+  /** `itself`: paths below may be mounted; `tree`: not even those; `writable`: those, but read-only */
   readonly reach: "itself" | "tree" | "writable";
   readonly why: string;
 }
 
-const kernelFiles = "it is an interface of the Linux kernel";
+const linuxKernelFiles = "it is an interface of the Linux kernel";
 const services = "it holds the sockets of the host's services";
 const accounts = "it holds the host's accounts and keys";
 const programs = "the host runs programs from it";
 const everyone = "other programs and people keep files there";
 const homes = "it holds whole home directories";
 
-/** Places that would hand the host over. What contains one of them is refused with it. */
+/** Paths that would give control of the host. A directory that contains one of them is refused too. */
 export const refusedPlaces: readonly RefusedPlace[] = [
-  ...places("tree", kernelFiles, "/proc", "/sys", "/dev", "/boot"),
+  ...places("tree", linuxKernelFiles, "/proc", "/sys", "/dev", "/boot"),
   ...places("tree", services, "/run", "/var/run", "/private/var/run"),
   ...places("tree", accounts, "/etc", "/private/etc"),
   ...places(
@@ -46,10 +46,10 @@ export const refusedPlaces: readonly RefusedPlace[] = [
   ...places("itself", "it is a home directory, with its keys and settings", "/root"),
 ];
 
-/** Makes a path of the policy absolute, or says why it cannot be used. Purely by name: nothing is looked up. */
+/** Makes a path of the policy absolute, or says why it cannot be used. Does not touch the file system. */
 export function resolveHostPath(written: string, context: PathContext): ResolvedPath {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (/[\u0000-\u001f\u007f]/.test(written)) return { problem: "a path has no control characters" };
+  if (/[\u0000-\u001f\u007f]/.test(written)) return { problem: "a path cannot contain control characters" };
   if (written.trim() === "") return { problem: "the path is empty" };
   if (written.startsWith("~")) return resolveHome(written, context.homeDir);
   if (isAbsolute(written)) return { path: resolve(normalize(written)) };
@@ -59,17 +59,18 @@ export function resolveHostPath(written: string, context: PathContext): Resolved
 
 function resolveHome(written: string, homeDir: string | undefined): ResolvedPath {
   if (written !== "~" && !written.startsWith("~/")) return { problem: "only ~/ is supported, not another user's home" };
-  if (homeDir === undefined) return { problem: "~ is not known here; write the path out" };
+  if (homeDir === undefined) return { problem: "the home directory is not known; write an absolute path" };
   return { path: resolve(join(homeDir, written.slice(1))) };
 }
 
-/** Why an absolute host path may not be given to a cell, or undefined. Ask again with the real path before mounting. */
+/** Why an absolute host path may not be mounted, or undefined. Check the real path again before mounting. */
 export function refusedPlace(
   path: string,
   options: { writable: boolean; homeDir?: string | undefined },
 ): string | undefined {
   if (path === "/") return "/ is the whole host";
-  if (/(?:^|\/)(?:docker|podman|containerd|crio|buildkitd)\.sock$/.test(path)) return `${path} commands the whole host`;
+  if (/(?:^|\/)(?:docker|podman|containerd|crio|buildkitd)\.sock$/.test(path))
+    return `${path} gives control of the whole host`;
   if (/^\/mnt\/[a-z](?:\/Users)?$/.test(path)) return `${path} is a whole drive`;
   if (/^(?:\/mnt\/[a-z])?\/(?:home|Users)\/[^/]+$/.test(path) || path === options.homeDir) {
     return `${path} is a home directory, with its keys and settings; name a directory in it`;
@@ -86,18 +87,18 @@ export function refusedPlace(
   return undefined;
 }
 
-/** The home directory given, else the account's; not `$HOME`, which is the caller's to read. */
+/** The given home directory, else the account's. Never `$HOME`: only the CLI reads the environment. */
 export function homeDirectory(given: string | undefined): string | undefined {
   if (given !== undefined) return resolve(given);
   try {
     return userInfo().homedir;
   } catch {
-    // an account without an entry, as in some containers
+    // the account has no passwd entry, as in some containers
     return undefined;
   }
 }
 
-/** Whether a normalised absolute path lies strictly below another one. */
+/** Whether a normalised absolute path is strictly below another one. */
 export function isBelow(path: string, parent: string): boolean {
   return path.startsWith(parent === "/" ? "/" : `${parent}/`) && path !== parent;
 }

@@ -14,7 +14,7 @@ describe("the real path of a mount's source", () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
-  test("is what links lead to", async () => {
+  test("is found by following links", async () => {
     await mkdir(join(root, "real"));
     await symlink(join(root, "real"), join(root, "link"));
     expect(await resolveSource({ rule, path: join(root, "link"), writable: true }, matcher)).toBe(join(root, "real"));
@@ -33,7 +33,7 @@ describe("the real path of a mount's source", () => {
     await expect(resolved).rejects.toThrow(/denied by \.aws/);
   });
 
-  test("is refused when there is nothing", async () => {
+  test("is refused when the source does not exist", async () => {
     const resolved = resolveSource({ rule, path: join(root, "none"), writable: false }, matcher);
     await expect(resolved).rejects.toMatchObject({ code: "policy_refused" });
   });

@@ -9,7 +9,7 @@ export function deniedSource(path: string, matcher: DenyMatcher): string | undef
 }
 
 export interface HostSource {
-  /** where the policy names it, such as `fs.workspace` */
+  /** rule that names it, such as `fs.workspace` */
   readonly rule: string;
   readonly path: string;
   readonly writable: boolean;
@@ -17,8 +17,8 @@ export interface HostSource {
 }
 
 /**
- * The real path of a mount's source, checked again: a link at a harmless name may lead to `/etc` or `~/.ssh`. Mount what
- * this answers with, not the name that was asked about.
+ * The real path of a mount's source, checked again. The attack: a link with a harmless name that leads to `/etc` or `~/.ssh`.
+ * Mount the returned path, not the one in the policy.
  */
 export async function resolveSource(source: HostSource, matcher: DenyMatcher): Promise<string> {
   const { rule, path } = source;

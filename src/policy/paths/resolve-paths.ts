@@ -8,8 +8,8 @@ const fileSource = "file:";
 type Section = Record<string, unknown>;
 
 /**
- * Makes the host paths of a policy (or of a part of one) absolute, in place, and reports those that may not be used.
- * It works before the schema does, so that one report has both kinds of problems; what has a wrong type is left to it.
+ * Makes the host paths of a policy (or of a part of one) absolute, in place, and reports those that may not be used. It runs
+ * before the schema, so that one report has both kinds of problems. Values of a wrong type are left to the schema.
  */
 export function resolvePaths(policy: unknown, at: PolicyPath, context: PathContext): FoundProblem[] {
   const problems: FoundProblem[] = [];
@@ -45,12 +45,12 @@ export function resolvePaths(policy: unknown, at: PolicyPath, context: PathConte
   }
   for (const [name, secret] of Object.entries(section(section(policy, "net"), "secrets"))) {
     if (!isSection(secret) || typeof secret.from !== "string" || !secret.from.startsWith(fileSource)) continue;
-    // Read by the host and mounted nowhere: any place will do that the cell does not see.
+    // The host reads this file and never mounts it, so any path will do that the cell cannot read.
     const file = { from: secret.from.slice(fileSource.length) };
     resolve(file, [...at, "net", "secrets", name], "from");
     secret.from = `${fileSource}${file.from}`;
   }
-  // An interpreter is run, not mounted for the program's use: any place will do.
+  // The interpreter is run, not opened to the program, so any path will do.
   resolve(section(policy, "kernel"), [...at, "kernel"], "python");
   return problems;
 }

@@ -5,9 +5,9 @@ import { ruleNames } from "../rules.ts";
 import type { Policy } from "../schema.ts";
 import type { SrtPaths } from "./srt-settings.ts";
 
-/** Something that the settings do not hold, or that they cost. */
+/** A rule that srt does not enforce, or a cost of the settings. */
 export interface SrtNote {
-  /** empty: about the wrap as a whole */
+  /** empty: about srt as a whole */
   readonly rules: readonly string[];
   readonly note: string;
 }
@@ -15,13 +15,13 @@ export interface SrtNote {
 type Answer = (policy: Policy, paths: SrtPaths) => string | undefined;
 
 const noLimits: Answer = () =>
-  "srt has no limits of its own: the runner inside holds these for each cell, and nothing holds the server itself";
+  "srt has no limits: the runner inside enforces these for each cell, and nothing limits the server itself";
 const noNetLimits: Answer = (policy, paths) => (policy.net.enabled ? noLimits(policy, paths) : undefined);
-const heldInside: Answer = () => "held by the server and its runner inside the wrap; srt does not know sessions";
+const heldInside: Answer = () => "enforced by the server and its runner inside srt, which does not know about sessions";
 const noProxyInside = "srt's own proxy does none of this, and no cell with a network starts inside srt";
-const wholeServer = "open to the whole server, not to one cell: srt does not know cells";
+const wholeServer = "open to the whole server, not only to one cell: srt does not know about cells";
 
-/** What srt leaves to others, rule by rule. `undefined`: the settings hold it, or there is nothing to hold. */
+/** What srt does not enforce, rule by rule. `undefined`: the settings enforce it, or there is nothing to enforce. */
 const answers: Record<RuleName, Answer> = {
   "isolation.minimum": ({ isolation }, { engineSocket }) => {
     if (engineSocket !== undefined) return undefined;
@@ -31,14 +31,14 @@ const answers: Record<RuleName, Answer> = {
   "fs.workspace": ({ fs }) =>
     fs.workspace === undefined
       ? undefined
-      : `${wholeServer}; while the server runs, srt puts empty files such as .bashrc and .mcp.json there if it is the current directory`,
+      : `${wholeServer}; while the server runs, srt creates empty files such as .bashrc and .mcp.json in it if it is the current directory`,
   "fs.deps": ({ fs }) => (fs.deps === undefined ? undefined : wholeServer),
   "fs.mounts": ({ fs }) => (fs.mounts.length === 0 ? undefined : wholeServer),
   "fs.load": ({ fs }) => (fs.load.length === 0 ? undefined : wholeServer),
   "fs.deny": ({ fs }) =>
     fs.workspace === undefined && fs.deps === undefined && fs.mounts.length === 0 && fs.load.length === 0
       ? undefined
-      : "srt hides what matched when these settings were made, and at the top of each directory what matches, letter case included, when the server starts; for other files the server alone holds it",
+      : "srt hides files that matched when these settings were made, and files at the top of each directory that match (case-sensitively) when the server starts; for other files only the server enforces it",
   "net.enabled": ({ net }) =>
     net.enabled ? "srt opens these hosts to the whole server, and only through its own proxy" : undefined,
   "net.allowlist": () => undefined,
@@ -80,7 +80,7 @@ const answers: Record<RuleName, Answer> = {
   "audit.age": heldInside,
 };
 
-/** Pure: everything that somebody who trusts the settings has to know. Rules with the same note share it. */
+/** Pure: the limits of the settings. Rules with the same note share it. */
 export function srtNotes(policy: Policy, paths: SrtPaths): SrtNote[] {
   const rules = new Map<string, RuleName[]>();
   for (const rule of ruleNames) {
@@ -90,7 +90,7 @@ export function srtNotes(policy: Policy, paths: SrtPaths): SrtNote[] {
   return [...[...rules].map(([note, names]) => ({ rules: names, note })), ...generalNotes(policy, paths)];
 }
 
-/** Writable paths below one that is opened for reading: srt mounts the reading over the writing. */
+/** Writable paths below a read-only one: srt mounts the read-only path over them. */
 export function coveredPaths(policy: Policy, { stateDir, runtimeDir }: SrtPaths): { path: string; by: string }[] {
   const writable = [stateDir, runtimeDir, ...writableHostPaths(policy)].filter((path) => path !== undefined);
   const reading = hostGrants(policy).filter(({ isWritable }) => !isWritable);
@@ -105,11 +105,11 @@ function generalNotes(policy: Policy, paths: SrtPaths): SrtNote[] {
       ({ path, by }) => `${path} is read-only inside srt, because ${by} is open for reading`,
     ),
     ...(platform === "darwin"
-      ? ["on macOS only home directories, volumes and temporary files are closed to reading; the system stays readable"]
+      ? ["on macOS srt hides only home directories, volumes and temporary files; the rest of the system stays readable"]
       : []),
     ...(engineSocket === undefined
       ? []
-      : ["whoever reaches the container engine's socket can become root of this machine"]),
+      : ["any program that can open the container engine's socket can become root on this machine"]),
     ...(engineSocket !== undefined && platform === "linux"
       ? ["on Linux srt cannot tell one socket from another, so every Unix socket that the server can see is open to it"]
       : []),

@@ -18,7 +18,7 @@ const literal = (...list: string[]) => list.map((path) => ({ path, literal: true
 const noteOn = (rule: string, policy: PolicyInput = {}, more: Partial<SrtPaths> = {}) =>
   exported(policy, more).notes.find(({ rules }) => rules.includes(rule))?.note;
 
-test("allowedDomains is empty unless the policy opens the network, and means the web's ports", () => {
+test("allowedDomains is empty unless the policy opens the network, and names ports 80 and 443", () => {
   const allowlist = ["packages.example", "git.example.com:22"];
   expect(exported({ net: { allowlist } }).settings.network.allowedDomains).toEqual([]);
   expect(exported({ net: { enabled: true, allowlist } }).settings.network.allowedDomains).toEqual([
@@ -28,7 +28,7 @@ test("allowedDomains is empty unless the policy opens the network, and means the
   ]);
 });
 
-test("deniedDomains are the policy's, on every port", () => {
+test("deniedDomains has the hosts of net.deny, on every port", () => {
   const net = { enabled: true, allowlist: ["*.example.com"], deny: ["bad.example.com"] };
   expect(exported({ net }).settings.network.deniedDomains).toEqual(["bad.example.com"]);
 });
@@ -39,7 +39,7 @@ test("deniedResolvedAddresses keeps allowed names out of private networks", () =
   expect(deniedResolvedAddresses).toContain("fc00::/7");
 });
 
-test("Unix sockets stay closed unless an engine is used; on Linux that opens all of them, and is told", () => {
+test("Unix sockets stay closed unless an engine is used; on Linux that opens all of them, and a note says so", () => {
   expect(exported().settings.network).toMatchObject({ allowUnixSockets: [], allowAllUnixSockets: false });
   const engineSocket = "/var/run/docker.sock";
   const { settings, notes } = exported({}, { engineSocket });
@@ -55,7 +55,7 @@ test("denyRead closes the whole root on Linux, and home directories on macOS", (
   expect(exported({}, { platform: "darwin" }).settings.filesystem.denyRead).toContain("/Users");
 });
 
-test("denyRead hides what the deny globs name at the top of an opened directory, and what was found below", () => {
+test("denyRead hides deny globs at the top of an opened directory, and the denied files found below", () => {
   const policy = { fs: { load: ["./"], deny: ["*.secret", "!.env*"] } };
   const { denyRead } = exported(policy, { denied: ["/project/a/[x].pem"] }).settings.filesystem;
   expect(denyRead).toContain("/project/*.secret");
@@ -65,23 +65,23 @@ test("denyRead hides what the deny globs name at the top of an opened directory,
   expect(denyRead).toContainEqual({ path: "/project/a/[x].pem", literal: true });
 });
 
-test("denyRead leaves the policy readable to the server that has to obey it", () => {
+test("denyRead leaves the policy file readable to the server", () => {
   const { denyRead } = exported({ fs: { load: ["./"] } }).settings.filesystem;
   expect(denyRead.filter((entry) => String(entry).includes("sandbox.policy"))).toEqual([]);
 });
 
-test("denyRead takes no pattern below a directory whose own name would be read as one", () => {
+test("denyRead has no pattern below a directory whose own name would be read as one", () => {
   expect(exported({ fs: { load: ["/data[1]"] } }).settings.filesystem.denyRead).toEqual(["/"]);
 });
 
-test("allowRead names the programs, the state, the policy file and what the policy opens, and nothing else", () => {
+test("allowRead lists the programs, the state, the policy file and what the policy opens, and nothing else", () => {
   const fs = { load: ["/data"], deps: "/deps", mounts: [{ source: "/m", target: "/m" }] };
   const { allowRead } = exported({ fs }, { policyFile: "/project/sandbox.policy.yaml" }).settings.filesystem;
   const expected = [...paths.programs, "/project/sandbox.policy.yaml", "/state", "/deps", "/m", "/data"];
   expect(allowRead).toEqual(literal(...expected));
 });
 
-test("allowWrite is the state directory, and what the policy opens for writing", () => {
+test("allowWrite lists the state directory and what the policy opens for writing", () => {
   expect(exported().settings.filesystem.allowWrite).toEqual(literal("/state"));
   expect(exported({}, { runtimeDir: "/runtime" }).settings.filesystem.allowWrite).toEqual(
     literal("/state", "/runtime"),
@@ -99,21 +99,22 @@ test("denyWrite keeps the server from rewriting its policy", () => {
   expect(denyWrite).toEqual(literal("/project/sandbox.policy.yaml"));
 });
 
-test("what would weaken the wrap stays off", () => {
+test("settings that would weaken srt stay off", () => {
   expect(exported().settings).toMatchObject({ allowNestedUserNamespaces: false, enableWeakerNestedSandbox: false });
 });
 
-test("notes name every limit that srt does not hold", () => {
+test("notes name every limit that srt does not enforce", () => {
   for (const rule of ruleNames.filter((name) => name.startsWith("proc."))) expect(noteOn(rule)).toMatch(/no limits/);
-  for (const rule of ruleNames.filter((name) => name.startsWith("session."))) expect(noteOn(rule)).toMatch(/held by/);
+  for (const rule of ruleNames.filter((name) => name.startsWith("session.")))
+    expect(noteOn(rule)).toMatch(/enforced by/);
 });
 
-test("notes say which runner is left, and that a policy which asks for more is refused", () => {
+test("notes name the runner that works inside srt, and say that a stronger minimum is refused", () => {
   expect(noteOn("isolation.minimum")).toMatch(/wasm runner/);
   expect(noteOn("isolation.minimum", { isolation: { minimum: "process" } })).toMatch(/refused/);
 });
 
-test("notes say what is opened to the whole server", () => {
+test("notes list what is open to the whole server", () => {
   const fs = { workspace: "/work", deps: "/deps", load: ["/data"], mounts: [{ source: "/m", target: "/m" }] };
   for (const rule of ["fs.workspace", "fs.deps", "fs.load", "fs.mounts"]) {
     expect(noteOn(rule, { fs })).toMatch(/whole server/);
@@ -124,7 +125,7 @@ test("notes say what is opened to the whole server", () => {
   expect(noteOn("kernel.python", { kernel: { python: "/usr/bin/python3" } })).toMatch(/wasm runner/);
 });
 
-test("notes say where srt makes read-only what the policy opens for writing", () => {
+test("notes list paths that the policy opens for writing and srt makes read-only", () => {
   const fs = { workspace: "/data/out", load: ["/data"] };
   const notes = exported({ fs }).notes.map(({ note }) => note);
   expect(notes).toContain("/data/out is read-only inside srt, because /data is open for reading");

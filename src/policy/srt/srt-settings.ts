@@ -4,18 +4,18 @@ import { hostGrants, writableHostPaths } from "../paths/host-grants.ts";
 import type { Policy } from "../schema.ts";
 import { type SrtNote, srtNotes } from "./srt-notes.ts";
 
-/** What of this machine the wrapped server needs. Everything else is out of its sight. */
+/** What the server inside srt needs from this machine. Everything else is hidden from it. */
 export interface SrtPaths {
   readonly platform: "linux" | "darwin";
   /** programs, libraries and packages that the server loads, read-only */
   readonly programs: readonly string[];
   readonly stateDir: string;
-  /** given where an engine outside of the wrap has to find the server's sockets and files */
+  /** set if a container engine outside srt must find the server's sockets and files */
   readonly runtimeDir?: string | undefined;
   readonly policyFile?: string | undefined;
-  /** of the container engine, where one is used */
+  /** of the container engine, if one is used */
   readonly engineSocket?: string | undefined;
-  /** absolute paths below what the policy opens that its deny globs hide */
+  /** absolute paths that the deny globs hide below what the policy opens */
   readonly denied: readonly string[];
 }
 
@@ -46,11 +46,11 @@ export interface SrtSettings {
 
 export interface SrtExport {
   readonly settings: SrtSettings;
-  /** what srt cannot hold of the policy, and what it costs */
+  /** what srt cannot enforce, and what the settings cost */
   readonly notes: readonly SrtNote[];
 }
 
-/** Addresses that an allowed name must not lead to: srt itself leaves private networks open. */
+/** Addresses that an allowed name must not resolve to: srt itself leaves private networks open. */
 const privateAddresses = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 
 /** Pure: a policy and paths in, settings for srt around the MCP server out. */
@@ -59,9 +59,9 @@ export function srtSettings(policy: Policy, paths: SrtPaths): SrtExport {
     settings: {
       network: network(policy, paths),
       filesystem: filesystem(policy, paths),
-      // Inside a namespace of its own a server could take the read-only mounts away again.
+      // The attack: in its own user namespace the server could unmount the read-only mounts.
       allowNestedUserNamespaces: false,
-      // It would leave the host's /proc in sight.
+      // It would leave the host's /proc visible.
       enableWeakerNestedSandbox: false,
     },
     notes: srtNotes(policy, paths),
@@ -79,7 +79,7 @@ function network({ net }: Policy, { platform, engineSocket }: SrtPaths): SrtSett
   };
 }
 
-/** Without a port a policy means the web's, and srt means any. */
+/** A pattern without a port means 80 and 443 in a policy, but any port in srt. */
 function withWebPorts(pattern: string): string[] {
   return pattern.includes(":") ? [pattern] : [`${pattern}:80`, `${pattern}:443`];
 }
@@ -97,25 +97,25 @@ function filesystem(policy: Policy, paths: SrtPaths): SrtSettings["filesystem"] 
     ],
     allowRead: literal(readable),
     allowWrite: literal(writable),
-    // A server that was taken over must not write itself another policy for its next start.
+    // The attack: a compromised server rewrites the policy for its next start.
     denyWrite: literal([paths.policyFile]),
   };
 }
 
-/** Paths of the host that the policy opens for reading or writing. */
+/** Host paths that the policy opens for reading or writing. */
 export function openedPaths(policy: Policy): string[] {
   return [...new Set([...hostGrants(policy).map(({ source }) => source), ...policy.fs.load])];
 }
 
-/** srt lets everything be read that is not denied; on macOS denying the whole root stops programs from loading. */
+/** srt allows every read that is not denied. On macOS programs cannot load if the whole root is denied. */
 const closedPlaces = {
   linux: ["/"],
   darwin: ["/Users", "/Volumes", "/private/var/folders", "/private/tmp", "/Library/Keychains"],
 } as const;
 
 /**
- * The deny globs at the top of an opened directory, as patterns: they hold for files that appear before the next start. A
- * pattern for every depth would walk the tree once per glob, which takes seconds; deeper files are named one by one.
+ * The deny globs at the top of an opened directory, as patterns: they also match files created before the next start. A
+ * pattern for every depth would walk the tree once per glob, which takes seconds, so deeper files are listed one by one.
  */
 function topLevelDeny(root: string, deny: readonly string[]): string[] {
   if (/[*?[\]{}]/.test(root)) return []; // the name itself would be read as a pattern

@@ -133,7 +133,7 @@ test("an audit that cannot be written fails a run only if it is durable", async 
   await writeFile(join(cwd, "state"), "a file");
   const lax = await cli("run", "-c", "x");
   expect(lax.code).toBe(0);
-  expect(lax.stderr).toContain("codecell: the audit cannot be written: ");
+  expect(lax.stderr).toContain("codecell: the audit log cannot be written: ");
   await writeFile(join(cwd, "sandbox.policy.yaml"), "audit: { durable: true }\n");
   const strict = await cli("run", "-c", "x");
   expect(strict.code).toBe(74);

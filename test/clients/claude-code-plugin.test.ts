@@ -8,7 +8,7 @@ import { lacking } from "./lacking.ts";
 /** Claude Code puts the plugin's name before the server's. */
 const tool = "mcp__plugin_codecell_codecell__run_python";
 
-describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claude Code", () => {
+describe.skipIf(await lacking("claude", "process runner"))("the Claude Code plugin", () => {
   let desk: Desk;
   beforeAll(async () => {
     desk = await newDesk();
@@ -16,14 +16,14 @@ describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claud
   });
   afterAll(() => desk[Symbol.asyncDispose]());
 
-  test("has a manifest and a marketplace that Claude Code finds nothing to say against", async () => {
+  test("has a manifest and a marketplace that Claude Code validates without warnings", async () => {
     for (const path of [root, join(root, ".claude-plugin", "plugin.json")]) {
       const { code, stdout, stderr } = await claude(desk, "plugin", "validate", "--strict", path);
       expect(`${code} ${stdout}${stderr}`).toMatch(/^0 /);
     }
   });
 
-  test("offers the tools and the skill to a session that is started with it", async () => {
+  test("offers its tools and its skill in a Claude Code session", async () => {
     const code = "print(6 * 7)";
     const { seen, offered, briefing } = await converse(
       desk,
@@ -41,8 +41,8 @@ describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claud
     expect(seen[1]?.isError).toBe(false);
   });
 
-  test("is installed from the marketplace in this repository, and taken away again", async () => {
-    const repository = join(desk.top, "repository"); // what it needs of one: installing copies all that is there
+  test("can be installed from the marketplace in this repository, and uninstalled", async () => {
+    const repository = join(desk.top, "repository"); // only the needed files: installing copies the whole repository
     for (const part of [".claude-plugin", "skills", "README.md"]) {
       await cp(join(root, part), join(repository, part), { recursive: true });
     }
@@ -56,7 +56,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claud
   });
 });
 
-/** The plugin starts the published package with npx; here that name means the package in this repository. */
+/** The plugin starts the published package with npx. This fake npx starts the package in this repository. */
 async function standInForNpx({ top }: Desk): Promise<void> {
   const file = join(top, "bin", "npx");
   const script = `#!/bin/sh

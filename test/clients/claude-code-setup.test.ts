@@ -17,31 +17,37 @@ describe.skipIf(await lacking("claude"))("codecell setup claude-code", () => {
     codecell(["setup", "claude-code", "--here", ...args], { cwd: desk.project, env: desk.env });
   const known = async () => (await claude(desk, "mcp", "get", "codecell")).stdout;
 
-  test.each(["local", "user"])("adds a server to the %s scope that Claude Code connects to, once", async (scope) => {
-    expect(await setup("--scope", scope)).toMatchObject({ code: 0, stderr: "" });
-    const shown = await known();
-    expect(shown).toMatch(new RegExp(`Scope: ${scope}`, "i"));
-    expect(shown).toContain("✔ Connected");
-    expect(shown).toContain(`Args: ${launcher} mcp`);
-    const before = await settings(desk);
-    expect(await setup("--scope", scope)).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to do") });
-    expect(await settings(desk)).toEqual(before);
-  });
+  test.each(["local", "user"])(
+    "--scope %s adds a server that Claude Code connects to, and does nothing the second time",
+    async (scope) => {
+      expect(await setup("--scope", scope)).toMatchObject({ code: 0, stderr: "" });
+      const shown = await known();
+      expect(shown).toMatch(new RegExp(`Scope: ${scope}`, "i"));
+      expect(shown).toContain("✔ Connected");
+      expect(shown).toContain(`Args: ${launcher} mcp`);
+      const before = await settings(desk);
+      expect(await setup("--scope", scope)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("nothing to do"),
+      });
+      expect(await settings(desk)).toEqual(before);
+    },
+  );
 
-  test("takes it away again, and then there is nothing to do", async () => {
+  test("--uninstall removes the server, and does nothing the second time", async () => {
     await setup();
     expect(await setup("--uninstall")).toMatchObject({ code: 0 });
     expect((await claude(desk, "mcp", "get", "codecell")).code).toBe(1);
     expect(await setup("--uninstall")).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to do") });
   });
 
-  test("replaces a server that starts in another way, so that a policy that is asked for counts", async () => {
+  test("replaces a server with another command, so that a requested policy takes effect", async () => {
     await setup();
     expect(await setup("--tools", "rlm")).toMatchObject({ code: 0 });
     expect(await known()).toContain(`Args: ${launcher} mcp --tools rlm`);
   });
 
-  test("leaves the other scope alone", async () => {
+  test("does not touch the other scope", async () => {
     await setup("--scope", "local");
     expect(await setup("--scope", "user", "--uninstall")).toMatchObject({ code: 0 });
     expect(await known()).toMatch(/Scope: local/i);
@@ -64,7 +70,7 @@ describe.skipIf(await lacking("claude"))("codecell setup claude-code", () => {
   });
 });
 
-/** The servers that Claude Code has noted, of every scope. */
+/** The servers in Claude Code's settings, of every scope. */
 async function settings({ env }: Desk): Promise<unknown> {
   const file = join(env.CLAUDE_CONFIG_DIR ?? "", ".claude.json");
   if (!existsSync(file)) return undefined;

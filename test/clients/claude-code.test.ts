@@ -6,10 +6,10 @@ import { call, converse, type Desk, factsOf, newDesk, onlyServer, startClaude, s
 import { lacking } from "./lacking.ts";
 import { startScriptedMessagesApi } from "./scripted-messages-api.ts";
 
-/** runs until a file is there: the test decides when it ends */
+/** runs until a file exists, so that the test decides when it ends */
 const untilTold =
   "import os, time\nprint('waiting', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('went')";
-/** runs for ever, and leaves a note when it is interrupted */
+/** runs forever, and writes a file when it is interrupted */
 const untilStopped =
   "import time\nprint('busy', flush=True)\ntry:\n  while True: time.sleep(0.02)\nfinally: open('stopped', 'w').write('yes')";
 
@@ -20,7 +20,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
   });
   afterAll(() => desk[Symbol.asyncDispose]());
 
-  test("sees output and value of a run, and its variables in the next", async () => {
+  test("sees a run's output and value, and its variables in the next run", async () => {
     const { seen, printed } = await converse(desk, [
       () => [
         call("run_python", {
@@ -54,7 +54,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(seen[0]?.texts.filter((text) => text.startsWith("[Resource link: "))).toHaveLength(1);
   });
 
-  test("sees its program's error as an answer that it can correct", async () => {
+  test("sees a failing program's error as a result that it can correct", async () => {
     const { seen } = await converse(desk, [
       () => [call("run_python", { code: "rows = [1, 2]\nrows[2]" })],
       ([first]) => [call("run_python", { code: "rows[1]", session_id: factsOf(first).session_id })],
@@ -67,7 +67,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[1])).toMatchObject({ status: "ok", value: "2" });
   });
 
-  test("sees a tool's failure with its code and what to do next", async () => {
+  test("sees a tool's failure with its error code and what to do next", async () => {
     const { seen } = await converse(desk, [
       () => [call("run_python", { code: "1", session_id: "nobody" })],
       () => [call("run_python", { code: "1", sesion_id: "s" })],
@@ -79,7 +79,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(seen[2]?.texts[0]).toMatch(/^run_gone: [\s\S]*next: run the code again/);
   });
 
-  test("sees that a long run goes on before the client gives up, and waits for it with get_run", async () => {
+  test("is told before the client's timeout that a long run is still running, and waits for it with get_run", async () => {
     const { seen } = await converse(desk, [
       () => [call("run_python", { code: untilTold, wait: 0.5 })],
       ([run]) => [call("upload_file", { path: "go", content: "", session_id: factsOf(run).session_id })],
@@ -91,7 +91,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[2]).run_id).toBe(factsOf(seen[0]).run_id);
   });
 
-  test("stops code with cancel_run, and the session goes on", async () => {
+  test("stops a run with cancel_run, and the session stays usable", async () => {
     const { seen } = await converse(desk, [
       () => [call("run_python", { code: untilStopped, wait: 0.5 })],
       ([run]) => [call("cancel_run", { run_id: factsOf(run).run_id })],
@@ -102,7 +102,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[2])).toMatchObject({ status: "ok", value: "'yes'" });
   });
 
-  test("runs two sessions at once when it calls in parallel", async () => {
+  test("runs two sessions at the same time with parallel calls", async () => {
     const { seen } = await converse(desk, [
       () => [call("run_python", { code: "who = 'a'" }), call("run_python", { code: "who = 'b'" })],
       ([a, b]) => [a, b].map((run) => call("run_python", { code: "who", session_id: factsOf(run).session_id })),
@@ -110,7 +110,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(seen.slice(2).map((run) => factsOf(run).value)).toEqual(["'a'", "'b'"]);
   });
 
-  test("reads a file of a session as a resource", async () => {
+  test("reads a session's file as a resource", async () => {
     const { seen } = await converse(
       desk,
       [
@@ -126,7 +126,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[1]).contents).toMatchObject([{ text: "a,b\n1,2\n" }]);
   });
 
-  test("works over HTTP with the token in a header", async () => {
+  test("runs code over HTTP with the token in a header", async () => {
     const server = startHttp(desk);
     onTestFinished(() => stopped(server));
     const { url, token } = await httpAddress(server);
@@ -139,7 +139,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test("has the main tools and the instructions in its context, though other tools are hidden behind a search", async () => {
+  test("has the main tools and the instructions in its context, although other tools are deferred to a search", async () => {
     const { offered, briefing, seen } = await converse(
       desk,
       [() => [{ name: "ToolSearch", input: { query: "select:mcp__codecell__cancel_run" } }], () => "found"],
@@ -153,7 +153,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(seen[0]?.isError).toBe(false);
   });
 
-  test("takes its code with it when the user ends Claude Code", async () => {
+  test("leaves no running code when the user ends Claude Code", async () => {
     await using api = await startScriptedMessagesApi([
       () => [call("run_python", { code: untilStopped, wait: 0.2 })],
       () => [call("run_python", { code: untilStopped })], // Claude Code waits for this one
@@ -162,14 +162,14 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     await api.reached(1);
     const pid = claude.child.pid ?? 0;
     const processes = descendantsOf(pid);
-    expect(processes.length).toBeGreaterThan(1); // the server, and what holds the first run
+    expect(processes.length).toBeGreaterThan(1); // the server and the cell of the first run
     claude.child.kill("SIGINT");
     await claude.ended;
     await gone(processes);
   });
 });
 
-/** as a user has it: Claude Code's own tools beside those of this server */
+/** Claude Code's own tools beside those of this server, as users have it */
 function withBuiltInTools(desk: Desk): string[] {
   return onlyServer({ codecell: stdioServer(desk) });
 }

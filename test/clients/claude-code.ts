@@ -5,12 +5,12 @@ import { installed } from "./installed.ts";
 import { type Ended, runToEnd, startProgram } from "./run-to-end.ts";
 import { type SeenResult, startScriptedMessagesApi, type ToolUse, type Turn } from "./scripted-messages-api.ts";
 
-/** A home, a project and a state directory of their own, with the real `claude` first on the PATH. */
+/** A separate home, project and state directory, with the real `claude` first on the PATH. */
 export interface Desk extends Place, AsyncDisposable {
   readonly env: Record<string, string>;
 }
 
-/** Says all that Claude Code may take from its surroundings: nothing of the user's, and no address but loopback. */
+/** Sets Claude Code's whole environment: nothing of the user's, and no address but loopback. */
 export async function newDesk(): Promise<Desk> {
   const place = await newPlace();
   const bin = join(place.top, "bin");
@@ -28,12 +28,12 @@ export async function newDesk(): Promise<Desk> {
     CLAUDE_CONFIG_DIR: join(home, ".claude"),
     XDG_STATE_HOME: place.state,
     ANTHROPIC_API_KEY: "none-needed",
-    ANTHROPIC_BASE_URL: "http://127.0.0.1:9", // nobody listens: only a scripted API answers
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:9", // nobody listens there: only a scripted API answers
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_TELEMETRY: "1",
     DISABLE_ERROR_REPORTING: "1",
     DISABLE_AUTOUPDATER: "1",
-    // It begins without a server that takes longer than this: on a busy machine, without the one that is tested.
+    // Claude Code starts without an MCP server that takes longer than this. On a busy machine that is ours.
     CLAUDE_CODE_MCP_STARTUP_WAIT_MS: "60000",
     MCP_TIMEOUT: "60000",
   };
@@ -41,15 +41,15 @@ export async function newDesk(): Promise<Desk> {
 }
 
 export interface Conversation {
-  /** what the model saw of each tool call */
+  /** what the model saw for each tool call */
   readonly seen: readonly SeenResult[];
   readonly offered: readonly string[];
   readonly briefing: string;
-  /** the model's last words, as Claude Code printed them */
+  /** the model's last message, as Claude Code printed it */
   readonly printed: string;
 }
 
-/** Plays a script to the real Claude Code, to its end. */
+/** Plays a script to the real Claude Code, and waits until it exits. */
 export async function converse(desk: Desk, turns: readonly Turn[], args?: readonly string[]): Promise<Conversation> {
   await using api = await startScriptedMessagesApi(turns);
   const { code, stdout, stderr } = await startClaude(desk, api.url, args).ended;
@@ -61,19 +61,19 @@ export async function converse(desk: Desk, turns: readonly Turn[], args?: readon
   return { seen: api.seen, offered: api.offered, briefing: api.briefing, printed: printed.result };
 }
 
-/** A call of a tool of this server. */
+/** A call to a tool of this server. */
 export function call(tool: string, input: Record<string, unknown>): ToolUse {
   return { name: `mcp__codecell__${tool}`, input };
 }
 
-/** The structured content, which Claude Code shows to the model as JSON, before or behind the other blocks. */
+/** The structured content. Claude Code shows it to the model as JSON, before or after the other blocks. */
 export function factsOf(result: SeenResult | undefined): Record<string, unknown> {
   const json = result?.texts.find((text) => text.startsWith("{"));
   if (json === undefined) throw new Error(`no facts in ${JSON.stringify(result?.texts)}`);
   return JSON.parse(json);
 }
 
-/** Starts `claude -p`, by default with this server alone and without its own tools. */
+/** Starts `claude -p`, by default with only this server and without Claude Code's own tools. */
 export function startClaude(desk: Desk, apiUrl: string, args?: readonly string[]) {
   const given = args ?? [...onlyServer({ codecell: stdioServer(desk) }), "--tools", ""];
   const all = ["-p", "go", "--model", "claude-sonnet-4-5", "--output-format", "json", ...given];
@@ -81,7 +81,7 @@ export function startClaude(desk: Desk, apiUrl: string, args?: readonly string[]
   return startProgram(installed.claude, all, { cwd: desk.project, env });
 }
 
-/** The flags for these servers and no others, with all of their tools allowed. */
+/** The flags for only these servers, with all of their tools allowed. */
 export function onlyServer(mcpServers: { codecell: object }): string[] {
   return ["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers }), "--allowedTools", "mcp__codecell"];
 }
@@ -90,7 +90,7 @@ export function stdioServer(place: Place): object {
   return { command: process.execPath, args: serverArguments(place) };
 }
 
-/** One `claude` command to its end, such as `mcp get codecell`. */
+/** Runs one `claude` command, such as `mcp get codecell`, until it exits. */
 export function claude({ project, env }: Desk, ...args: string[]): Promise<Ended> {
   return runToEnd(installed.claude, args, { cwd: project, env });
 }

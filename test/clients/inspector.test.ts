@@ -7,7 +7,7 @@ import { installed } from "./installed.ts";
 import { lacking } from "./lacking.ts";
 import { runToEnd } from "./run-to-end.ts";
 
-/** the first example of many: the model writes it when it is asked for the first 20 Fibonacci numbers */
+/** what a model writes when asked for the first 20 Fibonacci numbers */
 const fibonacci = "a, b = 0, 1\nfor _ in range(20):\n    print(a, end=' ')\n    a, b = b, a + b";
 const numbers = "0 1 1 2 3 5 8 13 21 34 55 89 144 233 377 610 987 1597 2584 4181 ";
 

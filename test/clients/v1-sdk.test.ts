@@ -9,7 +9,7 @@ import { Cleanup } from "../../src/lib/cleanup.ts";
 import { httpAddress, newPlace, type Place, serverArguments, startHttp, stopped } from "../e2e/mcp-client.ts";
 import { lacking } from "./lacking.ts";
 
-/** runs for ever, and leaves a note when it is interrupted */
+/** runs forever, and writes a file when it is interrupted */
 const untilStopped =
   "import time\nprint('busy', flush=True)\ntry:\n  while True: time.sleep(0.02)\nfinally: open('stopped', 'w').write('yes')";
 
@@ -43,7 +43,7 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
     };
   }
 
-  test("shakes hands in the protocol of 2025 and lists every tool with its schemas", async () => {
+  test("connects with a 2025 protocol version and lists every tool with its schemas", async () => {
     expect(client.getServerVersion()).toMatchObject({ name: "codecell" });
     expect(client.getInstructions()).toContain("run_python");
     const { tools } = await client.listTools();
@@ -53,30 +53,30 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
     ).toBe(true);
   });
 
-  test("runs code, and what the tool answers fits the schema that it declared", async () => {
+  test("runs code and gets a result that matches the tool's output schema", async () => {
     const { facts, content } = await call("run_python", { code: "print('hello')\n6 * 7" });
     expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", value: "42" });
     expect(content[0]).toMatchObject({ type: "text", text: expect.stringContaining("hello") });
   });
 
-  test("gets a failure as an error that says what to do", async () => {
+  test("gets a failure as an error with a hint", async () => {
     const { isError, content } = await call("run_python", { code: "1", session_id: "nobody" });
     expect(isError).toBe(true);
     expect(content[0]?.text).toMatch(/^session_unknown/);
   });
 
-  test("hears progress of a run, and stops its code by cancelling the call", async () => {
+  test("receives progress of a run, and stops the run by cancelling the call", async () => {
     const session_id = (await call("run_python", { code: "1" })).facts.session_id;
     const cancelling = new AbortController();
     const onprogress = () => cancelling.abort("enough");
     const running = call("run_python", { code: untilStopped, session_id }, { signal: cancelling.signal, onprogress });
     await expect(running).rejects.toThrow();
-    // The session runs one program at a time: this one has its turn when the other has ended.
+    // The session runs one program at a time: this one starts when the other has ended.
     const after = await call("run_python", { code: "open('stopped').read()", session_id });
     expect(after.facts).toMatchObject({ status: "ok", value: "'yes'" });
   });
 
-  test("hears of new files, lists them and reads them as resources", async () => {
+  test("is notified of new files, lists them and reads them as resources", async () => {
     const before = resourceChanges;
     const run = await call("run_python", { code: "open('table.csv', 'w').write('a,b\\n1,2\\n')" });
     const [{ uri }] = run.facts.artifacts as [{ uri: string }];
@@ -86,7 +86,7 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
     expect(resourceChanges).toBeGreaterThan(before);
   });
 
-  test("is told that a resource is not there", async () => {
+  test("gets an error for a resource that does not exist", async () => {
     await expect(client.readResource({ uri: "codecell://sessions/none/artifacts/a" })).rejects.toThrow(/not found/i);
   });
 });

@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { living } from "../e2e/codecell-process.ts";
 import { httpAddress, startHttp, stopped } from "../e2e/mcp-client.ts";
 import { descendantsOf } from "../e2e/process-tree.ts";
-import { call, converse, type Desk, factsOf, newDesk, onlyServer, startClaude, stdioServer } from "./claude-code.ts";
+import {
+  type ClaudeHome,
+  call,
+  converse,
+  factsOf,
+  newClaudeHome,
+  onlyServer,
+  startClaude,
+  stdioServer,
+} from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 import { startScriptedMessagesApi } from "./scripted-messages-api.ts";
 
@@ -14,14 +23,14 @@ const untilStopped =
   "import time\nprint('busy', flush=True)\ntry:\n  while True: time.sleep(0.02)\nfinally: open('stopped', 'w').write('yes')";
 
 describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Code", () => {
-  let desk: Desk;
+  let home: ClaudeHome;
   beforeAll(async () => {
-    desk = await newDesk();
+    home = await newClaudeHome();
   });
-  afterAll(() => desk[Symbol.asyncDispose]());
+  afterAll(() => home[Symbol.asyncDispose]());
 
   test("sees a run's output and value, and its variables in the next run", async () => {
-    const { seen, printed } = await converse(desk, [
+    const { seen, printed } = await converse(home, [
       () => [
         call("run_python", {
           code: "a, b, row = 0, 1, []\nfor _ in range(20): row.append(a); a, b = b, a + b\nprint(*row)\nlen(row)",
@@ -40,7 +49,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
 
   test("sees a figure as an image, and only the files that its program wrote", async () => {
     const code = "import matplotlib.pyplot as plt\nplt.plot([3, 1, 2])\nplt.savefig('line.png')\nplt.show()";
-    const { seen } = await converse(desk, [() => [call("run_python", { code })]]);
+    const { seen } = await converse(home, [() => [call("run_python", { code })]]);
     const [image] = seen[0]?.images ?? [];
     expect(image?.mediaType).toBe("image/png");
     expect(
@@ -55,7 +64,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
   });
 
   test("sees a failing program's error as a result that it can correct", async () => {
-    const { seen } = await converse(desk, [
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: "rows = [1, 2]\nrows[2]" })],
       ([first]) => [call("run_python", { code: "rows[1]", session_id: factsOf(first).session_id })],
     ]);
@@ -68,7 +77,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
   });
 
   test("sees a tool's failure with its error code and what to do next", async () => {
-    const { seen } = await converse(desk, [
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: "1", session_id: "nobody" })],
       () => [call("run_python", { code: "1", sesion_id: "s" })],
       () => [call("get_run", { run_id: "none" })],
@@ -80,7 +89,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
   });
 
   test("is told before the client's timeout that a long run is still running, and waits for it with get_run", async () => {
-    const { seen } = await converse(desk, [
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: untilTold, wait: 0.5 })],
       ([run]) => [call("upload_file", { path: "go", content: "", session_id: factsOf(run).session_id })],
       ([run]) => [call("get_run", { run_id: factsOf(run).run_id })],
@@ -92,7 +101,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
   });
 
   test("stops a run with cancel_run, and the session stays usable", async () => {
-    const { seen } = await converse(desk, [
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: untilStopped, wait: 0.5 })],
       ([run]) => [call("cancel_run", { run_id: factsOf(run).run_id })],
       ([run]) => [call("run_python", { code: "open('stopped').read()", session_id: factsOf(run).session_id })],
@@ -103,7 +112,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
   });
 
   test("runs two sessions at the same time with parallel calls", async () => {
-    const { seen } = await converse(desk, [
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: "who = 'a'" }), call("run_python", { code: "who = 'b'" })],
       ([a, b]) => [a, b].map((run) => call("run_python", { code: "who", session_id: factsOf(run).session_id })),
     ]);
@@ -112,7 +121,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
 
   test("reads a session's file as a resource", async () => {
     const { seen } = await converse(
-      desk,
+      home,
       [
         () => [call("run_python", { code: "open('table.csv', 'w').write('a,b\\n1,2\\n')" })],
         ([run]) => {
@@ -120,19 +129,19 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
           return [{ name: "ReadMcpResourceTool", input: { server: "codecell", uri: file?.uri } }];
         },
       ],
-      withBuiltInTools(desk),
+      withBuiltInTools(home),
     );
     expect(seen[1]?.isError).toBe(false);
     expect(factsOf(seen[1]).contents).toMatchObject([{ text: "a,b\n1,2\n" }]);
   });
 
   test("runs code over HTTP with the token in a header", async () => {
-    const server = startHttp(desk);
+    const server = startHttp(home);
     onTestFinished(() => stopped(server));
     const { url, token } = await httpAddress(server);
     const codecell = { type: "http", url: url.href, headers: { Authorization: `Bearer ${token}` } };
     const { seen } = await converse(
-      desk,
+      home,
       [() => [call("run_python", { code: "6 * 7" })]],
       [...onlyServer({ codecell }), "--tools", ""],
     );
@@ -141,9 +150,9 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
 
   test("has the main tools and the instructions in its context, although other tools are deferred to a search", async () => {
     const { offered, briefing, seen } = await converse(
-      desk,
+      home,
       [() => [{ name: "ToolSearch", input: { query: "select:mcp__codecell__cancel_run" } }], () => "found"],
-      withBuiltInTools(desk),
+      withBuiltInTools(home),
     );
     const main = ["run_python", "get_run", "rlm_exec", "rlm_load"].map((name) => `mcp__codecell__${name}`);
     expect(offered).toEqual(expect.arrayContaining([...main, "mcp__codecell__cancel_run"]));
@@ -158,7 +167,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
       () => [call("run_python", { code: untilStopped, wait: 0.2 })],
       () => [call("run_python", { code: untilStopped })], // Claude Code waits for this one
     ]);
-    const claude = startClaude(desk, api.url);
+    const claude = startClaude(home, api.url);
     await api.reached(1);
     const pid = claude.child.pid ?? 0;
     const processes = descendantsOf(pid);
@@ -170,8 +179,8 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
 });
 
 /** Claude Code's own tools beside those of this server, as users have it */
-function withBuiltInTools(desk: Desk): string[] {
-  return onlyServer({ codecell: stdioServer(desk) });
+function withBuiltInTools(home: ClaudeHome): string[] {
+  return onlyServer({ codecell: stdioServer(home) });
 }
 
 async function gone(processes: readonly string[], limitMs = 30_000): Promise<void> {

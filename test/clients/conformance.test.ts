@@ -6,10 +6,10 @@ import {
   bearerTransport,
   httpAddress,
   newClient,
-  newPlace,
-  type Place,
+  newTestDirectories,
   startHttp,
   stopped,
+  type TestDirectories,
 } from "../e2e/mcp-client.ts";
 import { installed } from "./installed.ts";
 import { lacking } from "./lacking.ts";
@@ -38,13 +38,13 @@ interface Check {
 
 describe.skipIf(await lacking("conformance", "node22", "process runner"))("the official conformance suite", () => {
   const cleanup = new Cleanup();
-  let place: Place;
+  let directories: TestDirectories;
   let url: string;
 
   beforeAll(async () => {
-    place = await newPlace();
-    cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
-    const server = startHttp(place);
+    directories = await newTestDirectories();
+    cleanup.defer(() => rm(directories.top, { recursive: true, force: true }));
+    const server = startHttp(directories);
     cleanup.defer(() => stopped(server));
     const { url: target, token } = await httpAddress(server);
     await makeAnArtifact(target, token);
@@ -58,7 +58,7 @@ describe.skipIf(await lacking("conformance", "node22", "process runner"))("the o
     ["2025-11-25", 42],
     ["2026-07-28", 105],
   ])("reports only the failures that the baseline lists, for the requirements of %s", async (set, atLeast) => {
-    const results = join(place.top, set);
+    const results = join(directories.top, set);
     const baseline = join(import.meta.dirname, "conformance", `${set}.yml`);
     const { code, stdout, stderr } = await runToEnd(
       installed.node22,
@@ -74,7 +74,7 @@ describe.skipIf(await lacking("conformance", "node22", "process runner"))("the o
         "-o",
         results,
       ],
-      { env: { PATH: process.env.PATH ?? "", HOME: place.top } },
+      { env: { PATH: process.env.PATH ?? "", HOME: directories.top } },
     );
     expect(`${code} ${code === 0 ? "" : stdout + stderr}`).toBe("0 ");
     const checks = await checksIn(results);

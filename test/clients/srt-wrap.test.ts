@@ -10,7 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { codecell, launcher } from "../e2e/codecell-process.ts";
 import { descendantsOf, ended } from "../e2e/process-tree.ts";
-import { claude, newDesk } from "./claude-code.ts";
+import { claude, newClaudeHome } from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 
 const run = promisify(execFile);
@@ -153,13 +153,13 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
 
 describe.skipIf(absent.length > 0 || (await lacking("claude")))("codecell mcp inside srt, with Claude Code", () => {
   test("connects, and setup replaces a server without srt", async () => {
-    await using desk = await newDesk();
+    await using home = await newClaudeHome();
     const setup = (...args: string[]) =>
       codecell(["setup", "claude-code", ...args], {
-        cwd: desk.project,
-        env: { ...desk.env, PATH: `${desk.env.PATH}${delimiter}${searchPath}` },
+        cwd: home.project,
+        env: { ...home.env, PATH: `${home.env.PATH}${delimiter}${searchPath}` },
       });
-    const known = async () => (await claude(desk, "mcp", "get", "codecell")).stdout;
+    const known = async () => (await claude(home, "mcp", "get", "codecell")).stdout;
     expect(await setup("--here")).toMatchObject({ code: 0 });
     expect(await known()).toContain("✔ Connected");
     expect(await setup("--wrap", "srt")).toMatchObject({ code: 0, stdout: expect.stringContaining("mcp remove") });

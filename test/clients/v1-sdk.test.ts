@@ -6,7 +6,14 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ResourceListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import { httpAddress, newPlace, type Place, serverArguments, startHttp, stopped } from "../e2e/mcp-client.ts";
+import {
+  httpAddress,
+  newTestDirectories,
+  serverArguments,
+  startHttp,
+  stopped,
+  type TestDirectories,
+} from "../e2e/mcp-client.ts";
 import { lacking } from "./lacking.ts";
 
 /** runs forever, and writes a file when it is interrupted */
@@ -19,13 +26,13 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
   let resourceChanges = 0;
 
   beforeAll(async () => {
-    const place = await newPlace();
-    cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
+    const directories = await newTestDirectories();
+    cleanup.defer(() => rm(directories.top, { recursive: true, force: true }));
     client = new Client({ name: "codecell-v1-test", version: "1" });
     client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {
       resourceChanges++;
     });
-    await client.connect(over === "stdio" ? overStdio(place) : await overHttp(place, cleanup));
+    await client.connect(over === "stdio" ? overStdio(directories) : await overHttp(directories, cleanup));
     cleanup.defer(() => client.close());
   });
   afterAll(() => cleanup[Symbol.asyncDispose]());
@@ -91,15 +98,21 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
   });
 });
 
-function overStdio(place: Place): Transport {
-  const env = { PATH: process.env.PATH ?? "", HOME: place.top };
+function overStdio(directories: TestDirectories): Transport {
+  const env = { PATH: process.env.PATH ?? "", HOME: directories.top };
   return new StdioClientTransport({
-    ...{ command: process.execPath, args: serverArguments(place), cwd: place.project, env, stderr: "inherit" },
+    ...{
+      command: process.execPath,
+      args: serverArguments(directories),
+      cwd: directories.project,
+      env,
+      stderr: "inherit",
+    },
   });
 }
 
-async function overHttp(place: Place, cleanup: Cleanup): Promise<Transport> {
-  const server = startHttp(place);
+async function overHttp(directories: TestDirectories, cleanup: Cleanup): Promise<Transport> {
+  const server = startHttp(directories);
   cleanup.defer(() => stopped(server));
   const { url, token } = await httpAddress(server);
   const headers = { authorization: `Bearer ${token}` };

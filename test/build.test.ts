@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-test("a build leaves nothing of a source file that is gone", async () => {
+test("a build removes the output of a deleted source file", async () => {
   const project = await mkdtemp(join(tmpdir(), "codecell-build-"));
   try {
     for (const part of ["package.json", "tsconfig.json", "tsconfig.build.json", "scripts"]) {

@@ -7,7 +7,7 @@ import { toolsOf } from "../src/service/tools/toolset.ts";
 const text = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const json = (path: string) => JSON.parse(text(path));
 
-test("every package for a client has the version of this package", () => {
+test("every client package has the same version as package.json", () => {
   const { version } = json("package.json");
   const registry = json("server.json");
   const plugins = readdirSync(new URL("../.claude-plugin", import.meta.url)).map((name) =>
@@ -22,14 +22,14 @@ test("every package for a client has the version of this package", () => {
   expect(versions).toEqual({ server: version, packages: [version], bundle: version, plugins: [version] });
 });
 
-test("the registry finds its own name in the package", () => {
+test("package.json and server.json agree on the names of the package and the server", () => {
   const { name, mcpName } = json("package.json");
   const registry = json("server.json");
   expect(mcpName).toBe(registry.name);
   expect(registry.packages.map((one: { identifier: string }) => one.identifier)).toEqual([name]);
 });
 
-/** The fields of the registry's schema of 2025-12-11 that this project uses. Strict here, so that a typo is found. */
+/** The fields that we use of the registry's schema of 2025-12-11. Strict, so that a typo fails the test. */
 const argument = z.strictObject({ type: z.literal("positional"), value: z.string() });
 const variable = z.strictObject({
   name: z.string(),
@@ -58,18 +58,18 @@ const registryEntry = z.strictObject({
   ),
 });
 
-test("the registry takes the entry", () => {
+test("server.json matches the registry's schema", () => {
   expect(() => registryEntry.parse(json("server.json"))).not.toThrow();
 });
 
-test("the plugin and the bundle start the server", () => {
+test("the plugin and the MCPB bundle start `codecell mcp`", () => {
   expect(json(".claude-plugin/plugin.json").mcpServers.codecell.args.at(-1)).toBe("mcp");
   const { entry_point, mcp_config } = json("mcpb/manifest.json").server;
   expect(mcp_config.args[0]).toBe(`\${__dirname}/${entry_point}`);
   expect(text(entry_point)).toContain("mcp-entrance.js");
 });
 
-test("the skill and the instructions name only tools that there are", () => {
+test("the skill and the server instructions name only tools that exist", () => {
   const names = new Set(toolsOf("all", { hasModel: false }).map(({ name }) => name));
   const pages = [text("skills/sandbox/SKILL.md"), instructionsFor("all")];
   const mentioned = pages.flatMap(

@@ -18,7 +18,7 @@ const pages = files
 const textOf = (wanted: string) => pages.find(({ page }) => page === wanted)?.text ?? "";
 
 describe.each(pages)("$page", ({ page, text }) => {
-  test("links to what is there", () => {
+  test("has no dead links", () => {
     const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
     const dead = links.filter(([, target = "", anchor]) => {
       const path = target === "" ? page : relative(root, join(root, dirname(page), target));
@@ -28,12 +28,12 @@ describe.each(pages)("$page", ({ page, text }) => {
     expect(dead.map(([link]) => link)).toEqual([]);
   });
 
-  test("names source files that are there", () => {
+  test("names only source files that exist", () => {
     const named = [...text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|py))`/g)].map((match) => match[1] ?? "");
     expect(named.filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)))).toEqual([]);
   });
 
-  test("shows commands with options that they have", () => {
+  test("shows commands only with options that exist", () => {
     const shown = text.split("\n").flatMap(commandLines);
     const unknown = shown.flatMap(({ name, options, flags }) =>
       flags.filter((flag) => !options.includes(flag)).map((flag) => `${name} ${flag}`),
@@ -42,23 +42,23 @@ describe.each(pages)("$page", ({ page, text }) => {
   });
 });
 
-test("ARCHITECTURE.md names source files that are there, also without their folders", () => {
+test("ARCHITECTURE.md names only source files that exist, with or without their folders", () => {
   const named = [...textOf("ARCHITECTURE.md").matchAll(/`([\w.-]+\.(?:ts|py))`/g)].map((match) => match[1] ?? "");
   expect(named.filter((name) => !files.some((file) => basename(file) === name))).toEqual([]);
 });
 
-test("docs/errors.md has every code with its HTTP status and exit code, and no other", () => {
+test("docs/errors.md lists every error code, and no other, with its HTTP status and exit code", () => {
   const rows = [...textOf("docs/errors.md").matchAll(/^\| `(\w+)` \| .+ \| (\d+) \| (\d+) \|$/gm)];
   const written = Object.fromEntries(rows.map(([, code, status, exit]) => [code, [Number(status), Number(exit)]]));
   const codes = Object.keys(errorStatuses) as (keyof typeof errorStatuses)[];
   expect(written).toEqual(Object.fromEntries(codes.map((code) => [code, [errorStatuses[code], errorExitCodes[code]]])));
 });
 
-test("docs/isolation.md counts the questions that every tier is asked", () => {
+test("docs/isolation.md states the number of probes that every tier runs", () => {
   expect(textOf("docs/isolation.md")).toContain(`\`test/parity/probes.ts\`, ${probes.length} questions`);
 });
 
-test("docs/audit.md has every kind of event, and no other", () => {
+test("docs/audit.md lists every event type, and no other", () => {
   const rows = [...textOf("docs/audit.md").matchAll(/^\| ((?:`[a-z.]+`(?:, )?)+) \|/gm)].map((match) => match[1] ?? "");
   const kinds = rows.flatMap((row) => {
     const [first = "", ...others] = [...row.matchAll(/`([a-z.]+)`/g)].map((match) => match[1] ?? "");
@@ -67,7 +67,7 @@ test("docs/audit.md has every kind of event, and no other", () => {
   expect(kinds.sort()).toEqual([...auditEventTypes].sort());
 });
 
-test("every variable of the environment that codecell reads is in a document", () => {
+test("every environment variable that codecell reads is documented", () => {
   const sources = files.filter((file) => /^(?:src|python)\/.*\.(?:ts|py)$/.test(file) && !/test/.test(file));
   const read = new Set(
     sources.flatMap((file) => readFileSync(join(root, file), "utf8").match(/\bCODECELL_[A-Z_]+/g) ?? []),
@@ -75,7 +75,7 @@ test("every variable of the environment that codecell reads is in a document", (
   expect([...read].filter((name) => !pages.some(({ text }) => text.includes(name)))).toEqual([]);
 });
 
-/** The `codecell …` commands of a line: what stands between it and the end of the command or of its code. */
+/** The `codecell …` commands in a line, each up to the end of the command or of its code span. */
 function commandLines(line: string): { name: string; options: string[]; flags: string[] }[] {
   return [...line.matchAll(/\bcodecell ((?:[a-z][a-z-]* ?)+)([^`]*)/g)].flatMap(([, words = "", rest = ""]) => {
     const command = commands
@@ -90,7 +90,7 @@ function commandLines(line: string): { name: string; options: string[]; flags: s
   });
 }
 
-/** As a page on the web makes them of its headings. */
+/** Anchors as GitHub makes them from headings. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
     heading

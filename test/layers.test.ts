@@ -3,7 +3,7 @@ import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
-/** Imports point down. A folder may use itself and what stands here; the entry file `index.ts` may use everything. */
+/** Imports point down. A folder may import itself and the folders listed here; `index.ts` may import everything. */
 const mayImport: Record<string, readonly string[]> = {
   lib: [],
   policy: ["lib"],
@@ -33,12 +33,12 @@ function importedLayers(file: string): { layer: string; specifier: string }[] {
 }
 
 describe("layers", () => {
-  test("every folder of src has its row in the table", () => {
+  test("every folder of src has a row in the table", () => {
     const folders = new Set(files.map((file) => relative(source, file).split(sep)[0]));
     expect([...folders].sort()).toEqual(Object.keys(mayImport).sort());
   });
 
-  test.each(files.map((file) => [relative(source, file), file]))("%s imports only what is below it", (name, file) => {
+  test.each(files.map((file) => [relative(source, file), file]))("%s imports only from lower layers", (name, file) => {
     const own = name.split(sep)[0] ?? "";
     const allowed = [own, ...(mayImport[own] ?? [])];
     const isTest = name.endsWith(".test.ts");
@@ -46,7 +46,7 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("surfaces do not import each other, but the command line starts the others", () => {
+  test("surfaces do not import each other, except that the CLI starts the others", () => {
     const mayStart: Record<string, readonly string[]> = { cli: ["http", "mcp"] };
     const surfaceFiles = files.filter((file) => relative(source, file).startsWith(`surfaces${sep}`));
     const wrong = surfaceFiles.flatMap((file) => {
@@ -68,7 +68,7 @@ describe("layers", () => {
     expect([...new Set(folders)]).toEqual([join("surfaces", "mcp")]);
   });
 
-  test("runners do not know each other, but for the files they share", () => {
+  test("runners do not import each other, except for shared files", () => {
     const runnerFiles = files.filter((file) => relative(source, file).startsWith(`runners${sep}`));
     const wrong = runnerFiles.flatMap((file) => {
       const own = relative(join(source, "runners"), file).split(sep)[0] ?? "";

@@ -40,14 +40,14 @@ async function connected(url: string, token: string): Promise<Client> {
   return client;
 }
 
-test("an MCP server in another program works on that program's sessions and leaves them open", async () => {
+test("an MCP server embedded in a program uses that program's sessions and leaves them open", async () => {
   const sandbox = sandboxFor(codecell);
   const [near, far] = InMemoryTransport.createLinkedPair();
   await createMcpServer(sandbox).connect(far);
   const client = new Client({ name: "test", version: "1" });
   await client.connect(near);
   const { tools } = await client.listTools();
-  // the default policy lets code neither write to the host nor reach the network
+  // the default policy allows neither host writes nor network
   const hints = { destructiveHint: false, openWorldHint: false };
   expect(tools.find(({ name }) => name === "run_python")?.annotations).toMatchObject(hints);
   const { status, session_id } = await runWith(client);
@@ -57,7 +57,7 @@ test("an MCP server in another program works on that program's sessions and leav
   expect((await codecell.info(session_id)).state).toBe("live");
 });
 
-test("the HTTP service answers requests of another program's server, with MCP mounted beside the routes", async () => {
+test("the HTTP service can be mounted in another program's server, with MCP beside its routes", async () => {
   const token = newTokenText();
   const service = new HttpService({ codecell, tokens: TokenStore.single(token), mount: mcpMount() });
   cleanup.defer(() => service[Symbol.asyncDispose]());
@@ -72,7 +72,7 @@ test("the HTTP service answers requests of another program's server, with MCP mo
   expect(answer.sessions).toMatchObject([{ session_id, state: "live" }]);
 });
 
-test("MCP alone is served on a port of its own", async () => {
+test("the MCP server can be served alone on its own port", async () => {
   const token = newTokenText();
   const sandbox = sandboxFor(codecell);
   cleanup.defer(() => sandbox[Symbol.asyncDispose]());

@@ -13,7 +13,7 @@ const pictures = readdirSync(folder)
   .map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
-test("the pictures are drawn from the stored data", async () => {
+test("the pictures match the stored data", async () => {
   const run = promisify(execFile)(process.execPath, [join(root, "scripts/pictures/run.js"), "--check"]);
   await expect(run).resolves.toMatchObject({ stderr: "" });
 });
@@ -23,29 +23,29 @@ describe.each(pictures)("docs/pictures/$name", ({ name, text }) => {
     expect(xmlProblem(text)).toBe(undefined);
   });
 
-  test("loads nothing and runs nothing", () => {
+  test("loads no external resource and runs no script", () => {
     const outside =
       /<(?:script|image|foreignObject|iframe|a|use)\b|\bon\w+\s*=|href|url\(|@import|@font-face|javascript:/i;
     expect(outside.exec(text)?.[0]).toBe(undefined);
-    expect(text.match(/\bhttps?:[^"]*/g)).toEqual(["http://www.w3.org/2000/svg"]); // the name of its format
+    expect(text.match(/\bhttps?:[^"]*/g)).toEqual(["http://www.w3.org/2000/svg"]); // the SVG namespace
   });
 
-  test("has a title and a description for people who do not see it", () => {
+  test("has a title and a description for screen readers", () => {
     expect(text).toMatch(/<title>.+<\/title><desc>.+<\/desc>/);
   });
 
-  test("is in the README, with an alternative text", () => {
+  test("is in the README, with alt text", () => {
     expect(readme).toMatch(new RegExp(`!\\[[^\\]]{10,}\\]\\(docs/pictures/${name.replace(".", "\\.")}\\)`));
   });
 });
 
-describe("the terminal picture", () => {
+describe("docs/pictures/attack.svg", () => {
   const svg = readFileSync(join(folder, "attack.svg"), "utf8");
   const { steps } = JSON.parse(readFileSync(join(folder, "attack.json"), "utf8")) as {
     steps: { command: string; output: string }[];
   };
 
-  test("shows the commands that were recorded, and only commands that exist", () => {
+  test("shows the recorded commands, all of which exist", () => {
     const typed = [...svg.matchAll(/>\$<\/text>(?:<text [^>]*>([^<]*)<\/text>)?/g)].flatMap((match) => match[1] ?? []);
     expect(typed).toEqual(steps.map(({ command }) => command));
     const unknown = typed.filter((line) => !/^cat \S+$/.test(line) && !isCodecellCommand(line));
@@ -53,14 +53,14 @@ describe("the terminal picture", () => {
     expect(typed.filter(isCodecellCommand)).not.toEqual([]);
   });
 
-  test("shows an attack that is stopped, and the receipt's rule that stopped it", () => {
+  test("shows a stopped attack and the receipt rule that stopped it", () => {
     const { output = "" } = steps.at(-1) ?? {};
     expect(output).toMatch(/^phone home +stopped: /m);
     expect(output).not.toMatch(/ got /);
     expect(output).toMatch(/^net\.enabled +false +\w+/m);
   });
 
-  test("shows everything at once to people who prefer no motion, and stops moving for everybody", () => {
+  test("has no animation under prefers-reduced-motion, and otherwise stops after one pass", () => {
     const [always = "", moving = ""] = svg.split("@media (prefers-reduced-motion:no-preference)");
     expect(always).not.toMatch(/animation:/);
     expect(moving).toMatch(/animation:/);
@@ -68,7 +68,7 @@ describe("the terminal picture", () => {
   });
 });
 
-/** A command of the table, with options that it has. */
+/** Whether a line is a known command with known options. */
 function isCodecellCommand(line: string): boolean {
   const [program, ...words] = line.split(" ");
   const command = commands.find(({ name }) => `${words.join(" ")} `.startsWith(`${name} `));
@@ -77,7 +77,7 @@ function isCodecellCommand(line: string): boolean {
   return program === "codecell" && command !== undefined && flags.every((flag) => options.includes(flag));
 }
 
-/** The first thing that an XML parser would refuse; no comments, CDATA or processing instructions are expected. */
+/** The first error that an XML parser would report. Comments, CDATA and processing instructions are not expected. */
 function xmlProblem(text: string): string | undefined {
   const open: string[] = [];
   const token = /<(\/?)([A-Za-z][\w:-]*)((?:\s+[\w:-]+="[^"<]*")*)\s*(\/?)>|([^<]+)|(<)/gy;

@@ -8,12 +8,12 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
 describe("the README", () => {
-  test("shows a newcomer the two commands that CI runs on a bare machine", () => {
+  test("shows the two commands that CI runs on a bare machine", () => {
     expect(readme).toMatch(/^npm ci && npm run demo$/m);
     expect(readme).toContain("`npm ci && npm test`");
   });
 
-  test("has a policy that is valid, and that is not the default", () => {
+  test("has a valid example policy that differs from the default", () => {
     const [, yaml = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(readme) ?? [];
     const policy = parsePolicyText(yaml, { file: "README.md", baseDir: root });
     expect(policy.proc.timeoutMs).toBe(120_000);
@@ -21,7 +21,7 @@ describe("the README", () => {
     expect(Object.keys(policy.net.secrets)).toEqual(["API_TOKEN"]);
   });
 
-  test("compares every product in every row of the table", () => {
+  test("fills every cell of the comparison table", () => {
     const [, table = ""] = /## How it compares\n\n((?:\|.*\n)+)/.exec(readme) ?? [];
     const rows = table
       .trim()
@@ -37,7 +37,7 @@ describe("the README", () => {
     expect(gaps).toEqual([]);
   });
 
-  test("is short enough to read", () => {
+  test("has at most 220 lines", () => {
     expect(readme.split("\n").length).toBeLessThanOrEqual(220);
   });
 });

@@ -15,7 +15,7 @@ test("the last line of npm test says that nothing was skipped", () => {
   );
 });
 
-test("the last line of npm test names each missing runner once, by what enables it", () => {
+test("the last line of npm test names each missing runner once, with how to enable it", () => {
   const bubblewrap = { name: "process", reason: "bubblewrap is not installed", hint: "apt install bubblewrap" };
   const docker = { name: "container", reason: "no Docker answers", hint: "start Docker" };
   const gvisor = { name: "gvisor", reason: "no Docker answers", hint: "start Docker" };

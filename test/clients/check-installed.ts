@@ -9,7 +9,7 @@ const clients = [
   "@modelcontextprotocol/sdk",
 ];
 
-/** Runs before every test: says which clients are driven, or how to get them. */
+/** Runs before all tests: prints which clients are tested, or how to install them. */
 export function setup(): void {
   if (!existsSync(join(import.meta.dirname, "node_modules"))) {
     throw new Error("the clients are not installed: npm ci --prefix test/clients --ignore-scripts");

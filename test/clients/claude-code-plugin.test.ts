@@ -2,31 +2,31 @@ import { chmod, cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launcher, root } from "../e2e/codecell-process.ts";
-import { claude, converse, type Desk, factsOf, newDesk } from "./claude-code.ts";
+import { type ClaudeHome, claude, converse, factsOf, newClaudeHome } from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 
 /** Claude Code puts the plugin's name before the server's. */
 const tool = "mcp__plugin_codecell_codecell__run_python";
 
-describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claude Code", () => {
-  let desk: Desk;
+describe.skipIf(await lacking("claude", "process runner"))("the Claude Code plugin", () => {
+  let home: ClaudeHome;
   beforeAll(async () => {
-    desk = await newDesk();
-    await standInForNpx(desk);
+    home = await newClaudeHome();
+    await standInForNpx(home);
   });
-  afterAll(() => desk[Symbol.asyncDispose]());
+  afterAll(() => home[Symbol.asyncDispose]());
 
-  test("has a manifest and a marketplace that Claude Code finds nothing to say against", async () => {
+  test("has a manifest and a marketplace that Claude Code validates without warnings", async () => {
     for (const path of [root, join(root, ".claude-plugin", "plugin.json")]) {
-      const { code, stdout, stderr } = await claude(desk, "plugin", "validate", "--strict", path);
+      const { code, stdout, stderr } = await claude(home, "plugin", "validate", "--strict", path);
       expect(`${code} ${stdout}${stderr}`).toMatch(/^0 /);
     }
   });
 
-  test("offers the tools and the skill to a session that is started with it", async () => {
+  test("offers its tools and its skill in a Claude Code session", async () => {
     const code = "print(6 * 7)";
     const { seen, offered, briefing } = await converse(
-      desk,
+      home,
       [
         () => [
           { name: tool, input: { code } },
@@ -41,23 +41,23 @@ describe.skipIf(await lacking("claude", "process runner"))("the plugin for Claud
     expect(seen[1]?.isError).toBe(false);
   });
 
-  test("is installed from the marketplace in this repository, and taken away again", async () => {
-    const repository = join(desk.top, "repository"); // what it needs of one: installing copies all that is there
+  test("can be installed from the marketplace in this repository, and uninstalled", async () => {
+    const repository = join(home.top, "repository"); // only the needed files: installing copies the whole repository
     for (const part of [".claude-plugin", "skills", "README.md"]) {
       await cp(join(root, part), join(repository, part), { recursive: true });
     }
-    expect(await claude(desk, "plugin", "marketplace", "add", repository)).toMatchObject({ code: 0 });
-    expect(await claude(desk, "plugin", "install", "codecell@codecell")).toMatchObject({ code: 0 });
+    expect(await claude(home, "plugin", "marketplace", "add", repository)).toMatchObject({ code: 0 });
+    expect(await claude(home, "plugin", "install", "codecell@codecell")).toMatchObject({ code: 0 });
     const args = ["--allowedTools", "mcp__plugin_codecell_codecell"];
-    const { seen } = await converse(desk, [() => [{ name: tool, input: { code: "1 + 1" } }]], args);
+    const { seen } = await converse(home, [() => [{ name: tool, input: { code: "1 + 1" } }]], args);
     expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "2" });
-    expect(await claude(desk, "plugin", "uninstall", "codecell@codecell")).toMatchObject({ code: 0 });
-    expect(await claude(desk, "plugin", "marketplace", "remove", "codecell")).toMatchObject({ code: 0 });
+    expect(await claude(home, "plugin", "uninstall", "codecell@codecell")).toMatchObject({ code: 0 });
+    expect(await claude(home, "plugin", "marketplace", "remove", "codecell")).toMatchObject({ code: 0 });
   });
 });
 
-/** The plugin starts the published package with npx; here that name means the package in this repository. */
-async function standInForNpx({ top }: Desk): Promise<void> {
+/** The plugin starts the published package with npx. This fake npx starts the package in this repository. */
+async function standInForNpx({ top }: ClaudeHome): Promise<void> {
   const file = join(top, "bin", "npx");
   const script = `#!/bin/sh
 [ "$1 $2" = "-y codecell" ] || { echo "npx $*: only this package is here" >&2; exit 1; }

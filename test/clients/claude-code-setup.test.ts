@@ -3,45 +3,51 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { codecell, type Finished, launcher } from "../e2e/codecell-process.ts";
-import { claude, type Desk, newDesk } from "./claude-code.ts";
+import { type ClaudeHome, claude, newClaudeHome } from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 
 describe.skipIf(await lacking("claude"))("codecell setup claude-code", () => {
-  let desk: Desk;
+  let home: ClaudeHome;
   beforeEach(async () => {
-    desk = await newDesk();
+    home = await newClaudeHome();
   });
-  afterEach(() => desk[Symbol.asyncDispose]());
+  afterEach(() => home[Symbol.asyncDispose]());
 
   const setup = (...args: string[]): Promise<Finished> =>
-    codecell(["setup", "claude-code", "--here", ...args], { cwd: desk.project, env: desk.env });
-  const known = async () => (await claude(desk, "mcp", "get", "codecell")).stdout;
+    codecell(["setup", "claude-code", "--here", ...args], { cwd: home.project, env: home.env });
+  const known = async () => (await claude(home, "mcp", "get", "codecell")).stdout;
 
-  test.each(["local", "user"])("adds a server to the %s scope that Claude Code connects to, once", async (scope) => {
-    expect(await setup("--scope", scope)).toMatchObject({ code: 0, stderr: "" });
-    const shown = await known();
-    expect(shown).toMatch(new RegExp(`Scope: ${scope}`, "i"));
-    expect(shown).toContain("✔ Connected");
-    expect(shown).toContain(`Args: ${launcher} mcp`);
-    const before = await settings(desk);
-    expect(await setup("--scope", scope)).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to do") });
-    expect(await settings(desk)).toEqual(before);
-  });
+  test.each(["local", "user"])(
+    "--scope %s adds a server that Claude Code connects to, and does nothing the second time",
+    async (scope) => {
+      expect(await setup("--scope", scope)).toMatchObject({ code: 0, stderr: "" });
+      const shown = await known();
+      expect(shown).toMatch(new RegExp(`Scope: ${scope}`, "i"));
+      expect(shown).toContain("✔ Connected");
+      expect(shown).toContain(`Args: ${launcher} mcp`);
+      const before = await settings(home);
+      expect(await setup("--scope", scope)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("nothing to do"),
+      });
+      expect(await settings(home)).toEqual(before);
+    },
+  );
 
-  test("takes it away again, and then there is nothing to do", async () => {
+  test("--uninstall removes the server, and does nothing the second time", async () => {
     await setup();
     expect(await setup("--uninstall")).toMatchObject({ code: 0 });
-    expect((await claude(desk, "mcp", "get", "codecell")).code).toBe(1);
+    expect((await claude(home, "mcp", "get", "codecell")).code).toBe(1);
     expect(await setup("--uninstall")).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to do") });
   });
 
-  test("replaces a server that starts in another way, so that a policy that is asked for counts", async () => {
+  test("replaces a server with another command, so that a requested policy takes effect", async () => {
     await setup();
     expect(await setup("--tools", "rlm")).toMatchObject({ code: 0 });
     expect(await known()).toContain(`Args: ${launcher} mcp --tools rlm`);
   });
 
-  test("leaves the other scope alone", async () => {
+  test("does not touch the other scope", async () => {
     await setup("--scope", "local");
     expect(await setup("--scope", "user", "--uninstall")).toMatchObject({ code: 0 });
     expect(await known()).toMatch(/Scope: local/i);
@@ -54,18 +60,18 @@ describe.skipIf(await lacking("claude"))("codecell setup claude-code", () => {
     await setup("--scope", "project");
     expect(await known()).toMatch(/Scope: project/i);
     await setup("--scope", "project", "--uninstall");
-    expect((await claude(desk, "mcp", "get", "codecell")).code).toBe(1);
+    expect((await claude(home, "mcp", "get", "codecell")).code).toBe(1);
   });
 
   test("--print changes nothing", async () => {
-    const before = await settings(desk);
+    const before = await settings(home);
     expect(await setup("--print")).toMatchObject({ code: 0, stdout: expect.stringContaining("claude mcp add") });
-    expect(await settings(desk)).toEqual(before);
+    expect(await settings(home)).toEqual(before);
   });
 });
 
-/** The servers that Claude Code has noted, of every scope. */
-async function settings({ env }: Desk): Promise<unknown> {
+/** The servers in Claude Code's settings, of every scope. */
+async function settings({ env }: ClaudeHome): Promise<unknown> {
   const file = join(env.CLAUDE_CONFIG_DIR ?? "", ".claude.json");
   if (!existsSync(file)) return undefined;
   const { mcpServers, projects } = JSON.parse(await readFile(file, "utf8"));

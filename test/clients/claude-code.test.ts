@@ -2,26 +2,35 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { living } from "../e2e/codecell-process.ts";
 import { httpAddress, startHttp, stopped } from "../e2e/mcp-client.ts";
 import { descendantsOf } from "../e2e/process-tree.ts";
-import { call, converse, type Desk, factsOf, newDesk, onlyServer, startClaude, stdioServer } from "./claude-code.ts";
+import {
+  type ClaudeHome,
+  call,
+  converse,
+  factsOf,
+  newClaudeHome,
+  onlyServer,
+  startClaude,
+  stdioServer,
+} from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 import { startScriptedMessagesApi } from "./scripted-messages-api.ts";
 
-/** runs until a file is there: the test decides when it ends */
+/** runs until a file exists, so that the test decides when it ends */
 const untilTold =
   "import os, time\nprint('waiting', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('went')";
-/** runs for ever, and leaves a note when it is interrupted */
+/** runs forever, and writes a file when it is interrupted */
 const untilStopped =
   "import time\nprint('busy', flush=True)\ntry:\n  while True: time.sleep(0.02)\nfinally: open('stopped', 'w').write('yes')";
 
 describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Code", () => {
-  let desk: Desk;
+  let home: ClaudeHome;
   beforeAll(async () => {
-    desk = await newDesk();
+    home = await newClaudeHome();
   });
-  afterAll(() => desk[Symbol.asyncDispose]());
+  afterAll(() => home[Symbol.asyncDispose]());
 
-  test("sees output and value of a run, and its variables in the next", async () => {
-    const { seen, printed } = await converse(desk, [
+  test("sees a run's output and value, and its variables in the next run", async () => {
+    const { seen, printed } = await converse(home, [
       () => [
         call("run_python", {
           code: "a, b, row = 0, 1, []\nfor _ in range(20): row.append(a); a, b = b, a + b\nprint(*row)\nlen(row)",
@@ -40,7 +49,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
 
   test("sees a figure as an image, and only the files that its program wrote", async () => {
     const code = "import matplotlib.pyplot as plt\nplt.plot([3, 1, 2])\nplt.savefig('line.png')\nplt.show()";
-    const { seen } = await converse(desk, [() => [call("run_python", { code })]]);
+    const { seen } = await converse(home, [() => [call("run_python", { code })]]);
     const [image] = seen[0]?.images ?? [];
     expect(image?.mediaType).toBe("image/png");
     expect(
@@ -54,8 +63,8 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(seen[0]?.texts.filter((text) => text.startsWith("[Resource link: "))).toHaveLength(1);
   });
 
-  test("sees its program's error as an answer that it can correct", async () => {
-    const { seen } = await converse(desk, [
+  test("sees a failing program's error as a result that it can correct", async () => {
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: "rows = [1, 2]\nrows[2]" })],
       ([first]) => [call("run_python", { code: "rows[1]", session_id: factsOf(first).session_id })],
     ]);
@@ -67,8 +76,8 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[1])).toMatchObject({ status: "ok", value: "2" });
   });
 
-  test("sees a tool's failure with its code and what to do next", async () => {
-    const { seen } = await converse(desk, [
+  test("sees a tool's failure with its error code and what to do next", async () => {
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: "1", session_id: "nobody" })],
       () => [call("run_python", { code: "1", sesion_id: "s" })],
       () => [call("get_run", { run_id: "none" })],
@@ -79,8 +88,8 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(seen[2]?.texts[0]).toMatch(/^run_gone: [\s\S]*next: run the code again/);
   });
 
-  test("sees that a long run goes on before the client gives up, and waits for it with get_run", async () => {
-    const { seen } = await converse(desk, [
+  test("is told before the client's timeout that a long run is still running, and waits for it with get_run", async () => {
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: untilTold, wait: 0.5 })],
       ([run]) => [call("upload_file", { path: "go", content: "", session_id: factsOf(run).session_id })],
       ([run]) => [call("get_run", { run_id: factsOf(run).run_id })],
@@ -91,8 +100,8 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[2]).run_id).toBe(factsOf(seen[0]).run_id);
   });
 
-  test("stops code with cancel_run, and the session goes on", async () => {
-    const { seen } = await converse(desk, [
+  test("stops a run with cancel_run, and the session stays usable", async () => {
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: untilStopped, wait: 0.5 })],
       ([run]) => [call("cancel_run", { run_id: factsOf(run).run_id })],
       ([run]) => [call("run_python", { code: "open('stopped').read()", session_id: factsOf(run).session_id })],
@@ -102,17 +111,17 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(factsOf(seen[2])).toMatchObject({ status: "ok", value: "'yes'" });
   });
 
-  test("runs two sessions at once when it calls in parallel", async () => {
-    const { seen } = await converse(desk, [
+  test("runs two sessions at the same time with parallel calls", async () => {
+    const { seen } = await converse(home, [
       () => [call("run_python", { code: "who = 'a'" }), call("run_python", { code: "who = 'b'" })],
       ([a, b]) => [a, b].map((run) => call("run_python", { code: "who", session_id: factsOf(run).session_id })),
     ]);
     expect(seen.slice(2).map((run) => factsOf(run).value)).toEqual(["'a'", "'b'"]);
   });
 
-  test("reads a file of a session as a resource", async () => {
+  test("reads a session's file as a resource", async () => {
     const { seen } = await converse(
-      desk,
+      home,
       [
         () => [call("run_python", { code: "open('table.csv', 'w').write('a,b\\n1,2\\n')" })],
         ([run]) => {
@@ -120,30 +129,30 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
           return [{ name: "ReadMcpResourceTool", input: { server: "codecell", uri: file?.uri } }];
         },
       ],
-      withBuiltInTools(desk),
+      withBuiltInTools(home),
     );
     expect(seen[1]?.isError).toBe(false);
     expect(factsOf(seen[1]).contents).toMatchObject([{ text: "a,b\n1,2\n" }]);
   });
 
-  test("works over HTTP with the token in a header", async () => {
-    const server = startHttp(desk);
+  test("runs code over HTTP with the token in a header", async () => {
+    const server = startHttp(home);
     onTestFinished(() => stopped(server));
     const { url, token } = await httpAddress(server);
     const codecell = { type: "http", url: url.href, headers: { Authorization: `Bearer ${token}` } };
     const { seen } = await converse(
-      desk,
+      home,
       [() => [call("run_python", { code: "6 * 7" })]],
       [...onlyServer({ codecell }), "--tools", ""],
     );
     expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test("has the main tools and the instructions in its context, though other tools are hidden behind a search", async () => {
+  test("has the main tools and the instructions in its context, although other tools are deferred to a search", async () => {
     const { offered, briefing, seen } = await converse(
-      desk,
+      home,
       [() => [{ name: "ToolSearch", input: { query: "select:mcp__codecell__cancel_run" } }], () => "found"],
-      withBuiltInTools(desk),
+      withBuiltInTools(home),
     );
     const main = ["run_python", "get_run", "rlm_exec", "rlm_load"].map((name) => `mcp__codecell__${name}`);
     expect(offered).toEqual(expect.arrayContaining([...main, "mcp__codecell__cancel_run"]));
@@ -153,25 +162,25 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     expect(seen[0]?.isError).toBe(false);
   });
 
-  test("takes its code with it when the user ends Claude Code", async () => {
+  test("leaves no running code when the user ends Claude Code", async () => {
     await using api = await startScriptedMessagesApi([
       () => [call("run_python", { code: untilStopped, wait: 0.2 })],
       () => [call("run_python", { code: untilStopped })], // Claude Code waits for this one
     ]);
-    const claude = startClaude(desk, api.url);
+    const claude = startClaude(home, api.url);
     await api.reached(1);
     const pid = claude.child.pid ?? 0;
     const processes = descendantsOf(pid);
-    expect(processes.length).toBeGreaterThan(1); // the server, and what holds the first run
+    expect(processes.length).toBeGreaterThan(1); // the server and the cell of the first run
     claude.child.kill("SIGINT");
     await claude.ended;
     await gone(processes);
   });
 });
 
-/** as a user has it: Claude Code's own tools beside those of this server */
-function withBuiltInTools(desk: Desk): string[] {
-  return onlyServer({ codecell: stdioServer(desk) });
+/** Claude Code's own tools beside those of this server, as users have it */
+function withBuiltInTools(home: ClaudeHome): string[] {
+  return onlyServer({ codecell: stdioServer(home) });
 }
 
 async function gone(processes: readonly string[], limitMs = 30_000): Promise<void> {

@@ -1,24 +1,24 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
-import { newPlace, type Place, serverArguments } from "../e2e/mcp-client.ts";
+import { newTestDirectories, serverArguments, type TestDirectories } from "../e2e/mcp-client.ts";
 import { installed } from "./installed.ts";
 import { type Ended, runToEnd, startProgram } from "./run-to-end.ts";
 import { type SeenResult, startScriptedMessagesApi, type ToolUse, type Turn } from "./scripted-messages-api.ts";
 
-/** A home, a project and a state directory of their own, with the real `claude` first on the PATH. */
-export interface Desk extends Place, AsyncDisposable {
+/** A separate home, project and state directory, with the real `claude` first on the PATH. */
+export interface ClaudeHome extends TestDirectories, AsyncDisposable {
   readonly env: Record<string, string>;
 }
 
-/** Says all that Claude Code may take from its surroundings: nothing of the user's, and no address but loopback. */
-export async function newDesk(): Promise<Desk> {
-  const place = await newPlace();
-  const bin = join(place.top, "bin");
+/** Sets Claude Code's whole environment: nothing of the user's, and no address but loopback. */
+export async function newClaudeHome(): Promise<ClaudeHome> {
+  const directories = await newTestDirectories();
+  const bin = join(directories.top, "bin");
   await mkdir(bin);
   await symlink(installed.claude, join(bin, "claude"));
-  const home = join(place.top, "home");
+  const home = join(directories.top, "home");
   await mkdir(home);
-  const temporary = join(place.top, "tmp");
+  const temporary = join(directories.top, "tmp");
   await mkdir(temporary, { mode: 0o711 });
   const env = {
     PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
@@ -26,33 +26,37 @@ export async function newDesk(): Promise<Desk> {
     TMPDIR: temporary,
     CLAUDE_CODE_TMPDIR: temporary,
     CLAUDE_CONFIG_DIR: join(home, ".claude"),
-    XDG_STATE_HOME: place.state,
+    XDG_STATE_HOME: directories.state,
     ANTHROPIC_API_KEY: "none-needed",
-    ANTHROPIC_BASE_URL: "http://127.0.0.1:9", // nobody listens: only a scripted API answers
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:9", // nobody listens there: only a scripted API answers
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_TELEMETRY: "1",
     DISABLE_ERROR_REPORTING: "1",
     DISABLE_AUTOUPDATER: "1",
-    // It begins without a server that takes longer than this: on a busy machine, without the one that is tested.
+    // Claude Code starts without an MCP server that takes longer than this. On a busy machine that is ours.
     CLAUDE_CODE_MCP_STARTUP_WAIT_MS: "60000",
     MCP_TIMEOUT: "60000",
   };
-  return { ...place, env, [Symbol.asyncDispose]: () => rm(place.top, { recursive: true, force: true }) };
+  return { ...directories, env, [Symbol.asyncDispose]: () => rm(directories.top, { recursive: true, force: true }) };
 }
 
 export interface Conversation {
-  /** what the model saw of each tool call */
+  /** what the model saw for each tool call */
   readonly seen: readonly SeenResult[];
   readonly offered: readonly string[];
   readonly briefing: string;
-  /** the model's last words, as Claude Code printed them */
+  /** the model's last message, as Claude Code printed it */
   readonly printed: string;
 }
 
-/** Plays a script to the real Claude Code, to its end. */
-export async function converse(desk: Desk, turns: readonly Turn[], args?: readonly string[]): Promise<Conversation> {
+/** Plays a script to the real Claude Code, and waits until it exits. */
+export async function converse(
+  home: ClaudeHome,
+  turns: readonly Turn[],
+  args?: readonly string[],
+): Promise<Conversation> {
   await using api = await startScriptedMessagesApi(turns);
-  const { code, stdout, stderr } = await startClaude(desk, api.url, args).ended;
+  const { code, stdout, stderr } = await startClaude(home, api.url, args).ended;
   if (api.failure) throw api.failure;
   if (code !== 0) throw new Error(`claude ended with ${code}: ${stdout}${stderr}`);
   const unknown = [...api.paths].filter((path) => !path.startsWith("/v1/messages"));
@@ -61,36 +65,36 @@ export async function converse(desk: Desk, turns: readonly Turn[], args?: readon
   return { seen: api.seen, offered: api.offered, briefing: api.briefing, printed: printed.result };
 }
 
-/** A call of a tool of this server. */
+/** A call to a tool of this server. */
 export function call(tool: string, input: Record<string, unknown>): ToolUse {
   return { name: `mcp__codecell__${tool}`, input };
 }
 
-/** The structured content, which Claude Code shows to the model as JSON, before or behind the other blocks. */
+/** The structured content. Claude Code shows it to the model as JSON, before or after the other blocks. */
 export function factsOf(result: SeenResult | undefined): Record<string, unknown> {
   const json = result?.texts.find((text) => text.startsWith("{"));
   if (json === undefined) throw new Error(`no facts in ${JSON.stringify(result?.texts)}`);
   return JSON.parse(json);
 }
 
-/** Starts `claude -p`, by default with this server alone and without its own tools. */
-export function startClaude(desk: Desk, apiUrl: string, args?: readonly string[]) {
-  const given = args ?? [...onlyServer({ codecell: stdioServer(desk) }), "--tools", ""];
+/** Starts `claude -p`, by default with only this server and without Claude Code's own tools. */
+export function startClaude(home: ClaudeHome, apiUrl: string, args?: readonly string[]) {
+  const given = args ?? [...onlyServer({ codecell: stdioServer(home) }), "--tools", ""];
   const all = ["-p", "go", "--model", "claude-sonnet-4-5", "--output-format", "json", ...given];
-  const env = { ...desk.env, ANTHROPIC_BASE_URL: apiUrl };
-  return startProgram(installed.claude, all, { cwd: desk.project, env });
+  const env = { ...home.env, ANTHROPIC_BASE_URL: apiUrl };
+  return startProgram(installed.claude, all, { cwd: home.project, env });
 }
 
-/** The flags for these servers and no others, with all of their tools allowed. */
+/** The flags for only these servers, with all of their tools allowed. */
 export function onlyServer(mcpServers: { codecell: object }): string[] {
   return ["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers }), "--allowedTools", "mcp__codecell"];
 }
 
-export function stdioServer(place: Place): object {
-  return { command: process.execPath, args: serverArguments(place) };
+export function stdioServer(directories: TestDirectories): object {
+  return { command: process.execPath, args: serverArguments(directories) };
 }
 
-/** One `claude` command to its end, such as `mcp get codecell`. */
-export function claude({ project, env }: Desk, ...args: string[]): Promise<Ended> {
+/** Runs one `claude` command, such as `mcp get codecell`, until it exits. */
+export function claude({ project, env }: ClaudeHome, ...args: string[]): Promise<Ended> {
   return runToEnd(installed.claude, args, { cwd: project, env });
 }

@@ -6,17 +6,17 @@ import {
   bearerTransport,
   httpAddress,
   newClient,
-  newPlace,
-  type Place,
+  newTestDirectories,
   startHttp,
   stopped,
+  type TestDirectories,
 } from "../e2e/mcp-client.ts";
 import { installed } from "./installed.ts";
 import { lacking } from "./lacking.ts";
 import { runToEnd } from "./run-to-end.ts";
 import { startTokenRelay } from "./token-relay.ts";
 
-/** Why a check may fail: what the suite looks for is not offered here. Anything else is a fault of the server. */
+/** Accepted reasons for a failed check: the server does not offer the feature. Any other reason is a bug of the server. */
 const notOffered = [
   /(Tool|Prompt) '?\w+'? not found/,
   /Resource not found: test:\/\//,
@@ -38,13 +38,13 @@ interface Check {
 
 describe.skipIf(await lacking("conformance", "node22", "process runner"))("the official conformance suite", () => {
   const cleanup = new Cleanup();
-  let place: Place;
+  let directories: TestDirectories;
   let url: string;
 
   beforeAll(async () => {
-    place = await newPlace();
-    cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
-    const server = startHttp(place);
+    directories = await newTestDirectories();
+    cleanup.defer(() => rm(directories.top, { recursive: true, force: true }));
+    const server = startHttp(directories);
     cleanup.defer(() => stopped(server));
     const { url: target, token } = await httpAddress(server);
     await makeAnArtifact(target, token);
@@ -57,44 +57,41 @@ describe.skipIf(await lacking("conformance", "node22", "process runner"))("the o
   test.each([
     ["2025-11-25", 42],
     ["2026-07-28", 105],
-  ])(
-    "finds nothing against the server in the requirements of %s that the baseline does not name",
-    async (set, atLeast) => {
-      const results = join(place.top, set);
-      const baseline = join(import.meta.dirname, "conformance", `${set}.yml`);
-      const { code, stdout, stderr } = await runToEnd(
-        installed.node22,
-        [
-          installed.conformance,
-          "server",
-          "--url",
-          url,
-          "--requirements",
-          set,
-          "--expected-failures",
-          baseline,
-          "-o",
-          results,
-        ],
-        { env: { PATH: process.env.PATH ?? "", HOME: place.top } },
-      );
-      expect(`${code} ${code === 0 ? "" : stdout + stderr}`).toBe("0 ");
-      const checks = await checksIn(results);
-      const unexplained = checks.filter(
-        ({ status, errorMessage = "" }) =>
-          status === "FAILURE" && !notOffered.some((reason) => reason.test(errorMessage)),
-      );
-      expect(unexplained).toEqual([]);
-      expect(checks.filter(({ id }) => id === "wire-schema-valid").every(({ status }) => status === "SUCCESS")).toBe(
-        true,
-      );
-      // a suite that runs fewer checks than it did proves less than this says
-      expect(checks.filter(({ status }) => status === "SUCCESS").length).toBeGreaterThanOrEqual(atLeast);
-    },
-  );
+  ])("reports only the failures that the baseline lists, for the requirements of %s", async (set, atLeast) => {
+    const results = join(directories.top, set);
+    const baseline = join(import.meta.dirname, "conformance", `${set}.yml`);
+    const { code, stdout, stderr } = await runToEnd(
+      installed.node22,
+      [
+        installed.conformance,
+        "server",
+        "--url",
+        url,
+        "--requirements",
+        set,
+        "--expected-failures",
+        baseline,
+        "-o",
+        results,
+      ],
+      { env: { PATH: process.env.PATH ?? "", HOME: directories.top } },
+    );
+    expect(`${code} ${code === 0 ? "" : stdout + stderr}`).toBe("0 ");
+    const checks = await checksIn(results);
+    const unexplained = checks.filter(
+      ({ status, errorMessage = "" }) =>
+        status === "FAILURE" && !notOffered.some((reason) => reason.test(errorMessage)),
+    );
+    expect(unexplained).toEqual([]);
+    expect(checks.filter(({ id }) => id === "wire-schema-valid").every(({ status }) => status === "SUCCESS")).toBe(
+      true,
+    );
+    // fail if the suite runs fewer checks than before
+    expect(checks.filter(({ status }) => status === "SUCCESS").length).toBeGreaterThanOrEqual(atLeast);
+  });
 });
 
-/** A server that has run something has a resource to list, to read and to give hints about. */
+/** Makes the server list a resource, which several checks need. */
 async function makeAnArtifact(url: URL, token: string): Promise<void> {
   const client = newClient("modern");
   await client.connect(bearerTransport(url, token));

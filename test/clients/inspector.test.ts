@@ -2,12 +2,19 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import { httpAddress, newPlace, type Place, serverArguments, startHttp, stopped } from "../e2e/mcp-client.ts";
+import {
+  httpAddress,
+  newTestDirectories,
+  serverArguments,
+  startHttp,
+  stopped,
+  type TestDirectories,
+} from "../e2e/mcp-client.ts";
 import { installed } from "./installed.ts";
 import { lacking } from "./lacking.ts";
 import { runToEnd } from "./run-to-end.ts";
 
-/** the first example of many: the model writes it when it is asked for the first 20 Fibonacci numbers */
+/** what a model writes when asked for the first 20 Fibonacci numbers */
 const fibonacci = "a, b = 0, 1\nfor _ in range(20):\n    print(a, end=' ')\n    a, b = b, a + b";
 const numbers = "0 1 1 2 3 5 8 13 21 34 55 89 144 233 377 610 987 1597 2584 4181 ";
 
@@ -17,14 +24,15 @@ describe.skipIf(await lacking("inspector", "node22", "process runner")).each(way
   "the Inspector over %s in its %s era",
   (over, era) => {
     const cleanup = new Cleanup();
-    let place: Place;
+    let directories: TestDirectories;
     let target: string[];
 
     beforeAll(async () => {
-      place = await newPlace();
-      cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
-      await mkdir(join(place.top, "home"));
-      target = over === "stdio" ? [process.execPath, ...serverArguments(place)] : await httpTarget(place, cleanup);
+      directories = await newTestDirectories();
+      cleanup.defer(() => rm(directories.top, { recursive: true, force: true }));
+      await mkdir(join(directories.top, "home"));
+      target =
+        over === "stdio" ? [process.execPath, ...serverArguments(directories)] : await httpTarget(directories, cleanup);
     });
     afterAll(() => cleanup[Symbol.asyncDispose]());
 
@@ -40,8 +48,11 @@ describe.skipIf(await lacking("inspector", "node22", "process runner")).each(way
         "--method",
         method,
       ];
-      const env = { PATH: process.env.PATH ?? "", HOME: join(place.top, "home") };
-      const { code, stdout, stderr } = await runToEnd(installed.node22, [...all, ...args], { cwd: place.project, env });
+      const env = { PATH: process.env.PATH ?? "", HOME: join(directories.top, "home") };
+      const { code, stdout, stderr } = await runToEnd(installed.node22, [...all, ...args], {
+        cwd: directories.project,
+        env,
+      });
       if (code !== 0) throw new Error(`${method} ended with ${code}: ${stdout}${stderr}`);
       return JSON.parse(stdout).result;
     }
@@ -66,8 +77,8 @@ describe.skipIf(await lacking("inspector", "node22", "process runner")).each(way
   },
 );
 
-async function httpTarget(place: Place, cleanup: Cleanup): Promise<string[]> {
-  const server = startHttp(place);
+async function httpTarget(directories: TestDirectories, cleanup: Cleanup): Promise<string[]> {
+  const server = startHttp(directories);
   cleanup.defer(() => stopped(server));
   const { url, token } = await httpAddress(server);
   return [url.href, "--transport", "http", "--header", `Authorization: Bearer ${token}`];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const modules = join(import.meta.dirname, "node_modules");
 
-/** Files of the clients. They are run directly, so no package has to run a script while it is installed. */
+/** Entry files of the clients. Tests start them directly, so no package needs its install scripts. */
 export const installed = {
   conformance: join(modules, "@modelcontextprotocol/conformance/dist/index.js"),
   inspector: join(modules, "@modelcontextprotocol/inspector/clients/launcher/build/index.js"),

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { availableRunners } from "../e2e/codecell-process.ts";
 import { type ClientName, installed } from "./installed.ts";
 
-/** Whether something that a group of tests needs is not here. Then they are skipped with this reason, and in CI they fail. */
+/** Whether something that a group of tests needs is missing. The tests are then skipped with the reason, and fail in CI. */
 export async function lacking(...needs: (ClientName | "process runner")[]): Promise<boolean> {
   const absent: string[] = [];
   for (const need of needs) {

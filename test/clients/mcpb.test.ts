@@ -10,7 +10,7 @@ const execute = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const packer = join(import.meta.dirname, "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js");
 
-/** The format's own tool; where it is missing that is a skip with its name, and in CI a failure. */
+/** Whether the official `mcpb` tool is missing. The test is then skipped with the tool's name, and fails in CI. */
 function isMissing(): boolean {
   if (existsSync(packer)) return false;
   if (process.env.CI) throw new Error("@anthropic-ai/mcpb is not installed");
@@ -18,7 +18,7 @@ function isMissing(): boolean {
   return true;
 }
 
-test.skipIf(isMissing())("the format's own tool takes the manifest and unpacks the bundle", async () => {
+test.skipIf(isMissing())("the official mcpb tool validates the manifest and unpacks the bundle", async () => {
   const top = await mkdtemp(join(tmpdir(), "codecell-mcpb-"));
   try {
     const mcpb = async (...args: string[]) => (await execute(process.execPath, [packer, ...args])).stdout;

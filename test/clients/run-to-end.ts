@@ -8,16 +8,16 @@ export interface Ended {
 
 export interface Surroundings {
   readonly cwd?: string;
-  /** all that it sees of the environment */
+  /** the whole environment of the program */
   readonly env: Record<string, string>;
 }
 
-/** One command to its end, which comes within three minutes. */
+/** Runs one command until it exits, for at most three minutes. */
 export function runToEnd(command: string, args: readonly string[], surroundings: Surroundings): Promise<Ended> {
   return startProgram(command, args, surroundings).ended;
 }
 
-/** The same for who wants to send it a signal. */
+/** The same for a caller that wants to send it a signal. */
 export function startProgram(
   command: string,
   args: readonly string[],

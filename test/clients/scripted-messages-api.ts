@@ -11,12 +11,12 @@ export interface ToolUse {
 /** A `tool_result` block as the client sent it: what a model would have seen. */
 export interface SeenResult {
   readonly isError: boolean;
-  /** its text blocks, without the remarks that the client itself adds behind them */
+  /** its text blocks, without the reminders that the client appends */
   readonly texts: readonly string[];
   readonly images: readonly { readonly mediaType: string; readonly data: string }[];
 }
 
-/** What the model does next, knowing every result so far. A text ends the conversation. */
+/** What the model does next, given every result so far. A text ends the conversation. */
 export type Turn = (seen: readonly SeenResult[]) => readonly ToolUse[] | string;
 
 export interface ScriptedMessagesApi extends AsyncDisposable {
@@ -27,11 +27,11 @@ export interface ScriptedMessagesApi extends AsyncDisposable {
   readonly offered: readonly string[];
   /** the system prompt and the first messages, as text */
   readonly briefing: string;
-  /** paths that were asked for, for proof that this is all the client talked to */
+  /** requested paths, to check that the client requested nothing else */
   readonly paths: ReadonlySet<string>;
-  /** what a turn of the script threw, which ended the conversation */
+  /** the error that a turn of the script threw; it ended the conversation */
   readonly failure: unknown;
-  /** settles when the client asked for this turn, counted from 0 */
+  /** resolves when the client requests this turn, counted from 0 */
   reached(turn: number): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { codecell, launcher } from "../e2e/codecell-process.ts";
 import { descendantsOf, ended } from "../e2e/process-tree.ts";
-import { claude, newDesk } from "./claude-code.ts";
+import { claude, newClaudeHome } from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 
 const run = promisify(execFile);
@@ -45,7 +45,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
   });
   afterAll(() => rm(top, { recursive: true, force: true }));
 
-  /** The command that `claude mcp add` was given. */
+  /** The command that `claude mcp add` received. */
   async function setUp(cwd: string): Promise<string[]> {
     const env = { PATH: `${top}/bin${delimiter}${searchPath}`, HOME: top, XDG_STATE_HOME: join(top, "state") };
     await run(process.execPath, [launcher, "setup", "claude-code", "--wrap", "srt"], { cwd, env });
@@ -68,7 +68,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
     const { client, pid } = await connect();
     const names = (await client.listTools()).tools.map(({ name }) => name);
     expect(names).toContain("run_python");
-    expect(names).not.toContain("rlm_sub_agent"); // the key of the client does not reach it
+    expect(names).not.toContain("rlm_sub_agent"); // the client's API key does not reach the server
     const ran = await client.callTool({ name: "run_python", arguments: { code: "sum(range(10))" } });
     expect(ran.content).toMatchObject([{ text: expect.stringContaining("45") }]);
     expect(ran.structuredContent).toMatchObject({ status: "ok", value: "45", runner: "wasm" });
@@ -83,7 +83,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
     for (const process of [String(pid), ...below]) await ended(Number.parseInt(process, 10));
   });
 
-  test("a tool that cannot start a stronger isolation says that srt is around it", async () => {
+  test("a tool that cannot start a stronger runner says that it already runs inside srt", async () => {
     const { client } = await connect(["--runner", "process"]);
     const answer = await client.callTool({ name: "run_python", arguments: { code: "1" } });
     expect(answer.isError).toBe(true);
@@ -93,7 +93,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
     await client.close();
   });
 
-  test("two servers of one project keep out of each other's session, and the next one finds what was saved", async () => {
+  test("two servers of one project do not share a session, and a later server restores the saved one", async () => {
     const cwd = join(top, "persistent");
     await mkdir(cwd);
     await writeFile(join(cwd, "sandbox.policy.yaml"), "session: { persist: true }\n");
@@ -115,10 +115,10 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
     await client.close();
   });
 
-  test("what a server that was taken over could do: its own state, and nothing else", async () => {
+  test("a compromised server can reach its own state and nothing else", async () => {
     await writeFile(join(top, "secret.txt"), "of the host");
     await using host = await listening();
-    const at = command.lastIndexOf("--"); // the server's own command stands behind it
+    const at = command.lastIndexOf("--"); // the server's own command follows
     const settings = command[command.indexOf("--settings") + 1] ?? "";
     const own = (command.find((word) => word.startsWith("XDG_STATE_HOME=")) ?? "").split("=")[1] ?? "";
     const attempts = {
@@ -140,7 +140,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
     );
     const script = `const fs = require("fs"), net = require("net"), { once } = require("events"), done = [];
       (async () => { ${body.join("\n")}; 
-        try { fs.writeFileSync(${JSON.stringify(settings)}, "{}") } catch {} // what it writes there, nobody else sees
+        try { fs.writeFileSync(${JSON.stringify(settings)}, "{}") } catch {} // nobody else sees what it writes there
         console.log(JSON.stringify(done)); process.exit() })()`;
     const [program = "", ...args] = [...command.slice(0, at + 1), process.execPath, "-e", script];
     const { stdout } = await run(program, args, { cwd: project, env: { ANTHROPIC_API_KEY: "the client's key" } });
@@ -152,14 +152,14 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
 });
 
 describe.skipIf(absent.length > 0 || (await lacking("claude")))("codecell mcp inside srt, with Claude Code", () => {
-  test("connects, and is not taken for the server without a wrap", async () => {
-    await using desk = await newDesk();
+  test("connects, and setup replaces a server without srt", async () => {
+    await using home = await newClaudeHome();
     const setup = (...args: string[]) =>
       codecell(["setup", "claude-code", ...args], {
-        cwd: desk.project,
-        env: { ...desk.env, PATH: `${desk.env.PATH}${delimiter}${searchPath}` },
+        cwd: home.project,
+        env: { ...home.env, PATH: `${home.env.PATH}${delimiter}${searchPath}` },
       });
-    const known = async () => (await claude(desk, "mcp", "get", "codecell")).stdout;
+    const known = async () => (await claude(home, "mcp", "get", "codecell")).stdout;
     expect(await setup("--here")).toMatchObject({ code: 0 });
     expect(await known()).toContain("✔ Connected");
     expect(await setup("--wrap", "srt")).toMatchObject({ code: 0, stdout: expect.stringContaining("mcp remove") });

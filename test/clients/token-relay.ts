@@ -6,8 +6,8 @@ export interface TokenRelay extends AsyncDisposable {
 }
 
 /**
- * Adds the bearer token to every request, for clients that cannot send one. Everything else passes as it came, the `Host`
- * and `Origin` headers too, so that the server's own checks of them are what is tested.
+ * Adds the bearer token to every request, for clients that cannot send one. Everything else passes unchanged, also the `Host`
+ * and `Origin` headers, so that the server's own checks of them are tested.
  */
 export async function startTokenRelay(target: URL, token: string): Promise<TokenRelay> {
   const server = createServer((incoming, outgoing) => pass(incoming, outgoing, target, token));
@@ -28,7 +28,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, target: URL, 
   const onward = request({ hostname, port, path, method, headers: { ...headers, authorization: `Bearer ${token}` } });
   onward.on("response", (response) => {
     outgoing.writeHead(response.statusCode ?? 502, response.headers);
-    outgoing.flushHeaders(); // a stream that says nothing yet is open all the same
+    outgoing.flushHeaders(); // open a stream that has no data yet
     response.pipe(outgoing);
   });
   onward.on("error", () => outgoing.destroy());

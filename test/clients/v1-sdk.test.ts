@@ -6,10 +6,17 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ResourceListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cleanup } from "../../src/lib/cleanup.ts";
-import { httpAddress, newPlace, type Place, serverArguments, startHttp, stopped } from "../e2e/mcp-client.ts";
+import {
+  httpAddress,
+  newTestDirectories,
+  serverArguments,
+  startHttp,
+  stopped,
+  type TestDirectories,
+} from "../e2e/mcp-client.ts";
 import { lacking } from "./lacking.ts";
 
-/** runs for ever, and leaves a note when it is interrupted */
+/** runs forever, and writes a file when it is interrupted */
 const untilStopped =
   "import time\nprint('busy', flush=True)\ntry:\n  while True: time.sleep(0.02)\nfinally: open('stopped', 'w').write('yes')";
 
@@ -19,13 +26,13 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
   let resourceChanges = 0;
 
   beforeAll(async () => {
-    const place = await newPlace();
-    cleanup.defer(() => rm(place.top, { recursive: true, force: true }));
+    const directories = await newTestDirectories();
+    cleanup.defer(() => rm(directories.top, { recursive: true, force: true }));
     client = new Client({ name: "codecell-v1-test", version: "1" });
     client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {
       resourceChanges++;
     });
-    await client.connect(over === "stdio" ? overStdio(place) : await overHttp(place, cleanup));
+    await client.connect(over === "stdio" ? overStdio(directories) : await overHttp(directories, cleanup));
     cleanup.defer(() => client.close());
   });
   afterAll(() => cleanup[Symbol.asyncDispose]());
@@ -43,7 +50,7 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
     };
   }
 
-  test("shakes hands in the protocol of 2025 and lists every tool with its schemas", async () => {
+  test("connects with a 2025 protocol version and lists every tool with its schemas", async () => {
     expect(client.getServerVersion()).toMatchObject({ name: "codecell" });
     expect(client.getInstructions()).toContain("run_python");
     const { tools } = await client.listTools();
@@ -53,30 +60,30 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
     ).toBe(true);
   });
 
-  test("runs code, and what the tool answers fits the schema that it declared", async () => {
+  test("runs code and gets a result that matches the tool's output schema", async () => {
     const { facts, content } = await call("run_python", { code: "print('hello')\n6 * 7" });
     expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", value: "42" });
     expect(content[0]).toMatchObject({ type: "text", text: expect.stringContaining("hello") });
   });
 
-  test("gets a failure as an error that says what to do", async () => {
+  test("gets a failure as an error with a hint", async () => {
     const { isError, content } = await call("run_python", { code: "1", session_id: "nobody" });
     expect(isError).toBe(true);
     expect(content[0]?.text).toMatch(/^session_unknown/);
   });
 
-  test("hears progress of a run, and stops its code by cancelling the call", async () => {
+  test("receives progress of a run, and stops the run by cancelling the call", async () => {
     const session_id = (await call("run_python", { code: "1" })).facts.session_id;
     const cancelling = new AbortController();
     const onprogress = () => cancelling.abort("enough");
     const running = call("run_python", { code: untilStopped, session_id }, { signal: cancelling.signal, onprogress });
     await expect(running).rejects.toThrow();
-    // The session runs one program at a time: this one has its turn when the other has ended.
+    // The session runs one program at a time: this one starts when the other has ended.
     const after = await call("run_python", { code: "open('stopped').read()", session_id });
     expect(after.facts).toMatchObject({ status: "ok", value: "'yes'" });
   });
 
-  test("hears of new files, lists them and reads them as resources", async () => {
+  test("is notified of new files, lists them and reads them as resources", async () => {
     const before = resourceChanges;
     const run = await call("run_python", { code: "open('table.csv', 'w').write('a,b\\n1,2\\n')" });
     const [{ uri }] = run.facts.artifacts as [{ uri: string }];
@@ -86,20 +93,26 @@ describe.skipIf(await lacking("process runner")).each(["stdio", "http"])("a clie
     expect(resourceChanges).toBeGreaterThan(before);
   });
 
-  test("is told that a resource is not there", async () => {
+  test("gets an error for a resource that does not exist", async () => {
     await expect(client.readResource({ uri: "codecell://sessions/none/artifacts/a" })).rejects.toThrow(/not found/i);
   });
 });
 
-function overStdio(place: Place): Transport {
-  const env = { PATH: process.env.PATH ?? "", HOME: place.top };
+function overStdio(directories: TestDirectories): Transport {
+  const env = { PATH: process.env.PATH ?? "", HOME: directories.top };
   return new StdioClientTransport({
-    ...{ command: process.execPath, args: serverArguments(place), cwd: place.project, env, stderr: "inherit" },
+    ...{
+      command: process.execPath,
+      args: serverArguments(directories),
+      cwd: directories.project,
+      env,
+      stderr: "inherit",
+    },
   });
 }
 
-async function overHttp(place: Place, cleanup: Cleanup): Promise<Transport> {
-  const server = startHttp(place);
+async function overHttp(directories: TestDirectories, cleanup: Cleanup): Promise<Transport> {
+  const server = startHttp(directories);
   cleanup.defer(() => stopped(server));
   const { url, token } = await httpAddress(server);
   const headers = { authorization: `Bearer ${token}` };

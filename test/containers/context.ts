@@ -6,8 +6,8 @@ import { skipOrFail } from "../contract/required.ts";
 const { build, ...engines } = inject("containers");
 
 /**
- * The address of an engine that has the default image, or undefined where it is not there and tests are skipped. Where
- * REQUIRE_RUNNERS names what it is needed for, its absence fails.
+ * The address of an engine that has the default image. Undefined if there is none: the tests are skipped. If
+ * REQUIRE_RUNNERS names the runner, they fail instead.
  */
 export function engineFor(needed: "container" | "gvisor" | "podman"): string | undefined {
   const kind: EngineKind = needed === "podman" ? "podman" : "docker";

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { keeper, openEngineHome } from "../support/engine-home.ts";
 import { eventually, marked } from "../support/process-cells.ts";
 
-/** What a process leaves when it is killed, in a process of its own: vitest's would take this test along. */
+/** The process that is killed is a separate one: killing vitest's own would end this test. */
 const dying = `
 const { spawn } = require("node:child_process");
 const child = spawn("sh", ["-c", process.argv[1], "sh", process.argv[2], "codecell-test-none"], {
@@ -17,7 +17,7 @@ child.once("spawn", () => console.log("up"));
 setInterval(() => {}, 1000);
 `;
 
-test("what an engine left is gone when the tests have been killed", async () => {
+test("an engine's files and processes are removed after the tests were killed", async () => {
   await using home = await openEngineHome();
   const directory = join(home.directory, "inner");
   await mkdir(join(directory, "data"), { recursive: true });

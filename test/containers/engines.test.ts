@@ -13,27 +13,27 @@ describe.each(["container", "gvisor", "podman"] as const)("the default image for
   const host = engineFor(needed);
   const kind = needed === "podman" ? "podman" : "docker";
 
-  test.skipIf(host === undefined)("imports what data work needs, as nobody in particular", async () => {
+  test.skipIf(host === undefined)("imports the data packages as an unprivileged user", async () => {
     const client = await engineClient(kind, host ?? "");
     const code = `import os, ${packages.join(", ")}; print(os.getuid(), numpy.arange(4).sum())`;
     const output = await runInImage(client, ["python3", "-c", code], needed === "gvisor" ? "runsc" : undefined);
     expect(output).toContain("10001 6");
   });
 
-  test.skipIf(host === undefined)("has no program that would make its caller root, and no compiler", async () => {
+  test.skipIf(host === undefined)("has no set-user-ID program and no compiler", async () => {
     const client = await engineClient(kind, host ?? "");
     const script = "find / -xdev -type f -perm /6000 2>/dev/null; command -v gcc curl git sudo; echo end";
     expect(await runInImage(client, ["sh", "-c", script])).toMatch(/^end\s*$/);
   });
 });
 
-/** What a container of the image prints. */
+/** The output of a command in a container of the image. */
 async function runInImage(client: EngineClient, command: string[], runtime?: string): Promise<string> {
   const { Id } = await client.json<{ Id: string }>({
     method: "POST",
     path: "/containers/create",
     json: {
-      ...{ Image: defaultImage(), Cmd: command, NetworkDisabled: true, Tty: true }, // a terminal: output without framing
+      ...{ Image: defaultImage(), Cmd: command, NetworkDisabled: true, Tty: true }, // with a terminal, the engine does not frame the output
       HostConfig: { NetworkMode: "none", ...(runtime === undefined ? {} : { Runtime: runtime }) },
     },
   });

@@ -1,3 +1,3 @@
-// Deny globs and read-only rules hold in the engines' bind mounts as they do in ours.
+// Deny globs and read-only rules are enforced in the engines' bind mounts too.
 import "../escape/denied-files.test.ts";
 import "../escape/nested-mounts.test.ts";

@@ -1,2 +1,2 @@
-// The same attacks on placeholders and opened TLS, in every tier that has an engine.
+// The same attacks on placeholders and inspected TLS, in every tier that has an engine.
 import "../escape/egress-secrets.test.ts";

@@ -1,3 +1,3 @@
 import "../escape/host-secrets.test.ts";
 import "../escape/other-sessions.test.ts";
-import "../escape/kernel-surface.test.ts";
+import "../escape/linux-kernel.test.ts";

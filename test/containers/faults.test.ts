@@ -26,7 +26,7 @@ const kinds = [
   { name: "gvisor", make: gvisorRunner },
 ] as const;
 
-describe.skipIf(skips)("a container engine that fails", () => {
+describe.skipIf(skips)("container engine faults", () => {
   let docker: PrivateDocker;
   let runtimeDir: string;
   const opened: LiveSessions[] = [];
@@ -49,7 +49,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     opened.push(codecell);
     return codecell;
   };
-  /** A run that goes on, once its first word has come out. */
+  /** Starts a run that does not end, and waits for its first output. */
   const going = async (session: LiveSession, limits = {}): Promise<{ ongoing: Run }> => {
     const run = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)", limits);
     for await (const { type } of run) if (type === "stdout") return { ongoing: run };
@@ -60,7 +60,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     if (!found || others.length > 0) throw new Error(`not one container, but ${found ? others.length + 1 : 0}`);
     return found;
   };
-  /** Nothing is left of any container: not in the daemon's list, and no process of it. */
+  /** No container is left: neither in the daemon's list nor as a process. */
   const isEmpty = async (ms = 60_000): Promise<boolean> => {
     const end = performance.now() + ms;
     while ((await docker.containers()).length > 0 || docker.shims().length > 0) {
@@ -77,10 +77,10 @@ describe.skipIf(skips)("a container engine that fails", () => {
     expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   };
 
-  describe.each(kinds)("for a session of the $name runner", ({ name, make }) => {
+  describe.each(kinds)("a session of the $name runner", ({ name, make }) => {
     const lacks = name === "gvisor" && !skips && !PrivateDocker.hasGvisor;
 
-    test.skipIf(lacks)("that loses its container to somebody else tells so, and the next one works", async () => {
+    test.skipIf(lacks)("reports that somebody else removed its container, and the next session works", async () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
       const { ongoing } = await going(session);
@@ -94,11 +94,11 @@ describe.skipIf(skips)("a container engine that fails", () => {
       await works(codecell);
     });
 
-    test.skipIf(lacks)("whose container is paused ends at its limit, and leaves nothing", async () => {
+    test.skipIf(lacks)("times out while its container is paused, and leaves nothing behind", async () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
       const { Id } = await only();
-      const { ongoing } = await going(session, { timeoutMs: 3_000 }); // long enough for the engine to pause it before
+      const { ongoing } = await going(session, { timeoutMs: 3_000 }); // long enough for the engine to pause it first
       await docker.request("POST", `/containers/${Id}/pause`);
       expect(await within(25_000, ongoing)).toMatchObject({ status: "timeout", state: "lost" });
       await within(25_000, session.close());
@@ -106,9 +106,9 @@ describe.skipIf(skips)("a container engine that fails", () => {
       await works(codecell);
     });
 
-    // Frames of a container pass the engine by; those of gVisor, whose kernel is another, do not.
+    // A container's frames bypass the engine. Those of gVisor, which has its own Linux kernel, do not.
     const state = name === "gvisor" ? "lost" : "kept";
-    test.skipIf(lacks)(`whose engine hangs ends a run at its limit, with its state ${state}`, async () => {
+    test.skipIf(lacks)(`times out a run while its engine hangs, with its state ${state}`, async () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
       const { ongoing } = await going(session, { timeoutMs: 300 });
@@ -124,7 +124,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
       await works(codecell);
     });
 
-    test.skipIf(lacks)("whose host is killed, nothing is left of the container", async () => {
+    test.skipIf(lacks)("leaves no container when its host is killed", async () => {
       const host = spawn(process.execPath, [script, name, docker.host, image, runtimeDir], {
         stdio: ["ignore", "pipe", "inherit"],
       });
@@ -137,7 +137,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     });
   });
 
-  test("by being killed ends the run with the reason, and when it is back nothing is left and sessions work", async () => {
+  test("an engine that is killed ends the run with the reason; after its restart nothing is left and sessions work", async () => {
     const codecell = await open();
     await using session = await codecell.openSession();
     const { ongoing } = await going(session);
@@ -158,7 +158,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     await works(codecell);
   });
 
-  test("by hanging says so to the next session, and works when it goes on", async () => {
+  test("an engine that hangs is reported by the next session, and works again once it resumes", async () => {
     const codecell = await open();
     await works(codecell);
     docker.signal("SIGSTOP");
@@ -174,7 +174,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     await works(codecell);
   });
 
-  test("while a cell is being made leaves no container, although the request is carried out later", async () => {
+  test("an engine that hangs while a cell starts leaves no container, although it handles the request later", async () => {
     const codecell = await open();
     await works(codecell);
     for (const delayMs of [0, 10, 30, 80, 150]) {
@@ -193,22 +193,25 @@ describe.skipIf(skips)("a container engine that fails", () => {
     await works(codecell);
   });
 
-  test.skipIf(skipsProcess)("is passed over by `auto` from then on, for a runner that works", async () => {
-    const codecell = await open({ isolation: { runner: "auto" } });
-    await using first = await codecell.openSession();
-    expect(first.receipt.runner).toBe("container");
-    docker.signal("SIGSTOP");
-    try {
-      await using second = await within(30_000, codecell.openSession());
-      expect(second.receipt.runner).toBe("process");
-      expect(await run(second, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
-      expect(codecell.choice.passedOver).toMatchObject([{ runner: "container" }]);
-    } finally {
-      docker.signal("SIGCONT");
-    }
-  });
+  test.skipIf(skipsProcess)(
+    "an engine that hangs is skipped by `auto` from then on, in favour of a runner that works",
+    async () => {
+      const codecell = await open({ isolation: { runner: "auto" } });
+      await using first = await codecell.openSession();
+      expect(first.receipt.runner).toBe("container");
+      docker.signal("SIGSTOP");
+      try {
+        await using second = await within(30_000, codecell.openSession());
+        expect(second.receipt.runner).toBe("process");
+        expect(await run(second, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
+        expect(codecell.choice.passedOver).toMatchObject([{ runner: "container" }]);
+      } finally {
+        docker.signal("SIGCONT");
+      }
+    },
+  );
 
-  test("to keep its image is refused by name, and works with the next session once the image is back", async () => {
+  test("an engine that lost its image is refused with the image's name, and works again once the image is back", async () => {
     await docker.request("POST", `/images/${image}/tag?repo=fleeting&tag=latest`);
     const kernel = { image: "fleeting:latest" };
     const named = await open({ kernel, isolation: { runner: "container" } });
@@ -223,7 +226,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     await works(named);
   });
 
-  test("to free memory ends what asks for too much, and the session goes on", async () => {
+  test("a run that the OS kills for its memory leaves the session usable", async () => {
     const codecell = await open({ proc: { memory: "128MiB", timeout: "20s" } });
     await using session = await codecell.openSession();
     const hungry =
@@ -233,7 +236,7 @@ describe.skipIf(skips)("a container engine that fails", () => {
     expect(await run(session, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test("leaves what a dead host had made, and the next runner removes that and nothing else", async () => {
+  test("containers of a killed host are removed by the next runner, and no others", async () => {
     const living = await open();
     await using session = await living.openSession();
     const mine = await only();
@@ -266,8 +269,8 @@ describe.skipIf(skips)("a container engine that fails", () => {
   });
 });
 
-describe.skipIf(skips)("an engine whose disk is full", () => {
-  test("refuses a session and says where space is lacking; when there is some again, sessions work", async () => {
+describe.skipIf(skips)("a container engine whose disk is full", () => {
+  test("refuses a session and names the full disk; sessions work again once there is space", async () => {
     const runtimeDir = await mkdtemp(join(tmpdir(), "cc-fault-"));
     await chmod(runtimeDir, 0o711);
     const docker = await PrivateDocker.start({ dataBytes: 256 << 20 });

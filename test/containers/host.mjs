@@ -1,4 +1,4 @@
-// A host with a session whose run goes on, until somebody kills it.
+// A host whose session has an endless run, to be killed by a test.
 import { parsePolicy } from "../../dist/policy/file/parse-policy.js";
 import { addressFacts } from "../../dist/runners/container/engine/engine-address.js";
 import { containerRunner, gvisorRunner } from "../../dist/runners/container/runner.js";

@@ -11,11 +11,11 @@ const host = engineFor("container");
 describe.skipIf(host === undefined)("codecell image, with Docker", () => {
   const docker = { env: { DOCKER_HOST: host ?? "" } };
 
-  test("builds upon a base that it makes itself, and tells what it does meanwhile", () => {
+  test("builds on a base image that it makes itself, and prints its progress", () => {
     const { code, stdout, stderr } = inject("containers").build ?? { code: null, stdout: "", stderr: "" };
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ image: defaultImage(), engine: "docker" });
-    // an engine that was there before the tests may have had the image, or its base
+    // an engine that ran before the tests may already have the image or its base
     if (process.env.CODECELL_TEST_DOCKER === undefined)
       expect(stderr).toMatch(/debootstrap[\s\S]*step 1 of \d+[\s\S]*apt-get/);
   });
@@ -27,7 +27,7 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
     expect((await codecell(["image", "build"], docker)).stdout).toContain("already exists");
   });
 
-  test("lists what was built, and marks the one that cells run in", async () => {
+  test("lists the built images, and marks the default one", async () => {
     const { images, default: current } = JSON.parse((await codecell(["image", "ls", "--json"], docker)).stdout);
     expect(current).toBe(defaultImage());
     const ours = images.find(({ tags }: { tags: string[] }) => tags.includes(current));
@@ -36,7 +36,7 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
     expect((await codecell(["image", "ls"], docker)).stdout).toContain(`${current} *`);
   });
 
-  test("shows the default image, and exits with 1 for one that is not there", async () => {
+  test("shows the default image, and exits with 1 for a missing image", async () => {
     const shown = await codecell(["image", "show"], docker);
     expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining(defaultImage()) });
     const missing = await codecell(["image", "show", "codecell-python:none", "--json"], docker);
@@ -44,7 +44,7 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
     expect(JSON.parse(missing.stdout)).toMatchObject({ image: "codecell-python:none", there: false });
   });
 
-  test("leaves no file and no process when it is interrupted while it makes a base", async () => {
+  test("leaves no file and no process when it is interrupted while it makes a base image", async () => {
     const directory = await mkdtemp(join(tmpdir(), "cc-interrupted-"));
     const argv = [
       "image",
@@ -57,7 +57,7 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
       "codecell-test:interrupted",
     ];
     const build = new CodecellProcess(launcher, argv, { env: { ...docker.env, TMPDIR: directory } });
-    await build.printed("Retrieving"); // debootstrap's words
+    await build.printed("Retrieving"); // printed by debootstrap
     const processes = build.descendants();
     expect(processes).not.toEqual([]);
     process.kill(build.pid, "SIGINT");
@@ -67,8 +67,8 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("says how to go on when the registry of the base cannot be reached", async () => {
-    // nobody listens on port 1 of this machine
+  test("prints a hint when the registry of the base image cannot be reached", async () => {
+    // nobody listens on port 1
     const argv = ["image", "build", "--base", "127.0.0.1:1/debian:bookworm-slim"];
     const { code, stdout, stderr } = await codecell(argv, docker);
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
@@ -80,17 +80,14 @@ describe.skipIf(host === undefined)("codecell image, with Docker", () => {
 
 const podmanHost = engineFor("podman");
 
-test.skipIf(podmanHost === undefined)(
-  "codecell image, with Podman: shows what was loaded, builds nothing",
-  async () => {
-    const podman = { env: { CONTAINER_HOST: podmanHost ?? "" } };
-    const { code, stdout } = await codecell(["image", "build", "--engine", "podman", "--json"], podman);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ engine: "podman", image: defaultImage(), outcome: "already_there" });
-  },
-);
+test.skipIf(podmanHost === undefined)("codecell image, with Podman, shows loaded images and builds none", async () => {
+  const podman = { env: { CONTAINER_HOST: podmanHost ?? "" } };
+  const { code, stdout } = await codecell(["image", "build", "--engine", "podman", "--json"], podman);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ engine: "podman", image: defaultImage(), outcome: "already_there" });
+});
 
-test("names the address where no engine answers", async () => {
+test("codecell image names the address where no engine answers", async () => {
   const directory = await mkdtemp(join(tmpdir(), "codecell-none-"));
   const address = `unix://${directory}/docker.sock`;
   const options = { env: { DOCKER_HOST: address } };
@@ -108,7 +105,7 @@ test.each([
   [["--bootstrap", "arch"], "one of: debian"],
   [["--base", "../etc"], "such as debian:bookworm-slim"],
   [["--base", "debian:12", "--bootstrap", "debian"], "use one of them"],
-])("refuses %j before it asks an engine", async (argv, hint) => {
+])("codecell image refuses %j before it contacts an engine", async (argv, hint) => {
   const { code, stderr } = await codecell(["image", "build", ...argv]);
   expect(code).toBe(2);
   expect(stderr).toContain(hint);

@@ -19,7 +19,7 @@ const kinds = [
   { needed: "podman", kind: "podman", make: containerRunner },
 ] as const;
 
-describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind, make }) => {
+describe.each(kinds)("on an unusual host, $needed", ({ needed, kind, make }) => {
   const host = engineFor(needed);
   let runtimeDir: string;
   beforeAll(async () => {
@@ -36,14 +36,14 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     });
   };
 
-  test.skipIf(host === undefined)("starts a cell that may use more processors than there are", async () => {
+  test.skipIf(host === undefined)("starts a cell whose policy allows more processors than the host has", async () => {
     await using codecell = await open({ proc: { cpus: 256 } });
     await using session = await codecell.openSession();
     expect(session.receipt.rules.find(({ rule }) => rule === "proc.cpus")?.how).toContain("available");
     expect(await run(session, "40 + 2")).toMatchObject({ value: "42" });
   });
 
-  test.skipIf(host === undefined)("makes the kernel's files anew that something cleaned away", async () => {
+  test.skipIf(host === undefined)("recreates kernel files that something deleted", async () => {
     await using codecell = await open();
     await using first = await codecell.openSession();
     const kernels = (await readdir(runtimeDir)).filter((name) => name.startsWith("kernel-"));
@@ -54,7 +54,7 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     expect(first.isAlive).toBe(true);
   });
 
-  test.skipIf(host === undefined)("tells of a container that somebody else killed", async () => {
+  test.skipIf(host === undefined)("reports that somebody else killed the container", async () => {
     await using codecell = await open();
     await using session = await codecell.openSession();
     const result = await within(30_000, killedIn(session));
@@ -62,7 +62,7 @@ describe.each(kinds)("on a host that is not as usual, $needed", ({ needed, kind,
     expect(result.notes.join("; ")).toMatch(/the container was (killed|stopped, but not by codecell)/);
   });
 
-  /** A run whose container is killed as soon as it has begun. */
+  /** A run whose container is killed right after its start. */
   async function killedIn(session: LiveSession) {
     const going = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)");
     for await (const { type } of going) if (type === "stdout") break;

@@ -16,7 +16,7 @@ const kinds = [
   { needed: "podman", kind: "podman", make: containerRunner },
 ] as const;
 
-describe.each(kinds)("an odd image in $needed", ({ needed, kind, make }) => {
+describe.each(kinds)("an unusual image in $needed", ({ needed, kind, make }) => {
   const host = engineFor(needed);
   const name = `codecell-odd-${needed}:latest`;
   let directory: string;
@@ -37,7 +37,7 @@ describe.each(kinds)("an odd image in $needed", ({ needed, kind, make }) => {
     await chmod(overlay, 0o755);
     await mkdir(join(overlay, "data"));
     await chmod(join(overlay, "data"), 0o1777);
-    await removeImage(); // the last one would stay, without a name
+    await removeImage(); // otherwise the previous one stays, untagged
     await importHostPython(await engineClient(kind, host ?? ""), name, { overlay, changes });
     const env = kind === "docker" ? { DOCKER_HOST: host } : { CONTAINER_HOST: host };
     const runner = make({ engine: kind, addresses: addressFacts(env), image: name, runtimeDir: directory });
@@ -50,7 +50,7 @@ describe.each(kinds)("an odd image in $needed", ({ needed, kind, make }) => {
     return (Volumes ?? []).map(({ Name }) => Name).sort();
   };
 
-  test.skipIf(host === undefined)("has no volume that code could fill the host's disk through", async () => {
+  test.skipIf(host === undefined)("gets no volume through which code could fill the host's disk", async () => {
     const before = await volumes();
     const declared = ["/data", "/tmp", "/workspace", "/workspace/below"];
     await using codecell = await open([`VOLUME ${JSON.stringify(declared)}`]);
@@ -68,18 +68,21 @@ def can_write(place):
     expect(await volumes()).toEqual(before);
   });
 
-  test.skipIf(host === undefined)("starts none of its own programs beside the cell's", async () => {
-    await using codecell = await open([
-      'ENTRYPOINT ["/bin/sleep", "1000"]',
-      'CMD ["1000"]',
-      "USER 0",
-      "WORKDIR /data",
-      "ENV PYTHONPATH=/data PYTHONSTARTUP=/data/x PYTHONINSPECT=1 HOME=/data LANG=C",
-    ]);
-    await using session = await codecell.openSession();
-    const code =
-      "import os\nos.getuid() > 0, os.getcwd(), os.environ['HOME'], 'PYTHONPATH' in os.environ, 'é'.encode()";
-    const { value: result } = await session.run(code);
-    expect(result).toBe("(True, '/workspace', '/workspace', False, b'\\xc3\\xa9')");
-  });
+  test.skipIf(host === undefined)(
+    "sets neither the entrypoint, user, working directory nor environment of the cell",
+    async () => {
+      await using codecell = await open([
+        'ENTRYPOINT ["/bin/sleep", "1000"]',
+        'CMD ["1000"]',
+        "USER 0",
+        "WORKDIR /data",
+        "ENV PYTHONPATH=/data PYTHONSTARTUP=/data/x PYTHONINSPECT=1 HOME=/data LANG=C",
+      ]);
+      await using session = await codecell.openSession();
+      const code =
+        "import os\nos.getuid() > 0, os.getcwd(), os.environ['HOME'], 'PYTHONPATH' in os.environ, 'é'.encode()";
+      const { value: result } = await session.run(code);
+      expect(result).toBe("(True, '/workspace', '/workspace', False, b'\\xc3\\xa9')");
+    },
+  );
 });

@@ -34,7 +34,7 @@ describe.skipIf(skips)("sessions in containers", () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  test("have their image examined once, whatever number of processes opens them", async () => {
+  test("share one examination of their image, even across processes", async () => {
     const runtimeDir = await mkdtemp(join(directory, "fresh-"));
     await chmod(runtimeDir, 0o711);
     const stateDir = await newStateDir();
@@ -51,7 +51,7 @@ describe.skipIf(skips)("sessions in containers", () => {
     expect(events).toHaveLength(3);
   });
 
-  test("run no bash in an image that has none, and say so", async () => {
+  test("refuse bash with the reason in an image that has no bash", async () => {
     const name = "codecell-no-bash:latest";
     await importHostPython(docker.client, name, { programs: ["/bin/sh"] });
     const runner = containerRunner({
@@ -87,7 +87,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       return manager;
     };
 
-    test("go back to checkpoints in any order, also after a crash and a run that had to be killed", async () => {
+    test("restore checkpoints in any order, also after a crash and a killed run", async () => {
       const session = await (await open()).session("checkpoints");
       for (const one of ["a", "b"]) {
         await runIn(session, `x = ["${one}"]`);
@@ -108,7 +108,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       expect(await runIn(session, "x")).toMatchObject({ value: "['a']" });
     });
 
-    test("fork, and neither the fork nor its parent is hurt by the other's crash", async () => {
+    test("fork, and a crash of the fork or its parent does not affect the other", async () => {
       const manager = await open();
       const before = (await docker.containers()).length;
       const parent = await manager.session("parent");
@@ -130,7 +130,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       expect(await runIn(fork, "x")).toMatchObject({ value: "['both', 'fork']" });
     });
 
-    test("come back in another process with variables and files, and say what did not come back", async () => {
+    test("are restored in another process with variables and files, and name what is missing", async () => {
       const first = await open({ persist: true });
       const code = "import threading\nx = [1, 2]\nlock = threading.Lock()\nopen('file.txt', 'w').write('file')";
       await runIn(await first.session("kept"), code);
@@ -141,7 +141,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       expect(result.notes.join("; ")).toMatch(/not restored: lock/);
     });
 
-    test("say what became of their variables when their container is removed between two runs", async () => {
+    test("report that their variables are lost when their container is removed between two runs", async () => {
       const others = new Set((await docker.containers()).map(({ Id }) => Id));
       const session = await (await open()).session("victim");
       await runIn(session, "x = 1\nopen('kept.txt', 'w').write('file')");
@@ -153,7 +153,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       expect(next.notes.join()).toMatch(/variables/);
     });
 
-    test("take files from the host, and give out those that a run made", async () => {
+    test("accept uploads from the host, and return files that a run made", async () => {
       const session = await (await open()).session("files");
       await session.upload("given.txt", Buffer.from("given"));
       expect(await runIn(session, "open('given.txt').read()")).toMatchObject({ value: "'given'", artifacts: [] });
@@ -169,7 +169,7 @@ describe.skipIf(skips)("sessions in containers", () => {
       expect(bash).toMatchObject({ status: "ok", artifacts: [{ name: "shell.txt" }] });
     });
 
-    test("are handed out of a pool as if they were new, and their containers go with it", async () => {
+    test("come from a pool without a trace of waiting, and closing the pool removes their containers", async () => {
       const manager = await open({ pool: 1 });
       await within(30_000, manager.poolFilled());
       const session = await manager.session();

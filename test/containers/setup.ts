@@ -7,7 +7,7 @@ const launcher = new URL("../../bin/codecell.js", import.meta.url).pathname;
 const buildMs = 15 * 60_000;
 
 export interface ImageBuild {
-  /** what `codecell image build` answered with; null: it was ended */
+  /** exit code of `codecell image build`; null: it was killed */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -16,9 +16,9 @@ export interface ImageBuild {
 export interface ContainersContext {
   readonly docker: TestEngine;
   readonly podman: TestEngine;
-  /** a directory below which the engines see what tests mount */
+  /** a directory that the engines can mount from */
   readonly mountable: string;
-  /** undefined: there is no engine to build in */
+  /** undefined: no engine can build */
   readonly build: ImageBuild | undefined;
 }
 
@@ -28,7 +28,7 @@ declare module "vitest" {
   }
 }
 
-/** Starts the engines once for all test files of this folder, and brings the default image into each. */
+/** Starts the engines once for all test files of this folder, and puts the default image into each. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const engines = await startEngines();
   try {
@@ -44,7 +44,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => await engines[Symbol.asyncDispose]();
 }
 
-/** By the command itself: this is its test of the long way, with a base that is made here. */
+/** Builds with the command itself, which also tests a build from nothing. */
 function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
   const host = engine.available ? engine.host : "";
   const argv = [launcher, "image", "build", "--bootstrap", "debian", "--engine", kind, "--json"];
@@ -57,7 +57,7 @@ function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
   });
 }
 
-/** What `docker save | podman load` does. */
+/** Does the same as `docker save | podman load`. */
 async function shareImage(dockerHost: string, podmanHost: string): Promise<void> {
   const docker = await engineClient("docker", dockerHost);
   const podman = await engineClient("podman", podmanHost);

@@ -29,7 +29,7 @@ describe.skipIf(skipsProcess)("the audit of a codecell", () => {
     return manager;
   };
 
-  test("has processor time, memory and changed files of each run", async () => {
+  test("records CPU time, memory and changed files of each run", async () => {
     const session = await (await open()).session("work");
     await runIn(session, "open('out.txt', 'w').write('hello')\nsum(i * i for i in range(2_000_000))");
     await runIn(session, "1");
@@ -43,7 +43,7 @@ describe.skipIf(skipsProcess)("the audit of a codecell", () => {
     expect(audit.types().at(-1)).toBe("session.closed");
   });
 
-  test("has the end of a run before anything that happened after it", async () => {
+  test("records the end of a run before any later event", async () => {
     const session = await (await open()).session("work");
     for (let n = 0; n < 20; n++) await runIn(session, "1");
     await session.checkpoint("here");
@@ -52,7 +52,7 @@ describe.skipIf(skipsProcess)("the audit of a codecell", () => {
     expect(audit.types()).toEqual(["session.opened", ...runs, "session.checkpoint", "session.closed"]);
   });
 
-  test("has files that go in and out, with their real paths and hashes, and those that were refused", async () => {
+  test("records uploads and downloads with real paths and hashes, and refused ones", async () => {
     const data = join(stateDir, "data");
     await mkdir(data);
     await writeFile(join(data, "in.csv"), "a,b\n");
@@ -84,7 +84,7 @@ describe.skipIf(skipsProcess)("the audit of a codecell", () => {
     ]);
   });
 
-  test("has forks, checkpoints, rollbacks, resets and recoveries", async () => {
+  test("records forks, checkpoints, rollbacks, resets and recoveries", async () => {
     const session = await (await open()).session("a");
     await session.checkpoint("before");
     await runIn(session, "import os\nos.kill(os.getpid(), 9)");
@@ -101,7 +101,7 @@ describe.skipIf(skipsProcess)("the audit of a codecell", () => {
     expect(audit.of("session.recovered")).toMatchObject([{ session: "a", run: 1, state: "recovered", recoveredTo: 0 }]);
   });
 
-  test("has a cull with its reason, and a session that came back goes on counting its runs", async () => {
+  test("records why a session expired, and a restored session continues to count its runs", async () => {
     await open({ session: { persist: true } });
     await runIn(await manager.session("kept"), "x = 1\nf = lambda: 1");
     await manager[Symbol.asyncDispose]();
@@ -118,7 +118,7 @@ describe.skipIf(skipsProcess)("the audit of a codecell", () => {
 });
 
 describe.skipIf(skipsProcess)("the audit on disk", () => {
-  test("has what happened before the result is given, without any value of the environment", async () => {
+  test("has the events before the result is returned, without values of environment variables", async () => {
     const stateDir = await newStateDir();
     try {
       const policy: PolicyInput = { audit: { durable: true }, env: { API_KEY: "hunter2hunter2" } };

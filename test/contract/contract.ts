@@ -14,17 +14,17 @@ const policy: PolicyInput = {
   env: { GREETING: "hello" },
 };
 
-/** What a runner may do otherwise than the rest. Each has to say so in its receipt. */
+/** Allowed differences between runners. Each runner must state them in its receipt. */
 export interface ContractDifferences {
-  /** the name that REQUIRE_RUNNERS and reports have for it; default: the runner's own */
+  /** its name in REQUIRE_RUNNERS and reports; default: the runner's own */
   readonly name?: string;
-  /** default: the runner's own answer, however long it takes */
+  /** default: the runner's own probe, without a time limit */
   readonly probe?: (runner: SandboxRunner) => Promise<Probe>;
-  /** a runner that maps no paths has no /workspace: the working directory is the one of the host, and so is HOME */
+  /** a runner that maps no paths has no /workspace: the working directory and HOME are the host's path */
   readonly workspaceAt?: "/workspace" | "its own path";
 }
 
-/** The same expectations of every runner; where tiers differ, the difference is named here. */
+/** The same expectations for every runner, except for the differences named above. */
 export async function runnerContract(
   title: string,
   make: () => SandboxRunner,
@@ -47,7 +47,7 @@ export async function runnerContract(
     });
     afterAll(() => codecell?.close());
 
-    /** Without any older copy the next run waits for one of this state: what it falls back on is certain. */
+    /** Without an older copy, the next run waits for a copy of this state. So a crash always restores this state. */
     const freshWith = async (code: string) => {
       await session.reset();
       await run(code);
@@ -55,13 +55,13 @@ export async function runnerContract(
     const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options);
 
     describe("a run", () => {
-      test("gives the value of its last expression and what it printed", async () => {
+      test("returns its output and the value of its last expression", async () => {
         const result = await run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n6 * 7");
         expect(result).toMatchObject({ status: "ok", state: "kept", exitCode: 0, value: "42" });
         expect(result).toMatchObject({ stdout: "out\n", stderr: "err\n", truncated: false });
       });
 
-      test("tells what it used: processor time, memory, wall time and network", async () => {
+      test("reports its CPU time, memory, wall time and network use", async () => {
         const idle = await run("1");
         const busy = await run(
           "import time\nblob = b'x' * 50_000_000\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass\ndel blob",
@@ -72,12 +72,12 @@ export async function runnerContract(
         expect(busy.usage).toMatchObject({ wallMs: busy.durationMs, sentBytes: 0, receivedBytes: 0 });
       });
 
-      test("sees the variables of the runs before it", async () => {
+      test("sees the variables of earlier runs", async () => {
         await run("counter = 1\ndef step(n):\n    return counter + n");
         expect(await run("counter += 1\nstep(40)")).toMatchObject({ value: "42" });
       });
 
-      test("that fails is a result with the user's frames and source lines only", async () => {
+      test("that fails returns a traceback with only the user's frames and source lines", async () => {
         const result = await run("def ratio(a, b):\n    return a / b\nratio(1, 0)");
         expect(result).toMatchObject({ status: "error", state: "kept", exitCode: 1 });
         expect(result.error).toMatchObject({ name: "ZeroDivisionError", message: "division by zero" });
@@ -86,7 +86,7 @@ export async function runnerContract(
         expect(result.error?.traceback).not.toContain("codecell_kernel");
       });
 
-      test("with a syntax error says where", async () => {
+      test("with a syntax error reports the line", async () => {
         const result = await run("x = (1,\ny = 2");
         expect(result).toMatchObject({ status: "error", error: { name: "SyntaxError" } });
       });
@@ -110,7 +110,7 @@ export async function runnerContract(
         expect(result.error?.message).toContain("input() has no terminal");
       });
 
-      test("streams its output while it goes on", async () => {
+      test("streams its output while it is running", async () => {
         const going = session.run("import time\nprint('first', flush=True)\ntime.sleep(30)");
         for await (const event of going) {
           expect(event).toEqual({ type: "stdout", text: "first\n" });
@@ -120,7 +120,7 @@ export async function runnerContract(
         expect(await going).toMatchObject({ status: "interrupted", state: "kept" });
       });
 
-      test("shows values in every form they offer", async () => {
+      test("displays values in every MIME type that they offer", async () => {
         const result = await run(
           "class Card:\n    def _repr_html_(self): return '<b>card</b>'\n    def _repr_png_(self): return b'\\x89PNG' + bytes(300000)\ndisplay(Card())\ndisplay({'a': 1})",
         );
@@ -130,7 +130,7 @@ export async function runnerContract(
         expect(forms).toContainEqual([2, "text/plain", 8]);
       });
 
-      test("passes bytes that are not UTF-8 as replacement characters", async () => {
+      test("prints bytes that are not UTF-8 as replacement characters", async () => {
         const result = await run("import sys\nsys.stdout.buffer.write(b'a\\xffb\\n')\nsys.stdout.flush()");
         expect(result).toMatchObject({ status: "ok", stdout: "a\ufffdb\n", stdoutBytes: 4 });
       });
@@ -150,7 +150,7 @@ export async function runnerContract(
         if (!maps) expect(session.receipt.notes.join()).toContain("/workspace does not exist");
       });
 
-      test("that was given up before it began keeps the state, and none after it is interrupted for it", async () => {
+      test("that is cancelled before it starts keeps the state, and does not interrupt a later run", async () => {
         await run("kept = 1");
         for (let round = 0; round < 20; round++) {
           const given = session.run("import time\ntime.sleep(30)", { signal: AbortSignal.abort() });
@@ -159,7 +159,7 @@ export async function runnerContract(
         }
       });
 
-      test("whose interrupt comes with its end or after it leaves the next one alone", async () => {
+      test("whose interrupt arrives at its end or later does not interrupt the next run", async () => {
         for (let round = 0; round < 30; round++) {
           const quick = session.run("1");
           setTimeout(() => quick.interrupt(), round % 3);
@@ -168,25 +168,25 @@ export async function runnerContract(
         }
       });
 
-      test("in bash is interrupted at any moment of its start with the state kept", async (context) => {
+      test("in bash can be interrupted at any moment of its start, and the state is kept", async (context) => {
         context.skip(!session.languages.includes("bash"), "no bash here");
         context.skip(hasOwnKernel, "there the start of bash may take longer than an interrupt waits");
         for (let round = 0; round < 40; round++) {
           const going = session.run("sleep 30", { language: "bash" });
           setTimeout(() => going.interrupt(), round % 5);
-          const status = expect.stringMatching(/^(interrupted|cancelled)$/); // the latter while it waited for a copy
+          const status = expect.stringMatching(/^(interrupted|cancelled)$/); // cancelled while it waited for a copy
           expect(await going).toMatchObject({ status, state: "kept" });
         }
       });
 
-      test("is refused while another one goes on", async () => {
+      test("is refused while another one is running", async () => {
         const going = session.run("import time\ntime.sleep(30)");
         expect(() => session.run("1")).toThrowError(expect.objectContaining({ code: "session_busy" }));
         going.interrupt();
         await going;
       });
 
-      test("over the code limit is refused and loses nothing", async () => {
+      test("over the code limit is refused, and the state is kept", async () => {
         expect(() => session.run(`'${"x".repeat(3_000_000)}'`)).toThrowError(
           expect.objectContaining({ code: "too_large" }),
         );
@@ -202,7 +202,7 @@ export async function runnerContract(
         expect(await run("before")).toMatchObject({ value: "'kept'" });
       });
 
-      test("of time holds against code that swallows the interrupt, and says what is left", async () => {
+      test("of time stops code that swallows the interrupt, and the result says what state is left", async () => {
         await freshWith("before = 'kept'");
         const code =
           "def spin():\n    n = 0\n    while True: n += 1\nwhile True:\n    try: spin()\n    except BaseException: pass";
@@ -211,20 +211,20 @@ export async function runnerContract(
         expect(await run("'before' in globals()")).toMatchObject({ value: recovers ? "True" : "False" });
       });
 
-      test("of output cuts, and tells the true size", async () => {
+      test("of output truncates the output, and the result has its full size", async () => {
         const result = await run("print('x' * 1_000_000)");
         expect(result).toMatchObject({ status: "ok", truncated: true, stdoutBytes: 1_000_001 });
         expect(result.stdout.length).toBe(256 * 1024);
       });
 
-      test("of output ends a runaway", async () => {
+      test("of output stops a run that never stops printing", async () => {
         const result = await run("while True: print('x' * 10_000)");
         expect(result).toMatchObject({ status: "output_limit", truncated: true });
         expect(result.stdout.length).toBe(256 * 1024);
         expect(await run("1")).toMatchObject({ status: "ok" });
       });
 
-      test("of memory ends the run or fails the allocation, and the session goes on", async () => {
+      test("of memory ends the run or fails the allocation, and the session stays usable", async () => {
         await freshWith("before = 'kept'");
         const result = await run("hog = []\nwhile True: hog.append(bytearray(16 << 20))");
         expect(["out_of_memory", "error"]).toContain(result.status);
@@ -234,7 +234,7 @@ export async function runnerContract(
       });
 
       test("of disk fails the write", async () => {
-        // Removed by the same run: where a watchdog measures a directory, one that stays at its limit costs the cell.
+        // The same run removes the file. Where a watchdog measures the directory, a full one costs the cell.
         const write = "with open('big', 'wb') as f:\n        for _ in range(200): f.write(bytes(1 << 20))";
         const result = await run(`import os\ntry:\n    ${write}\nfinally: os.remove('big')`);
         expect(result).toMatchObject({ status: "error", error: { name: "OSError" } });
@@ -258,7 +258,7 @@ export async function runnerContract(
           "import sys\nfor name in list(sys.modules):\n    if name.startswith('codecell'): del sys.modules[name]",
         ],
       ];
-      test.each(cases)("that %s gets an answer, and so does the next run", async (_, code) => {
+      test.each(cases)("that %s still ends in a result, and the next run works", async (_, code) => {
         expect(["ok", "error"]).toContain((await run(code)).status);
         await run("import builtins\nprint = __import__('sys').stdout.write");
         expect(await run("__import__('sys').stdout.write('fine\\n')\n41 + 1")).toMatchObject({
@@ -273,7 +273,7 @@ export async function runnerContract(
         ["exits the process", "import os\nos._exit(7)"],
         ["reads a wild pointer", "import ctypes\nctypes.string_at(0xFFFF_FFF0, 64)"],
       ];
-      test.each(deadly)("that %s ends the run, and the result says what is left", async (_, code) => {
+      test.each(deadly)("that %s ends the run, and the result says what state is left", async (_, code) => {
         await freshWith("before = 'kept'");
         const result = await run(code);
         expect(result).toMatchObject({ status: "crashed", state: recovers ? "recovered" : "lost" });
@@ -308,14 +308,14 @@ export async function runnerContract(
         expect((await session.getBytes("blob")).equals(bytes)).toBe(true);
       });
 
-      test("that do not exist or have no JSON form are errors with a code", async () => {
+      test("that do not exist or cannot be JSON cause an error with a code", async () => {
         await expect(session.get("nowhere")).rejects.toMatchObject({ code: "variable_missing" });
         await expect(session.get("object()")).rejects.toMatchObject({ code: "variable_unserializable" });
         await expect(session.get("1 / 0")).rejects.toMatchObject({ code: "expression_failed" });
         await expect(session.set("not a name", 1)).rejects.toBeInstanceOf(CodecellError);
       });
 
-      test("over the caller's limit stay in the cell, and their size is told", async () => {
+      test("over the caller's limit are not returned, and the error has their size", async () => {
         await run("large = 'x' * 1_000_000");
         const refusal = { code: "too_large", message: expect.stringContaining("1000002 bytes") };
         await expect(session.get("large", { maxBytes: 100_000 })).rejects.toMatchObject(refusal);
@@ -323,7 +323,7 @@ export async function runnerContract(
         expect(await session.get("large[:10]", { maxBytes: 100_000 })).toBe("xxxxxxxxxx");
       });
 
-      test("of any size show their beginning and say how long they are", async () => {
+      test("of any size have a preview with their beginning and their length", async () => {
         await run("large = ['ä' * 100] * 100_000\nclass Thing: pass");
         const { text, ...facts } = await session.preview("large", { maxBytes: 1_000 });
         expect(facts).toEqual({ form: "json", characters: 10_300_001, isCut: true });
@@ -344,20 +344,20 @@ export async function runnerContract(
     });
 
     describe("a session", () => {
-      test("sees neither the variables nor the files of another", async () => {
+      test("sees neither the variables nor the files of another session", async () => {
         await run("secret = 'mine'\nopen('secret.txt', 'w').write('mine')");
         await using other = await codecell.openSession();
         const result = await other.run("import os\n'secret' in globals(), os.path.exists('/workspace/secret.txt')");
         expect(result.value).toBe("(False, False)");
       });
 
-      test("draws its own random numbers", async () => {
+      test("has its own random numbers", async () => {
         await using other = await codecell.openSession();
         const draw = "import random\nrandom.random()";
         expect((await run(draw)).value).not.toBe((await other.run(draw)).value);
       });
 
-      test("has a receipt in which every rule has one answer", async () => {
+      test("has a receipt with exactly one row for every rule", async () => {
         const rules = session.receipt.rules.map(({ rule }) => rule);
         expect(new Set(rules).size).toBe(rules.length);
         expect(rules).toEqual(expect.arrayContaining(["net.enabled", "proc.memory", "proc.timeout", "fs.deny"]));
@@ -374,11 +374,11 @@ export async function runnerContract(
         expect(() => other.run("1")).toThrowError(expect.objectContaining({ code: "session_closed" }));
       });
 
-      test("is not opened once it was given up, at whatever moment that is", async () => {
+      test("is not opened after a cancellation, at whatever moment that comes", async () => {
         for (const delayMs of [0, 1, 5, 20, 60]) {
           const signal = delayMs === 0 ? AbortSignal.abort(new Error("changed my mind")) : AbortSignal.timeout(delayMs);
           const opening = codecell.openSession({ signal }).then(
-            (opened) => opened.close(), // it was quicker
+            (opened) => opened.close(), // it opened before the abort
             (error: unknown) =>
               expect(error).toMatchObject({
                 code: "aborted",
@@ -407,7 +407,7 @@ export async function runnerContract(
       });
     });
 
-    test("a policy that the runner cannot hold is refused with the rule's name", async () => {
+    test("a policy that the runner cannot enforce is refused with the rule's name", async () => {
       const unheld = parsePolicy({ kernel: { image: "no-such-image:none" } });
       const opening = LiveSessions.open({ policy: unheld, runners: [make()] });
       await expect(opening).rejects.toMatchObject({

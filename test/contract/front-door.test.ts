@@ -14,10 +14,10 @@ beforeEach(async () => {
 });
 afterEach(() => removeStateDir(stateDir));
 
-describe.skipIf(skipsProcess)("the front door on the process runner", () => {
+describe.skipIf(skipsProcess)("the public API with the process runner", () => {
   const open = (policy = {}) => Codecell.open({ policy, runners: [processRunner()], stateDir });
 
-  test("a session runs code, forks, goes back and ends, and everything is on one class", async () => {
+  test("one Session class can run, fork, roll back and close", async () => {
     await using codecell = await open();
     const session = await codecell.session("analysis");
     expect(await session.run("rows = 3\nrows * 14")).toMatchObject({ status: "ok", value: "42" });
@@ -44,7 +44,7 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
     expect(Buffer.from((await (await session.files()).read("out.txt")).data).toString()).toBe("hello");
   });
 
-  test("a timeout is a duration in words or milliseconds, and nonsense is refused", async () => {
+  test("a timeout is a duration string or milliseconds, and anything else is refused", async () => {
     await using codecell = await open();
     const session = await codecell.session();
     expect(await session.run("while True: pass", { timeout: "200ms" })).toMatchObject({
@@ -56,7 +56,7 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
     await expect(session.run("1", { timeout: -1 })).rejects.toMatchObject({ code: "usage" });
   });
 
-  test("closing a session twice is safe, and closing the codecell ends the rest", async () => {
+  test("closing a session twice is safe, and closing the Codecell closes the others", async () => {
     const codecell = await open();
     const [one, two] = [await codecell.session("one"), await codecell.session("two")];
     await Promise.all([one.close(), one.close()]);
@@ -68,7 +68,7 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
     expect(await readdir(join(stateDir, "workspaces"))).toEqual([]);
   });
 
-  test("a policy file by its path is read, and the audit that it asks for is written", async () => {
+  test("a policy path is read from disk, and its audit settings apply", async () => {
     const file = join(stateDir, "sandbox.policy.yaml");
     await writeFile(file, "proc: { timeout: 7s }\n");
     const codecell = await Codecell.open({ policy: file, runners: [processRunner()], stateDir });
@@ -79,9 +79,9 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    "a private state directory stops root only where sessions are kept in it",
+    "a private state directory is refused to root only if sessions are kept in it",
     async () => {
-      await mkdir(join(stateDir, "private"), { mode: 0o700 }); // cells of root have another uid and cannot pass
+      await mkdir(join(stateDir, "private"), { mode: 0o700 }); // root's cells run under another uid and cannot enter it
       const inside = { runners: [processRunner()], stateDir: join(stateDir, "private", "state") };
       await using codecell = await Codecell.open(inside);
       expect(await (await codecell.session()).run("open('f', 'w').write('x')")).toMatchObject({
@@ -93,11 +93,11 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
     },
   );
 
-  test("a workspace over the audit is refused to a library user, too", async () => {
+  test("a workspace that contains the audit directory is refused", async () => {
     await expect(open({ fs: { workspace: stateDir } })).rejects.toMatchObject({ code: "policy_refused" });
   });
 
-  test("a program that turns the audit off reads in the receipt that nobody enforces it", async () => {
+  test("with the audit turned off, the receipt says that nobody enforces it", async () => {
     await using codecell = await Codecell.open({ runners: [processRunner()], stateDir, audit: silentAudit });
     const { receipt } = await (await codecell.session()).run("1");
     const audit = receipt.rules.filter(({ rule }) => rule.startsWith("audit."));
@@ -105,8 +105,8 @@ describe.skipIf(skipsProcess)("the front door on the process runner", () => {
   });
 });
 
-describe("the front door on the wasm runner", () => {
-  test("what the runner cannot do is refused with its reason, and files work as everywhere", async () => {
+describe("the public API with the wasm runner", () => {
+  test("unsupported calls are refused with the reason, and files work", async () => {
     await using codecell = await Codecell.open({ runners: [wasmRunner()], stateDir });
     const session = await codecell.session();
     await session.upload("in.txt", Buffer.from("hello"));

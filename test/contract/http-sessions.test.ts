@@ -3,7 +3,7 @@ import { processRunner } from "../../src/runners/process/runner.ts";
 import { type TestClient, TestService } from "../support/http-service.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 
-describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
+describe.skipIf(skipsProcess)("persistent sessions over HTTP", () => {
   let service: TestService;
   let client: TestClient;
   let operator: TestClient;
@@ -17,7 +17,7 @@ describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
 
   const post = async (path: string) => (await client.call("POST", `/v1/sessions/${path}`)).json;
 
-  test("are saved and brought back when asked, and tell what is missing", async () => {
+  test("are saved and restored on request, and name what is missing", async () => {
     await client.session("kept");
     await client.run("kept", "x = 41\nlock = __import__('threading').Lock()");
     const saved = { after_run: 1, variables: ["x"], skipped: [{ name: "lock", reason: expect.any(String) }] };
@@ -37,7 +37,7 @@ describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
     expect((await client.run("kept", "x")).json.error.type).toBe("NameError");
   });
 
-  test("come with the receipt of every run", async () => {
+  test("return a receipt with every run", async () => {
     await client.session("receipt");
     const { run_id, policy_hash } = (await client.run("receipt", "1")).json;
     const { json } = await client.call("GET", `/v1/sessions/receipt/runs/${run_id}/receipt`);
@@ -49,7 +49,7 @@ describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
     await client.call("POST", `${path}/cancel?wait=20`);
   });
 
-  test("have every kind of event in the audit under the name that tells tenants apart", async () => {
+  test("record every event type under a name that includes the tenant", async () => {
     await client.session("told");
     await client.run("told", "open('a', 'w').write('x')");
     const file = "/v1/sessions/told/files/b";
@@ -76,7 +76,7 @@ describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
     expect((await client.call("GET", "/v1/audit?session=forked&type=session.opened")).json.entries).toMatchObject([
       { origin: "fork", from: "told" },
     ]);
-    // nothing of a tenant stands under a bare name, where another tenant's session of that name would be
+    // under a bare name, the events of two tenants' sessions would mix
     const { entries } = (await operator.call("GET", "/v1/audit?limit=1000")).json as {
       entries: { session?: string }[];
     };
@@ -85,8 +85,8 @@ describe.skipIf(skipsProcess)("sessions that are kept, over HTTP", () => {
   });
 });
 
-describe.skipIf(skipsProcess)("sessions that are not kept, over HTTP", () => {
-  test("are not saved: nobody would find them again", async () => {
+describe.skipIf(skipsProcess)("sessions over HTTP that do not persist", () => {
+  test("cannot be saved, because nobody could restore them", async () => {
     await using service = await TestService.open({ runners: [processRunner()] });
     const client = await service.client("alice");
     await client.session("s");

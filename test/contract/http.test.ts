@@ -25,7 +25,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
   const file = (path: string, init: Parameters<TestClient["fetch"]>[1] = {}) =>
     client.fetch(`/v1/sessions/s/files/${path}`, init);
 
-  /** As it is: `fetch` would resolve the dots. */
+  /** Sends the path as it is: `fetch` would resolve the dots. */
   function raw(path: string): Promise<{ status: number | undefined; text: string }> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = new URL(client.url);
@@ -42,7 +42,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     });
   }
 
-  test("runs code in a session that keeps its variables, and shows how it failed", async () => {
+  test("runs code in a session that keeps its variables, and returns errors", async () => {
     expect((await client.run("s", "x = 6 * 7\nprint('hi')\nx")).json).toMatchObject({
       ...{ status: "ok", state: "kept", value: "42", stdout: "hi\n", error: null, runner: "process" },
     });
@@ -63,7 +63,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     expect((await client.call("GET", "/v1/sessions/s/variables/lock")).status).toBe(422);
   });
 
-  test("freezes variables, goes back and forks", async () => {
+  test("makes checkpoints, rolls back and forks", async () => {
     await client.run("s", "z = 1");
     expect((await client.call("POST", "/v1/sessions/s/checkpoints", { name: "one" })).status).toBe(201);
     await client.run("s", "z = 2");
@@ -81,7 +81,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     expect((await client.call("GET", "/v1/sessions/f")).status).toBe(404);
   });
 
-  test("takes files as they come, and gives them out whole or in part", async () => {
+  test("accepts uploads as raw bytes, and serves files whole or in ranges", async () => {
     const text = "0123456789".repeat(20_000);
     const put = await file("data/in.txt", { method: "PUT", body: text });
     expect(await put.json()).toEqual({ name: "data/in.txt", size: 200_000 });
@@ -103,7 +103,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     expect((await file("data/in.txt")).status).toBe(404);
   });
 
-  test("takes no more than the policy's disk, and leaves nothing of what was over", async () => {
+  test("refuses an upload over the policy's disk limit, and keeps no part of it", async () => {
     const large = Buffer.alloc(5 * 1024 * 1024);
     expect((await file("large.bin", { method: "PUT", body: large })).status).toBe(413);
     const body = new Blob([large]).stream();
@@ -113,7 +113,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     expect(files).toEqual([]);
   });
 
-  test("leaves nothing of an upload whose sender goes away", async () => {
+  test("keeps no part of an upload whose client disconnects", async () => {
     const { hostname, port } = new URL(client.url);
     const path = "/v1/sessions/s/files/half.bin";
     const headers = { ...client.headers, "content-length": 1_000_000 };
@@ -121,7 +121,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     upload.on("error", () => {});
     await new Promise((resolve) => upload.write("x".repeat(100_000), resolve));
     upload.destroy();
-    // the metrics count a request when it is over, however it ended
+    // the metrics count a request when it ends, in whatever way
     const admin = await service.client("watcher", { scopes: ["metrics"] });
     const isOver = async () =>
       /PUT",route="[^"]+\{path\.\.\.\}",status="499"/.test((await admin.call("GET", "/metrics")).text);
@@ -143,20 +143,20 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     "/v1/sessions/s/files//etc/passwd",
     "/v1/sessions/..%2f..%2fx/files/a",
     "/v1/download/../sessions",
-  ])("gives nothing out for %s", async (path) => {
+  ])("serves no file for the path %s", async (path) => {
     const { status, text } = await raw(path);
     expect([400, 403, 404]).toContain(status);
     expect(text).not.toContain("root:");
   });
 
-  test("follows no link that code made", async () => {
+  test("does not follow symlinks that code made", async () => {
     await client.run("s", "import os\nos.symlink('/etc/passwd', 'link')\nos.symlink('/etc', 'dir')");
     expect((await file("link")).status).toBe(403);
     expect((await file("dir/passwd")).status).toBe(403);
     expect((await client.call("POST", "/v1/sessions/s/links", { path: "link" })).status).toBe(403);
   });
 
-  test("names a link for every artifact, which holds for this content and this time", async () => {
+  test("returns a download link for every artifact, valid for its content and a limited time", async () => {
     const { json } = await client.run("s", "open('out.csv', 'w').write('a,b')");
     const [artifact] = json.artifacts;
     expect(artifact).toMatchObject({ name: "out.csv", mime_type: "text/csv; charset=utf-8", sha256: sha256("a,b") });
@@ -181,7 +181,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     nowMs = before;
   });
 
-  test("gives a page that code wrote out as bytes", async () => {
+  test("serves an HTML page that code wrote as a plain download", async () => {
     await client.run("s", "open('page.html', 'w').write('<script>1</script>')");
     const body = { path: "page.html", disposition: "inline" };
     const { json } = await client.call("POST", "/v1/sessions/s/links", body);
@@ -191,7 +191,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     expect(headers.get("content-security-policy")).toContain("sandbox");
   });
 
-  test("ends the links of a token with the token", async () => {
+  test("invalidates the links of a token together with the token", async () => {
     const gone = await service.client("gone");
     await gone.session("s");
     const { json } = await gone.run("s", "open('x', 'w').write('x')");
@@ -213,7 +213,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     const facts = async (mcp: Client, name: string, args: Record<string, unknown>) =>
       (await mcp.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>;
 
-    test("works in the same sessions, and names the same links", async () => {
+    test("uses the same sessions and returns the same links", async () => {
       const mcp = await connected(client);
       const code = "open('mcp.txt', 'w').write('from mcp')\nshared = 'both'";
       const answer = await facts(mcp, "run_python", { code, session_id: "s" });
@@ -224,7 +224,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
       expect(runs.map(({ run_id }: { run_id: string }) => run_id)).toContain(answer.run_id);
     });
 
-    test("shows nothing of another tenant's", async () => {
+    test("shows nothing of another tenant", async () => {
       const mine = await facts(await connected(client), "run_python", { code: "1" });
       const mcp = await connected(other);
       for (const [name, args] of [

@@ -6,7 +6,7 @@ import type { CodecellOptions } from "../../src/sessions/codecell-options.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
 
-describe.skipIf(skipsProcess)("a codecell", () => {
+describe.skipIf(skipsProcess)("a Codecell", () => {
   let stateDir: string;
   const opened: Codecell[] = [];
   beforeEach(async () => {
@@ -23,7 +23,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
   };
 
   describe("by id", () => {
-    test("gives one session to everybody who asks for it at once", async () => {
+    test("opens one session for simultaneous calls with the same id", async () => {
       const manager = await open();
       const all = await Promise.all(Array.from({ length: 12 }, () => manager.session("one")));
       expect(new Set(all).size).toBe(1);
@@ -31,7 +31,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       expect(await manager.get("one")).toBe(all[0]);
     });
 
-    test("makes ids that cannot be guessed, and takes none that could be a path", async () => {
+    test("makes unguessable ids, and refuses ids that could be a path", async () => {
       const manager = await open();
       const made = await Promise.all([manager.session(), manager.session()]);
       expect(made[0]?.id).not.toBe(made[1]?.id);
@@ -43,7 +43,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       }
     });
 
-    test("knows no session that was never there or is closed", async () => {
+    test("does not find a session that never existed or is closed", async () => {
       const manager = await open();
       await expect(manager.get("never")).rejects.toMatchObject({ code: "session_unknown" });
       await expect(manager.closeSession("never")).rejects.toMatchObject({ code: "session_unknown" });
@@ -55,7 +55,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       expect(readdirSync(`${stateDir}/workspaces`)).toEqual([]);
     });
 
-    test("gives an id to one of two forks that are asked for at once, and loses sight of none", async () => {
+    test("gives an id to only one of two simultaneous forks, and leaks neither", async () => {
       const manager = await open();
       await runIn(await manager.session("parent"), "x = 1");
       const forks = await Promise.allSettled([manager.fork("parent", "twin"), manager.fork("parent", "twin")]);
@@ -67,7 +67,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       expect((await manager.info("parent")).sharers).toBe(1);
     });
 
-    test("gives a closed session's id to a new one, also while the old one is still closing", async () => {
+    test("reuses the id of a closed session, also while the old one is still closing", async () => {
       const manager = await open();
       await runIn(await manager.session("again"), "x = 1");
       const closing = manager.closeSession("again");
@@ -78,7 +78,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
   });
 
   describe("at its limit", () => {
-    test("refuses the next session, or lets it wait for a place", async () => {
+    test("refuses the next session, or lets it wait until another closes", async () => {
       const manager = await open({ limit: 2 });
       await manager.session("a");
       await manager.session("b");
@@ -94,7 +94,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       expect((await manager.session("b")).id).toBe("b");
     });
 
-    test("lets nobody wait for a manager that closes", async () => {
+    test("ends waiting calls when it closes", async () => {
       const manager = await open({ limit: 1 });
       await manager.session("a");
       const waiting = manager.session("b", { waitMs: 60_000 });
@@ -106,7 +106,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
   });
 
   describe("over time", () => {
-    test("ends an idle session and tells the next caller why, once", async () => {
+    test("closes an idle session and tells the next caller why, once", async () => {
       const manager = await open({ idle: "250ms" });
       const session = await manager.session("idler");
       await runIn(session, "open('f', 'w').write('x')");
@@ -121,8 +121,8 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       });
     });
 
-    test("does not end a session that runs, or that is used again and again", async () => {
-      const manager = await open({ idle: "2s" }); // much more than the pauses, however busy the machine is
+    test("does not close a session that is running or is used repeatedly", async () => {
+      const manager = await open({ idle: "2s" }); // much longer than the pauses, also on a busy machine
       const session = await manager.session("busy");
       expect(await runIn(session, "import time\ntime.sleep(2.5)\nx = 1")).toMatchObject({ status: "ok" });
       for (let round = 0; round < 6; round++) {
@@ -131,7 +131,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       }
     });
 
-    test("takes each piece of an upload for a use, however long the whole of it lasts", async () => {
+    test("counts each chunk of an upload as a use, however long the upload takes", async () => {
       let time = 0;
       const manager = await open({}, { now: () => time });
       const session = await manager.session("taker");
@@ -147,7 +147,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       expect(await runIn(session, "open('f').read()")).toMatchObject({ value: "'piece piece piece '" });
     });
 
-    test("ends a session at its lifetime, whatever it does, and its run says so", async () => {
+    test("closes a session at the end of its lifetime, and its run says so", async () => {
       const manager = await open({ lifetime: "300ms" });
       const session = await manager.session("old");
       const run = session.run("while True: pass");
@@ -159,8 +159,8 @@ describe.skipIf(skipsProcess)("a codecell", () => {
     });
   });
 
-  describe("with calls at the same time", () => {
-    test("refuses a second run, or queues it, each one after the other", async () => {
+  describe("with simultaneous calls", () => {
+    test("refuses a second run, or queues runs in order", async () => {
       const manager = await open();
       const session = await manager.session("queue");
       const first = session.run("import time\ntime.sleep(0.3)\norder = [0]");
@@ -173,25 +173,28 @@ describe.skipIf(skipsProcess)("a codecell", () => {
   });
 
   describe("whose cell dies between two runs", () => {
-    test.each([true, false])("says in the next result what became of the variables (persist: %s)", async (persist) => {
-      const manager = await open({ persist });
-      const session = await manager.session("victim");
-      await runIn(
-        session,
-        "x = 1\nopen('kept.txt', 'w').write('file')\nopen('/proc/self/comm', 'w').write('victim-cell')",
-      );
-      const worker = hostProcesses().find(({ status }) => status.Name === "victim-cell");
-      process.kill(Number(worker?.status.PPid), "SIGKILL");
-      expect(await eventually(() => session.state !== "live")).toBe(true);
-      const next = await runIn(session, "'x' in globals(), open('kept.txt').read()");
-      expect(next).toMatchObject({ status: "ok", value: "(False, 'file')" });
-      expect(next.notes.join()).toMatch(/variables/);
-      expect(await runIn(session, "1")).toMatchObject({ notes: [] });
-    });
+    test.each([true, false])(
+      "says in the next result whether the variables survived (persist: %s)",
+      async (persist) => {
+        const manager = await open({ persist });
+        const session = await manager.session("victim");
+        await runIn(
+          session,
+          "x = 1\nopen('kept.txt', 'w').write('file')\nopen('/proc/self/comm', 'w').write('victim-cell')",
+        );
+        const worker = hostProcesses().find(({ status }) => status.Name === "victim-cell");
+        process.kill(Number(worker?.status.PPid), "SIGKILL");
+        expect(await eventually(() => session.state !== "live")).toBe(true);
+        const next = await runIn(session, "'x' in globals(), open('kept.txt').read()");
+        expect(next).toMatchObject({ status: "ok", value: "(False, 'file')" });
+        expect(next.notes.join()).toMatch(/variables/);
+        expect(await runIn(session, "1")).toMatchObject({ notes: [] });
+      },
+    );
   });
 
   describe("with a pool", () => {
-    test("hands out a cell that shows nothing of having waited", async () => {
+    test("hands out a cell without a trace of waiting", async () => {
       const manager = await open({ pool: 1 });
       await manager.poolFilled();
       const session = await manager.session();
@@ -203,7 +206,7 @@ describe.skipIf(skipsProcess)("a codecell", () => {
       expect(failed.error?.traceback).toContain("<run 2>");
     });
 
-    test("counts the sessions that had to wait for a cell, and how long", async () => {
+    test("counts the sessions that waited for a cell, and how long", async () => {
       const manager = await open({ pool: 1 });
       await manager.poolFilled();
       await Promise.all([manager.session("first"), manager.session("second")]);

@@ -42,7 +42,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     return { manager, session };
   };
 
-  test("comes back with variables, files and history, and says what did not come back", async () => {
+  test("is restored with variables, files and history, and names what is missing", async () => {
     const { manager } = await begun();
     const next = await restart(manager);
     expect(await next.list()).toMatchObject([{ id: "kept", state: "saved", runs: 1 }]);
@@ -58,7 +58,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     ]);
   });
 
-  test("is saved on request, on idle and in the middle of a run that is stopped for it", async () => {
+  test("is saved on request, when idle, and during a run, which is stopped for it", async () => {
     const { manager, session } = await begun();
     expect(await session.save()).toMatchObject({ run: 1, skipped: [{ name: "lock" }] });
     await runIn(session, "x = 'later'");
@@ -70,7 +70,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(await runIn(await next.get("kept"), "x, y")).toMatchObject({ value: "('later', 'in the middle')" });
   });
 
-  test("that is idle is put aside, and the next call brings it back", async () => {
+  test("that is idle is saved and closed, and the next call restores it", async () => {
     const manager = await open({ idle: "300ms" });
     const session = await manager.session("kept");
     await runIn(session, "x = 1");
@@ -79,7 +79,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(await runIn(again, "x")).toMatchObject({ value: "1" });
   });
 
-  test("tells that another Python saved it", async () => {
+  test("says that another Python version saved it", async () => {
     const { manager } = await begun();
     await manager[Symbol.asyncDispose]();
     const record = JSON.parse(await readFile(recordPath("kept"), "utf8"));
@@ -94,7 +94,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     ["cut", async (path: string) => truncate(path, statSync(path).size - 1)],
     ["changed", async (path: string) => writeFile(path, Buffer.alloc(statSync(path).size))],
     ["gone", async (path: string) => rm(path)],
-  ])("whose snapshot is %s keeps its files and says so", async (_, damage) => {
+  ])("whose snapshot is %s keeps its files and reports the lost variables", async (_, damage) => {
     const { manager } = await begun();
     await manager[Symbol.asyncDispose]();
     await damage(await snapshotPath("kept"));
@@ -105,7 +105,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(result.notes.join()).toMatch(/saved variables.*damaged.*without its variables/);
   });
 
-  test("whose record is torn is refused with the way out, and its files stay", async () => {
+  test("with a damaged record is refused with a hint, and its files are kept", async () => {
     const { manager } = await begun();
     await manager[Symbol.asyncDispose]();
     await truncate(recordPath("kept"), 40);
@@ -122,7 +122,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     await expect(next.get("kept")).rejects.toMatchObject({ code: "session_unknown" });
   });
 
-  test("lives in one manager at a time, and nobody else removes it", async () => {
+  test("is open in one process at a time, and no other can remove it", async () => {
     const { manager, session } = await begun();
     const other = await open();
     await expect(other.get("kept")).rejects.toMatchObject({ code: "session_busy" });
@@ -136,7 +136,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(await runIn(await other.get("kept"), "x")).toMatchObject({ value: "[1, 2]" });
   });
 
-  test("keeps its files when the fork or the parent that shares them is forgotten", async () => {
+  test("keeps its files when a fork or parent that shares them is removed", async () => {
     const { manager } = await begun();
     await runIn(await manager.fork("kept", "fork"), "y = 'fork'");
     let next = await restart(manager);
@@ -150,7 +150,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(readdirSync(join(stateDir, "sessions"))).toEqual([]);
   });
 
-  test("whose cell is killed before any save says that its variables are lost, also in the next process", async () => {
+  test("whose cell is killed before the first save reports lost variables, also in the next process", async () => {
     const { manager, session } = await begun();
     await runIn(session, "open('/proc/self/comm', 'w').write('kept-worker')");
     const worker = hostProcesses().find(({ status }) => status.Name === "kept-worker");
@@ -162,50 +162,53 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(result.notes.join()).toContain("without them");
   });
 
-  test("with a value that ends the interpreter which saves it goes on, and its next result tells", async () => {
+  test("survives a value that crashes the interpreter during a save, and the next result says so", async () => {
     const { session } = await begun();
     await runIn(session, "import os\nclass Exits:\n    def __reduce__(self): os._exit(3)\nbad = Exits()");
     await copied();
     await expect(session.save()).rejects.toMatchObject({ code: "cell_lost" });
     await runIn(session, "z = 1");
-    await idle(5_000); // it is saved after two seconds
+    await idle(5_000); // the save comes after two seconds
     const told = await runIn(session, "x, z");
     expect(told).toMatchObject({ status: "ok", value: "([1, 2], 1)" });
     expect(told.notes.join()).toContain("could not be saved");
   });
 
   const canMount = process.getuid?.() === 0 && canMountTmpfs();
-  test.skipIf(!canMount)("on a full disk keeps its last save, its cell and its files, and tells", async () => {
-    const dir = join(stateDir, "small");
-    await mkdir(dir);
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m,mode=0711", "none", dir]);
-    try {
-      await chmod(dir, 0o711);
-      const manager = await open({}, dir);
-      const session = await manager.session("kept");
-      await runIn(session, "x = 'small'\nopen('file.txt', 'w').write('file')");
-      await session.save();
-      await runIn(session, "import os\nbig = os.urandom((8 << 20) - 4096)");
-      const failure = session.save();
-      await expect(failure).rejects.toMatchObject({
-        code: "disk_failed",
-        message: expect.stringContaining("no space"),
-      });
-      expect(await runIn(session, "x, len(big)")).toMatchObject({
-        status: "ok",
-        value: `('small', ${(8 << 20) - 4096})`,
-      });
-      expect(readdirSync(join(dir, "sessions", "kept")).filter((name) => name.endsWith(".draft"))).toEqual([]);
-      await manager[Symbol.asyncDispose]();
-      const next = await open({}, dir);
-      const result = await runIn(await next.get("kept"), "x, open('file.txt').read(), 'big' in globals()");
-      expect(result.value).toBe("('small', 'file', False)");
-      expect(result.notes.join()).toMatch(/restored from the save after run 1; later changes are lost/);
-    } finally {
-      for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
-      execFileSync("umount", [dir]);
-    }
-  });
+  test.skipIf(!canMount)(
+    "on a full disk keeps its last save, its cell and its files, and reports the failure",
+    async () => {
+      const dir = join(stateDir, "small");
+      await mkdir(dir);
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m,mode=0711", "none", dir]);
+      try {
+        await chmod(dir, 0o711);
+        const manager = await open({}, dir);
+        const session = await manager.session("kept");
+        await runIn(session, "x = 'small'\nopen('file.txt', 'w').write('file')");
+        await session.save();
+        await runIn(session, "import os\nbig = os.urandom((8 << 20) - 4096)");
+        const failure = session.save();
+        await expect(failure).rejects.toMatchObject({
+          code: "disk_failed",
+          message: expect.stringContaining("no space"),
+        });
+        expect(await runIn(session, "x, len(big)")).toMatchObject({
+          status: "ok",
+          value: `('small', ${(8 << 20) - 4096})`,
+        });
+        expect(readdirSync(join(dir, "sessions", "kept")).filter((name) => name.endsWith(".draft"))).toEqual([]);
+        await manager[Symbol.asyncDispose]();
+        const next = await open({}, dir);
+        const result = await runIn(await next.get("kept"), "x, open('file.txt').read(), 'big' in globals()");
+        expect(result.value).toBe("('small', 'file', False)");
+        expect(result.notes.join()).toMatch(/restored from the save after run 1; later changes are lost/);
+      } finally {
+        for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
+        execFileSync("umount", [dir]);
+      }
+    },
+  );
 });
 
 function canMountTmpfs(): boolean {

@@ -1,6 +1,6 @@
 import type { Probe } from "../../src/runners/runner.ts";
 
-/** Something that tests need and this machine lacks, and how to bring it. */
+/** Something that tests need and this machine lacks, and how to install it. */
 export interface Missing {
   readonly name: string;
   readonly reason: string;
@@ -9,14 +9,14 @@ export interface Missing {
 
 declare module "vitest" {
   interface TaskMeta {
-    /** on skipped tests: `npm test` names it at its end */
+    /** on skipped tests: the last line of `npm test` names it */
     missing?: Missing;
   }
 }
 
 const required = new Set((process.env.REQUIRE_RUNNERS ?? "").split(",").filter(Boolean));
 
-/** A missing runtime may skip on a laptop, by name and with the fix; where it is required it fails. */
+/** Skips tests of a missing runtime with its name and the fix. Where REQUIRE_RUNNERS names it, fails instead. */
 export function skipOrFail(name: string, probe: Probe): boolean {
   if (probe.available) return false;
   if (required.has(name)) throw new Error(`REQUIRE_RUNNERS names ${name}, but ${probe.reason} (${probe.hint})`);
@@ -24,7 +24,7 @@ export function skipOrFail(name: string, probe: Probe): boolean {
   return true;
 }
 
-/** The options of a suite that needs a runtime: skipped where it is missing, and then a report says what is. */
+/** The options of a suite that needs a runtime: skips it where the runtime is missing, and reports what is missing. */
 export function skippedWithout(name: string, probe: Probe): { skip: boolean; meta?: { missing: Missing } } {
   if (!skipOrFail(name, probe) || probe.available) return { skip: false };
   const { reason, hint } = probe;

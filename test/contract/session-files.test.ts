@@ -8,7 +8,7 @@ import type { Session } from "../../src/sessions/session.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 
-describe.skipIf(skipsProcess)("the files of a session", () => {
+describe.skipIf(skipsProcess)("session files", () => {
   let stateDir: string;
   let hostDir: string;
   let manager: Codecell;
@@ -28,7 +28,7 @@ describe.skipIf(skipsProcess)("the files of a session", () => {
   const run = (code: string) => runIn(session, code);
   const names = async (code: string) => (await run(code)).artifacts.map(({ name }) => name).sort();
 
-  test("are in a run's result when it made or changed them, wherever they lie", async () => {
+  test("are in a run's result if the run created or changed them, in any folder", async () => {
     const made = await run(
       "import os\nos.makedirs('a/b')\nopen('a/b/t.csv', 'w').write('x,y')\nopen('top.txt', 'w').write('hi')",
     );
@@ -46,14 +46,14 @@ describe.skipIf(skipsProcess)("the files of a session", () => {
     expect(await names("open('gone', 'w').write('x'); os.remove('gone')")).toEqual([]);
   });
 
-  test("that the run failed with, was killed with or printed from the shell are in the result too", async () => {
+  test("of a run that failed, was killed or used bash are in the result too", async () => {
     expect(await names("open('failed.txt', 'w').write('x')\n1/0")).toEqual(["failed.txt"]);
     expect(await names("open('killed.txt', 'w').write('x')\nimport os\nos._exit(1)")).toEqual(["killed.txt"]);
     const shell = await runIn(session, "echo hi > shell.txt", { language: "bash" });
     expect(shell.artifacts).toMatchObject([{ name: "shell.txt" }]);
   });
 
-  test("that take more than the disk limit end their session, and the result says which limit", async () => {
+  test("over the disk limit end their session, and the result names the limit", async () => {
     const full = await manager.session("full");
     const code = "for n in range(32): open(str(n), 'wb').write(bytes(1 << 20))\nimport time\nwhile True: time.sleep(1)";
     const { status, state, notes } = await runIn(full, code);
@@ -61,7 +61,7 @@ describe.skipIf(skipsProcess)("the files of a session", () => {
     expect(notes).toContain("the cell exited: its files take more than proc.disk allows, 8MiB");
   });
 
-  test("that are links, pipes or badly named are never followed and never given out", async () => {
+  test("that are symlinks, pipes or badly named are never followed or returned", async () => {
     const code = `import os, socket
 os.symlink('/etc/passwd', 'link.txt')
 os.symlink('/etc', 'linkdir')
@@ -78,14 +78,14 @@ open('plain.txt', 'w').write('x')`;
     }
   });
 
-  test("that the host put there are no artifacts of the next run", async () => {
+  test("that the host uploaded are not artifacts of the next run", async () => {
     await session.upload("given.txt", Buffer.from("given"));
     expect(await run("open('given.txt').read()")).toMatchObject({ value: "'given'", artifacts: [] });
     await session.upload("given.txt", Buffer.from("given"));
     expect(await names("open('given.txt', 'a').write('!')")).toEqual(["given.txt"]);
   });
 
-  test("in great number cost a run nothing as long as it does not touch them", async () => {
+  test("in large numbers do not slow down a run that does not touch them", async () => {
     const many = await manager.session("many");
     await runIn(
       many,
@@ -98,12 +98,12 @@ open('plain.txt', 'w').write('x')`;
       expect(result.artifacts).toHaveLength(1);
       took.push(result.durationMs);
     }
-    // a look at each of them would take its time in every run; other work of the machine delays only some
+    // checking each file would slow down every run; other load on the machine slows down only some
     expect(Math.min(...took)).toBeLessThan(25);
     await manager.closeSession("many");
   });
 
-  test("are uploaded whole or not at all", async () => {
+  test("are uploaded completely or not at all", async () => {
     const pieces = async function* () {
       for (let n = 0; n < 20; n++) yield Buffer.alloc(1 << 20, 1);
     };
@@ -125,7 +125,7 @@ open('plain.txt', 'w').write('x')`;
     });
   });
 
-  test("of the host are loaded in every form that fs.load allows", async () => {
+  test("from the host can be loaded by every form of rule in fs.load", async () => {
     await writeFile(join(hostDir, "data.txt"), "one\ntwo\n");
     await writeFile(join(hostDir, "data.json"), '{"big": 12345678901234567890, "list": [1, 2.5]}');
     await writeFile(join(hostDir, "data.jsonl"), '{"a": 1}\n\n{"a": 2}\n');
@@ -142,7 +142,7 @@ open('plain.txt', 'w').write('x')`;
     );
   });
 
-  test("of the host are refused outside of fs.load, behind links and where the policy denies them", async () => {
+  test("from the host are refused outside fs.load, behind symlinks and under fs.deny", async () => {
     await mkdir(join(hostDir, "sub"), { recursive: true });
     await writeFile(join(hostDir, "sub", "key.secret"), "secret");
     await symlink("/etc/passwd", join(hostDir, "link"));
@@ -155,8 +155,8 @@ open('plain.txt', 'w').write('x')`;
   });
 });
 
-describe.skipIf(skipsProcess || process.getuid?.() !== 0)("an upload as root", () => {
-  test("into a directory that the policy names belongs to that directory's owner", async () => {
+describe.skipIf(skipsProcess || process.getuid?.() !== 0)("an upload by root", () => {
+  test("into a directory of the policy belongs to that directory's owner", async () => {
     const stateDir = await newStateDir();
     const workspace = await newStateDir();
     execFileSync("chown", ["12345:12345", workspace]);

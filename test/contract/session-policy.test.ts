@@ -10,7 +10,7 @@ import { skipsProcess } from "../support/process-cells.ts";
 
 const egress = { fixedAddresses: { "good.example": "127.0.0.1", "other.example": "127.0.0.1" } };
 
-describe.skipIf(skipsProcess)("what was asked of a session's policy", () => {
+describe.skipIf(skipsProcess)("a session's policy overrides", () => {
   let web: LoopbackWeb;
   let stateDir: string;
   let managers: Codecell[];
@@ -44,7 +44,7 @@ status`;
   }
   const denied = "'codecell: good.example is in net.deny (good.example)'";
 
-  test("holds in its next cell, here and in another process", async () => {
+  test("apply in its next cell, in this process and in another", async () => {
     const first = await open();
     const session = await first.session("one");
     await runIn(session, "x = 1");
@@ -60,7 +60,7 @@ status`;
     expect((await runIn(second, status("other.example"))).value).toBe("200");
   });
 
-  test("holds after it was killed before it was saved, for its forks too", async () => {
+  test("apply after a kill before the first save, also to its forks", async () => {
     const first = await open();
     await first.session("one");
     const fork = await first.fork("one", "two");
@@ -71,14 +71,14 @@ status`;
     expect(records).toEqual(Array(3).fill({ host: { deny: ["good.example"] } }));
     await first.closeSession("two", { forget: true });
     await late.updatePolicy({ net: { deny: null } });
-    await expect(storedAsked("two")).rejects.toMatchObject({ code: "ENOENT" }); // what is over is not written again
+    await expect(storedAsked("two")).rejects.toMatchObject({ code: "ENOENT" }); // a closed session is not written again
   });
 
   async function storedAsked(id: string): Promise<unknown> {
     return JSON.parse(await readFile(`${stateDir}/sessions/${id}/session.json`, "utf8")).asked;
   }
 
-  test("is no more than the policy of the process that brings it back", async () => {
+  test("are limited by the policy of the process that restores it", async () => {
     const first = await open();
     const session = await first.session("one");
     await session.updatePolicy({ net: { allowlist: [`good.example:${web.port}`] } });
@@ -88,7 +88,7 @@ status`;
     expect((await runIn(second, status("good.example"))).value).toContain("not in net.allowlist");
   });
 
-  test("is nothing of a session that waited in a pool, which follows its operator's policy all the same", async () => {
+  test("are empty for a session from the pool, which follows the operator's policy", async () => {
     const policy = { net: { enabled: true, allowlist: hosts() }, session: { pool: 1 } };
     const manager = await openManager(stateDir, policy, { egress });
     managers.push(manager);
@@ -100,7 +100,7 @@ status`;
     expect(session.record.asked).toBeUndefined();
   });
 
-  test("is changed over HTTP within the service's policy, and cuts what goes on", async () => {
+  test("can change over HTTP within the service's policy, and open connections are closed", async () => {
     const policy = { proc: { timeout: "20s" }, net: { enabled: true, allowlist: hosts() } } as const;
     await using service = await TestService.open({ runners: [processRunner()], policy, egress });
     const client = await service.client("alice");

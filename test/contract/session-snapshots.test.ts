@@ -20,7 +20,7 @@ describe.skipIf(skipsProcess)("a snapshot", () => {
 
   const skipped = (data: Buffer) => Object.fromEntries(readManifest(data).skipped.map((one) => [one.name, one.reason]));
 
-  test("brings values, modules, functions and classes into another cell", async () => {
+  test("restores values, modules, functions and classes in another cell", async () => {
     await run(session, "import math, collections as c\nx = {'a': [1, 2.5, None, b'z']}\ntext = 'ä€😀'");
     await run(
       session,
@@ -36,7 +36,7 @@ describe.skipIf(skipsProcess)("a snapshot", () => {
     );
   });
 
-  test("leaves out what cannot be pickled and says why, and saves the rest", async () => {
+  test("skips values that cannot be pickled, with the reason, and saves the rest", async () => {
     const code = `import threading, sys
 good = 1
 lock = threading.Lock()
@@ -62,7 +62,7 @@ also_good = 2`;
     expect(await run(session, "good, raises is not None")).toMatchObject({ value: "(1, True)" });
   });
 
-  test("does not wait for a value that never finishes, and saves the others", async () => {
+  test("skips a value whose pickling never ends, and saves the others", async () => {
     const code = `before = 1
 class Loops:
     def __reduce__(self):
@@ -77,7 +77,7 @@ after = 2`;
     expect(await run(session, "before")).toMatchObject({ status: "ok", value: "1" });
   });
 
-  test("that ends the interpreter is an error that names it, and the session is as it was", async () => {
+  test("that crashes the interpreter fails with the name of the value, and the session is unchanged", async () => {
     await run(session, "x = 1\nimport os\nclass Exits:\n    def __reduce__(self): os._exit(3)\nexits = Exits()");
     const failure = session.snapshot();
     await expect(failure).rejects.toMatchObject({ code: "cell_lost" });
@@ -85,7 +85,7 @@ after = 2`;
     expect(await run(session, "x")).toMatchObject({ status: "ok", value: "1" });
   });
 
-  test("of more than its limit leaves out what is too large and saves the rest", async () => {
+  test("over its size limit skips values that are too large, and saves the rest", async () => {
     await run(session, "small = 1\nhuge = bytes(60 << 20)\nlast = 2");
     const data = await session.snapshot({ maxBytes: 1 << 20 });
     expect(skipped(data).huge).toContain("bytes");
@@ -94,7 +94,7 @@ after = 2`;
     expect(await run(other, "small, last")).toMatchObject({ value: "(1, 2)" });
   });
 
-  test("of more than the cell's memory has room for twice does not end the interpreter", async () => {
+  test("larger than half of the cell's memory does not crash the interpreter", async () => {
     await run(session, "small = 1\nhuge = bytearray(b'x') * (150 << 20)");
     const data = await session.snapshot();
     expect(skipped(data).huge).toBeDefined();
@@ -105,7 +105,7 @@ after = 2`;
     });
   });
 
-  test("that was cut, or holds other bytes, is refused and changes nothing", async () => {
+  test("that is truncated or corrupted is refused and changes nothing", async () => {
     await run(session, "x = 'new'\ny = list(range(1000))");
     const data = await session.snapshot();
     await run(other, "x = 'old'");
@@ -126,7 +126,7 @@ after = 2`;
     expect(await run(other, "x, 'y' in globals()")).toMatchObject({ value: "('old', False)", notes: [] });
   });
 
-  test("with one damaged value brings the others back and names that one", async () => {
+  test("with one damaged value restores the others and names that one", async () => {
     await run(session, "a = 'one'\nb = 'two'");
     const data = Buffer.from(await session.snapshot());
     const at = data.indexOf("one");
@@ -136,7 +136,7 @@ after = 2`;
     expect(await run(other, "b, 'a' in globals()")).toMatchObject({ value: "('two', False)" });
   });
 
-  test("whose restoring runs for ever ends at its limit, and the session goes on", async () => {
+  test("whose restore never ends times out, and the session stays usable", async () => {
     const code =
       "class Slow:\n    def __setstate__(self, state):\n        while True: pass\nslow = Slow()\nslow.x = 1\nz = 1";
     await run(session, code);

@@ -35,7 +35,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
   };
   const value = async (expression: string) => (await run(session, expression)).value;
 
-  test("are gone back to again and again, in any order", async () => {
+  test("can be restored repeatedly, in any order", async () => {
     await open();
     for (const name of ["a", "b", "c"]) {
       await run(session, `x = ${JSON.stringify(name)}\nitems = ["${name}"]`);
@@ -49,7 +49,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(session.checkpoints.map(({ name }) => name)).toEqual(["a", "b", "c"]);
   });
 
-  test("outlive a crash, a reset and a run that had to be killed", async () => {
+  test("survive a crash, a reset and a killed run", async () => {
     await open();
     await run(session, "x = 'saved'");
     await session.checkpoint("safe");
@@ -69,15 +69,15 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await value("x")).toBe("'saved'");
   });
 
-  test("are not made of a state that came back while nobody looked", async () => {
+  test("are refused for a state that was recovered without the caller's knowledge", async () => {
     await open();
     await run(session, "x = 'before'\nopen('/proc/self/comm', 'w').write('while-nobody')");
     const worker = Math.min(
       ...hostProcesses().flatMap(({ pid, status }) => (status.Name === "while-nobody" ? pid : [])),
     );
-    // it ends when it is copied, in idle time
+    // it dies when it is copied while idle
     await run(session, "import os\nx = 'lost'\nos.register_at_fork(before=lambda: os._exit(3))");
-    expect(await eventually(() => !existsSync(`/proc/${worker}`))).toBe(true); // and its supervisor knows
+    expect(await eventually(() => !existsSync(`/proc/${worker}`))).toBe(true); // its supervisor has noticed
     await expect(session.checkpoint("late")).rejects.toMatchObject({
       code: "cell_lost",
       message: expect.stringMatching(/checkpoint late was not saved: .*variables are as they were after run 1/),
@@ -87,7 +87,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await value("x")).toBe("'before'");
   });
 
-  test("are what a crash right after a rollback falls back on", async () => {
+  test("are the state that a crash right after a rollback recovers", async () => {
     await open();
     await run(session, "x = 'at the checkpoint'");
     await session.checkpoint("here");
@@ -97,7 +97,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await value("x")).toBe("'at the checkpoint'");
   });
 
-  test("under a name that is taken replace the older one", async () => {
+  test("replace an older checkpoint with the same name", async () => {
     await open();
     await run(session, "x = 1");
     await session.checkpoint("one");
@@ -109,12 +109,12 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(session.checkpoints).toHaveLength(1);
   });
 
-  test("whose copy ends by itself are gone, and the next to ask or to look is told", async () => {
+  test("whose copy dies are gone, and the caller is told", async () => {
     await open();
     await run(session, "x = 'older'");
     await session.checkpoint("taken");
     await run(session, "import os\nx = 'kept'\nos.register_at_fork(after_in_child=lambda: os._exit(1))");
-    // Either the answer or, when the copy ends after it, the next result tells.
+    // If the copy dies after the reply, the next result says so.
     const refused = await session.checkpoint("taken").then(() => false, isLoss);
     const { status, notes } = await run(session, "x");
     expect(status).toBe("ok");
@@ -124,7 +124,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await value("x")).toBe("'kept'");
   });
 
-  test("that are unknown, forgotten, badly named or too many are refused, and nothing is lost", async () => {
+  test("that are unknown, removed, badly named or too many are refused, and the state is kept", async () => {
     await open();
     await run(session, "x = 1");
     await expect(session.rollback("never")).rejects.toMatchObject({ code: "checkpoint_unknown", hint: "it has: none" });
@@ -141,7 +141,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await value("x")).toBe("1");
   });
 
-  test("keep files as they are now", async () => {
+  test("do not change files", async () => {
     await open();
     await run(session, "open('note.txt', 'w').write('first')");
     await session.checkpoint("before");
@@ -150,7 +150,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
     expect(await value("open('note.txt').read()")).toBe("'second'");
   });
 
-  test("cost no descriptors of the supervisor, however often they are used", async () => {
+  test("leak no file descriptors in the supervisor", async () => {
     await open();
     await run(session, "x = 1");
     await session.checkpoint("here");
@@ -165,7 +165,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("checkpoints in the $name", (lay
   });
 });
 
-describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the $name", (layout) => {
+describe.skipIf(skipsProcess).each(bothLayouts)("the state after a crash in the $name", (layout) => {
   let codecell: LiveSessions;
   beforeAll(async () => {
     codecell = await openCells(layout, { proc: { timeout: "10s" } });
@@ -181,7 +181,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
     expect(await run(session, "x, given")).toMatchObject({ value: "(1, 'by the host')" });
   });
 
-  test("before the first run is not called fresh when the host had put variables there", async () => {
+  test("is not reported as fresh when the host had set variables before the first run", async () => {
     await using session = await codecell.openSession();
     await session.set("given", "by the host");
     const crashed = await run(session, crash);
@@ -190,7 +190,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
     expect(await run(session, "given")).toMatchObject({ value: "'by the host'" });
   });
 
-  test("is told although the host looked at variables right after the run", async () => {
+  test("is reported although the host listed variables right after the run", async () => {
     await using session = await codecell.openSession();
     await run(session, "x = 1");
     await idle();
@@ -202,8 +202,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("what a crash brings back in the
   });
 });
 
-describe.skipIf(skipsProcess)("without recovery", () => {
-  test("variables that the host had set count as lost with the interpreter", async () => {
+describe.skipIf(skipsProcess)("with recovery turned off", () => {
+  test("variables that the host set are reported as lost after a crash", async () => {
     await using codecell = await openCells({ name: "", options: {} }, { session: { recovery: "off" } });
     await using session = await codecell.openSession();
     await session.set("given", 1);
@@ -245,7 +245,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(fork.receipt).toBe(parent.receipt);
   });
 
-  test("that crashes, in the middle of its parent's run, leaves the parent untouched, and the other way round", async () => {
+  test("that crashes during its parent's run does not affect the parent, and vice versa", async () => {
     const { parent, fork } = await pair();
     await using _parent = parent;
     await using _fork = fork;
@@ -269,7 +269,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     ],
     ["every process at once", "attempt(os.kill, -1, 9)"],
     ["each group", "for pid in range(2, 400):\n    if pid != os.getpid(): attempt(os.killpg, pid, 9)"],
-  ])("is out of the reach of a kill of %s from the other", async (_, kill) => {
+  ])("is not killed when the other one kills %s", async (_, kill) => {
     const { parent, fork } = await pair();
     await using _parent = parent;
     await using _fork = fork;
@@ -286,7 +286,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     }
   });
 
-  test("of a fork lives on when those before it have closed", async () => {
+  test("of a fork stays open when its ancestors have closed", async () => {
     const { parent, fork } = await pair();
     await run(fork, "x.append('fork')");
     await using third = await fork.fork("third");
@@ -306,7 +306,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     const { parent, fork } = await pair("import os, time");
     await using _parent = parent;
     await using _fork = fork;
-    // each waits in every round until the other is there too: one after the other, neither would end
+    // each waits in every round for the other: run one after the other, neither would end
     const code = (word: string, other: string) => `for n in range(5):
     open(f"${word}{n}", "w").close()
     while not os.path.exists(f"${other}{n}"): time.sleep(0.001)
@@ -319,7 +319,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(quick).toMatchObject({ status: "ok", value: "2" });
   });
 
-  test("is copied in peace while the other's runs end", async () => {
+  test("is copied correctly while runs of its parent end", async () => {
     const { parent, fork } = await pair();
     await using _parent = parent;
     await using _fork = fork;
@@ -352,7 +352,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(await run(parent, "x")).toMatchObject({ value: "['both']" });
   });
 
-  test("that is closed in the middle of a run ends at once, and the run says so", async () => {
+  test("that is closed during a run ends at once, and the run says so", async () => {
     const { parent, fork } = await pair();
     await using _parent = parent;
     const going = fork.run("while True: pass");
@@ -364,7 +364,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
     expect(await run(parent, "x")).toMatchObject({ value: "['both']" });
   });
 
-  test("ends what its run left behind although its parent still runs", async () => {
+  test("kills what its run left behind although its parent is still running", async () => {
     const { parent, fork } = await pair();
     await using _parent = parent;
     await using _fork = fork;
@@ -377,8 +377,8 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fork in the $name", (layout) 
   });
 });
 
-describe.skipIf(skipsProcess)("a fork where processes may live on", () => {
-  test("that crashes or closes takes none of its parent's processes with it", async () => {
+describe.skipIf(skipsProcess)("a fork with proc.background", () => {
+  test("that crashes or closes kills none of its parent's processes", async () => {
     const layout = { name: "", options: { layout: "template" } } as const;
     await using codecell = await openCells(layout, { proc: { timeout: "10s", background: true } });
     await using parent = await codecell.openSession();
@@ -393,8 +393,8 @@ describe.skipIf(skipsProcess)("a fork where processes may live on", () => {
   });
 });
 
-describe.skipIf(skipsProcess)("a fork that there is no room for", () => {
-  test("is refused, costs nothing, and leaves the session as it was", async () => {
+describe.skipIf(skipsProcess)("a fork over the process limit", () => {
+  test("is refused, uses nothing, and leaves the session unchanged", async () => {
     const layout = { name: "", options: { layout: "template" } } as const;
     await using codecell = await openCells(layout, { proc: { timeout: "10s", pids: 12, background: true } });
     await using session = await codecell.openSession();

@@ -2,7 +2,7 @@ import type { SandboxRunner } from "../../src/runners/runner.ts";
 import { hasSrtPackage, testedSrtRunner } from "../support/srt.ts";
 import { runnerContract } from "./contract.ts";
 
-/** In this repository the package comes with the clients that tests drive. */
+/** In this repository, the package is installed with the clients in test/clients. */
 async function probe(runner: SandboxRunner) {
   const answer = await runner.probe({ isPatient: true });
   if (answer.available || hasSrtPackage) return answer;

@@ -36,7 +36,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
   const text = async (path: string) => Buffer.from((await files().read(path)).data).toString();
   const paths = (result: RunResult) => result.artifacts.map(({ name }) => name);
 
-  describe("saves its variables as bytes", () => {
+  describe("saves its variables as a snapshot", () => {
     test("and restores values, functions, classes and modules in another session", async () => {
       await run(
         "import math\nrows = [1, 2.5, 'ü']\ndef half(n):\n    return n / 2\nclass Point:\n    def __init__(self, x): self.x = x\np = Point(7)",
@@ -48,14 +48,14 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect((await other.run("rows, half(3), p.x, math.floor(2.5)")).value).toBe("([1, 2.5, 'ü'], 1.5, 7, 2)");
     });
 
-    test("of which those that do not pickle are named, with the reason", async () => {
+    test("and names the variables that cannot be pickled, with the reason", async () => {
       await run("good = 1\nbad = (n for n in range(3))");
       const { saved, skipped } = readManifest(await session.snapshot());
       expect(saved).toEqual(["good"]);
       expect(skipped).toEqual([{ name: "bad", reason: expect.stringContaining("generator") }]);
     });
 
-    test("of several megabytes, whole and in order", async () => {
+    test("of several megabytes, complete and in order", async () => {
       const bytes = Buffer.alloc(9_000_001, "0123456789");
       await session.set("blob", bytes);
       await run("small = list(range(1000))");
@@ -66,7 +66,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("sum(small)")).toBe("499500");
     });
 
-    test("but not more than was asked for, and keeps them", async () => {
+    test("and refuses a snapshot over the requested size, but keeps the variables", async () => {
       await run("blob = bytes(3_000_000)\nnested = [[bytes(1_000_000)] for _ in range(3)]");
       await expect(session.snapshot({ maxBytes: 2_000_000 })).rejects.toMatchObject({ code: "too_large" });
       await run("blob = None");
@@ -74,7 +74,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("len(nested)")).toBe("3");
     });
 
-    test("unless the values' own code does not end, which is interrupted", async () => {
+    test("and interrupts a value whose pickling never ends", async () => {
       await run("x = 1\nclass Slow:\n    def __reduce__(self):\n        while True: pass\nslow = Slow()");
       await expect(session.snapshot({ timeoutMs: 200 })).rejects.toMatchObject({
         code: "expression_failed",
@@ -83,7 +83,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("x")).toBe("1");
     });
 
-    test("and reports bytes that are no snapshot", async () => {
+    test("and refuses to restore bytes that are not a snapshot", async () => {
       await run("x = 1");
       await expect(session.restore(Buffer.from("not a snapshot at all"))).rejects.toMatchObject({
         code: "variable_unserializable",
@@ -91,19 +91,19 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("x")).toBe("1");
     });
 
-    test("and keeps the order in which it was asked, awaited or not", async () => {
+    test("in the order of the calls, awaited or not", async () => {
       const setting = session.set("late", Buffer.alloc(6_000_000));
       expect(await value("len(late)")).toBe("6000000");
       await setting;
     });
 
-    test("while text goes into variables as it is", async () => {
+    test("while strings are set as variables unchanged", async () => {
       await session.set("note", "ü\n😀");
       expect(await value("note, len(note)")).toBe("('ü\\n😀', 3)");
     });
   });
 
-  describe("tells what a run changed", () => {
+  describe("reports the files that a run changed", () => {
     test("by name, size and content, once", async () => {
       const result = await run("import os\nos.makedirs('plots/new')\nopen('plots/new/a.csv', 'w').write('a,b\\n')");
       expect(result.artifacts).toMatchObject([
@@ -131,7 +131,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(paths(await run(code))).toEqual(expected);
     });
 
-    test("and leaves out what is gone, elsewhere, a link, or only looked at", async () => {
+    test("except files that were deleted, outside the workspace, symlinks or only read", async () => {
       await run("open('old', 'w').write('x')");
       const code = [
         "import os",
@@ -147,14 +147,14 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(paths(await run("open('before-error', 'w').write('x')\n1/0"))).toEqual(["before-error"]);
     });
 
-    test("up to a number, and the files go on to be there", async () => {
+    test("up to a limit, and keeps all files", async () => {
       const result = await run("for n in range(1500): open(f'many-{n:04}', 'w').close()");
       expect(result.artifacts).toHaveLength(100);
       expect(result.leftOut[0]).toMatchObject({ name: "many-0100", reason: "count_limit" });
       expect((await files().list({ prefix: "many-", limit: 10_000 })).files).toHaveLength(1500);
     });
 
-    test("and holds a large file that was written in pieces, cut, and written on", async () => {
+    test("including a large file that was written in pieces, truncated and extended", async () => {
       const code = [
         "import os",
         "piece = bytes(range(256)) * 2000",
@@ -179,7 +179,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
   });
 
   describe("has files for the host", () => {
-    test("that come and go whole, in any size", async () => {
+    test("that are uploaded and downloaded unchanged, in any size", async () => {
       const bytes = Buffer.alloc(5_000_001, "abcdefg");
       expect(await files().write("in/deep/data.bin", bytes, { maxBytes: 2 ** 24 })).toEqual({ size: 5_000_001 });
       expect(await value("len(open('in/deep/data.bin', 'rb').read())")).toBe("5000001");
@@ -192,12 +192,12 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
     });
 
-    test("that are not artifacts of the run after an upload", async () => {
+    test("that are no artifacts of the next run after an upload", async () => {
       await files().write("uploaded.txt", Buffer.from("x"), { maxBytes: 10 });
       expect(paths(await run("1"))).toEqual([]);
     });
 
-    test("that replace what was there, and a link itself but not its target", async () => {
+    test("that replace existing files, and a symlink itself instead of its target", async () => {
       await run("import os\nopen('target', 'w').write('untouched')\nos.symlink('target', 'alias')");
       await files().write("alias", Buffer.from("new"), { maxBytes: 10 });
       expect([await text("alias"), await text("target")]).toEqual(["new", "untouched"]);
@@ -220,7 +220,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
     });
 
     test.each(["../tmp/elsewhere", "/tmp/elsewhere", "a/../b", "", "a//b", "a\nb", "a\\b"])(
-      "but none under the name %j",
+      "but refuses the name %j",
       async (name) => {
         await expect(files().read(name)).rejects.toMatchObject({ code: "file_refused" });
         await expect(files().write(name, Buffer.from("x"), { maxBytes: 10 })).rejects.toMatchObject({
@@ -229,7 +229,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       },
     );
 
-    test("and follows no link, on the way or at the end", async () => {
+    test("and follows no symlink, neither in the path nor at its end", async () => {
       await run(
         "import os\nopen('/tmp/secret', 'w').write('x')\nos.symlink('/tmp', 'out')\nos.symlink('/tmp/secret', 's')",
       );
@@ -242,7 +242,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("os.path.exists('/tmp/new')")).toBe("False");
     });
 
-    test("and leaves nothing of an upload that is over its limit, fails, or fills the disk", async () => {
+    test("and keeps no part of an upload that exceeds its limit, fails or fills the disk", async () => {
       const room = "import os\nsorted(os.listdir('.')), os.listdir('/usr/lib/codecell/incoming')";
       const before = await value(room);
       async function* endless() {
@@ -265,7 +265,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       await files().remove("fits");
     });
 
-    test("and says so when a file changes while it is read", async () => {
+    test("and reports a file that changes while it is read", async () => {
       await run("open('moving', 'w').write('x' * 5_000_000)");
       const stream = await files().stream("moving");
       await run("open('moving', 'r+').write('y')");
@@ -278,20 +278,20 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       });
     });
 
-    test("and answers after user code has broken os and io", async () => {
+    test("also after user code has broken os and io", async () => {
       await run("import os, io, builtins\nos.open = os.stat = os.listdir = io.open = None\nopen = None");
       await files().write("anyway", Buffer.from("fine"), { maxBytes: 10 });
       expect(await text("anyway")).toBe("fine");
     });
   });
 
-  describe("gets its variables back after a crash", () => {
+  describe("recovers its variables after a crash", () => {
     beforeEach(async () => {
       await session.close();
       session = await codecell.openSession();
     });
 
-    test("as they were before the run, with what did not come back by name", async () => {
+    test("as they were before the run, and names what is missing", async () => {
       const before = await run("x = 'kept'\nbad = (n for n in range(3))\nopen('f', 'w').write('x')");
       const result = await run(`x = 'changed'\n${crash}`);
       expect(result).toMatchObject({ status: "crashed", state: "recovered", recoveredTo: before.id });
@@ -304,7 +304,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       });
     });
 
-    test("also those that were set from outside, and after a restore", async () => {
+    test("also those that the host set, and after a restore", async () => {
       await session.set("x", 41);
       await run(crash);
       expect(await value("x + 1")).toBe("42");
@@ -315,7 +315,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("x + 1")).toBe("42");
     });
 
-    test("twice in a row, and after a stuck run that had to be ended", async () => {
+    test("twice in a row, and after a stuck run that was killed", async () => {
       await run("x = 1");
       await run(crash);
       expect(await run(crash)).toMatchObject({ state: "recovered", recoveredTo: 1 });
@@ -324,7 +324,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("x")).toBe("1");
     });
 
-    test("and also after it died between two runs", async () => {
+    test("also when it dies between two runs", async () => {
       await run("x = 1");
       await run("import os");
       await expect(session.get("os._exit(3)")).rejects.toMatchObject({ code: "cell_lost" });
@@ -333,7 +333,7 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(result.notes.join(" ")).toContain("are as they were after run");
     });
 
-    test("but not what a reset forgot", async () => {
+    test("but not those that a reset removed", async () => {
       await run("x = 1");
       await run("x");
       await session.reset();
@@ -341,14 +341,14 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(await value("'x' in globals()")).toBe("False");
     });
 
-    test("unless they were too many to keep, which is called lost, with the reason", async () => {
+    test("unless they were too large to keep; then they are reported as lost, with the reason", async () => {
       await run("big = [[n] for n in range(300_000)]");
       const result = await run(crash);
       expect(result).toMatchObject({ status: "crashed", state: "lost" });
       expect(result.notes.join(" ")).toContain("not kept: the variables hold more than");
     });
 
-    test("unless the policy keeps none", async () => {
+    test("unless the policy turns recovery off", async () => {
       const off = parsePolicy({ ...policy, session: { recovery: "off" } });
       await using plain = await LiveSessions.open({ policy: off, runners: [wasmRunner()] });
       await using other = await plain.openSession();
@@ -357,13 +357,13 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(other.receipt.rules.find(({ rule }) => rule === "session.recovery")?.how).toContain("no snapshot");
     });
 
-    test("and its receipt says that this rests on snapshots", () => {
+    test("and its receipt says that it uses snapshots", () => {
       const rule = session.receipt.rules.find((one) => one.rule === "session.recovery");
       expect(rule?.how).toContain("snapshot");
     });
   });
 
-  test("is saved and brought back by its manager, and takes uploads there", async () => {
+  test("can be saved and restored, and accepts uploads", async () => {
     const stateDir = await mkdtemp(join(tmpdir(), "codecell-wasm-"));
     await chmod(stateDir, 0o711);
     const open = () =>

@@ -5,9 +5,9 @@ import { availableRunners, CodecellProcess, root } from "./codecell-process.ts";
 const runners = await availableRunners();
 const script = (path: string, ...argv: string[]) => new CodecellProcess(join(root, path), argv).finished;
 
-// without an option it takes the first
+// without an option, the demo uses the first runner
 test.each([[], ...runners.slice(1).map((runner) => ["--runner", runner])])(
-  "the demo shows all it promises (%s %s)",
+  "the demo recovers from an error, keeps its data and prints a receipt (%s %s)",
   async (...argv) => {
     const { code, stdout, stderr } = await script("scripts/demo.js", ...argv.filter(Boolean));
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -20,7 +20,7 @@ test.each([[], ...runners.slice(1).map((runner) => ["--runner", runner])])(
   },
 );
 
-test("the demo prints only the highlights of the receipt, and every row with --full", async () => {
+test("the demo prints only the main rows of the receipt, and every row with --full", async () => {
   const [short, full] = await Promise.all([script("scripts/demo.js"), script("scripts/demo.js", "--full")]);
   expect(short.stdout).not.toMatch(/^net\.requests /m);
   expect(full.stdout).toMatch(/^net\.requests /m);
@@ -37,18 +37,18 @@ test("the demo explains in one sentence why it cannot run", async () => {
 });
 
 describe("examples", () => {
-  test("session.js keeps state", async () => {
+  test("examples/session.js keeps state", async () => {
     const { code, stdout } = await script("examples/session.js");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "error list index out of range\n19.2 [ 3, 5, 8 ]\n" });
   });
 
-  test("stream.js shows events as they come", async () => {
+  test("examples/stream.js prints events as they arrive", async () => {
     const { code, stdout } = await script("examples/stream.js");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^stdout: step 0\nstdout: step 1\nstdout: step 2\nstderr: a warning\nok in \w+\n$/);
   });
 
-  test("limits.js stops an endless run and goes on", async () => {
+  test("examples/limits.js stops an endless run and continues", async () => {
     const { code, stdout } = await script("examples/limits.js");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^timeout kept\n\['kept'\]\nproc\.timeout 1s enforced by /);

@@ -10,8 +10,8 @@ import { availableRunners, launcher, root } from "./codecell-process.ts";
 const runners = await availableRunners();
 
 /**
- * Commands in ```console runnable blocks of the documents, each with the output that the page shows. A block that needs a
- * runner names it: ```console runnable process.
+ * Commands in ```console runnable blocks of the documents, each with the output that the page shows. A block names the
+ * runner that it needs: ```console runnable process.
  */
 const pages = await Promise.all(
   ["README.md", "docs/cli.md", "docs/audit.md", "docs/logs.md"].map(async (page) => ({
@@ -26,7 +26,7 @@ const hasBash = (await runner.probe({ isPatient: true })).available;
 let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "codecell-docs-"));
-  await chmod(cwd, 0o711); // a test that runs as root has cells that run as nobody in particular
+  await chmod(cwd, 0o711); // under root, cells run as another user
   const shim = join(cwd, "codecell");
   await writeFile(shim, `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
   await chmod(shim, 0o755);
@@ -46,7 +46,7 @@ for (const { page, examples } of pages) {
   );
 }
 
-/** The commands of one page run in one directory, so that one may use the file of another. */
+/** All commands of a page run in one directory, so that one can use the files of another. */
 function shell(command: string): Promise<string> {
   const env = { ...process.env, PATH: `${cwd}:${process.env.PATH}`, XDG_STATE_HOME: join(cwd, "state") };
   return new Promise((resolve) => {

@@ -12,7 +12,7 @@ afterEach(() => rm(cwd, { recursive: true }));
 
 const policy = (...argv: string[]) => codecell(["policy", ...argv], { cwd });
 
-test("init writes a file that check accepts, explain explains, and run obeys", async () => {
+test("codecell policy init writes a file that check, explain and run accept", async () => {
   expect(await policy("init")).toMatchObject({ code: 0, stdout: expect.stringContaining("sandbox.policy.yaml") });
   expect(await policy("check")).toMatchObject({ code: 0, stderr: "" });
   const { code, stdout } = await policy("explain");
@@ -21,14 +21,14 @@ test("init writes a file that check accepts, explain explains, and run obeys", a
   expect(await codecell(["run", "-c", "'ok'"], { cwd })).toMatchObject({ code: 0, stdout: "'ok'\n" });
 });
 
-test("init keeps a file that is there unless forced", async () => {
+test("codecell policy init does not overwrite a file without --force", async () => {
   await writeFile(join(cwd, "sandbox.policy.yaml"), "proc: { timeout: 1s }\n");
   expect(await policy("init")).toMatchObject({ code: 2, stderr: expect.stringContaining("--force") });
   expect(await policy("init", "--force", "--preset", "data-analysis")).toMatchObject({ code: 0 });
   expect((await policy("check", "--json")).stdout).toContain('"ok":true');
 });
 
-test("check reports file, line, column, rule and suggestion, never a stack trace", async () => {
+test("codecell policy check reports file, line, column, rule and suggestion, never a stack trace", async () => {
   await writeFile(join(cwd, "bad.yaml"), "proc:\n  memry: 1GiB\n  timeout: 30\n");
   const { code, stdout, stderr } = await policy("check", "bad.yaml");
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -39,7 +39,7 @@ test("check reports file, line, column, rule and suggestion, never a stack trace
   expect(json.error.details.problems).toHaveLength(2);
 });
 
-test("explain says REFUSED with the reason and the hint, and exits with 3", async () => {
+test("codecell policy explain says REFUSED with the reason and a hint, and exits with 3", async () => {
   await writeFile(join(cwd, "image.yaml"), "kernel: { image: 'no-such-image:none' }\n");
   const { code, stdout } = await policy("explain", "image.yaml");
   expect(code).toBe(3);
@@ -47,7 +47,7 @@ test("explain says REFUSED with the reason and the hint, and exits with 3", asyn
   expect(JSON.parse((await policy("explain", "image.yaml", "--json")).stdout)).toMatchObject({ holds: false });
 });
 
-test("schema prints JSON Schema", async () => {
+test("codecell policy schema prints JSON Schema", async () => {
   const { code, stdout } = await policy("schema");
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ type: "object", properties: { proc: {}, fs: {}, net: {} } });

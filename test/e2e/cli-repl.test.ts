@@ -3,7 +3,7 @@ import { availableRunners, codecell } from "./codecell-process.ts";
 
 const runners = await availableRunners();
 
-test.each(runners)("keeps variables from entry to entry in the %s runner", async (runner) => {
+test.each(runners)("codecell repl keeps variables between inputs in the %s runner", async (runner) => {
   const stdin = "x = 20\ndef f(n):\n    return n + 1\n\nf(x)\n1/0\nx\n%vars\n%reset\nx\n";
   const { code, stdout, stderr } = await codecell(["repl", "--runner", runner], { stdin });
   expect(code).toBe(0);
@@ -12,15 +12,18 @@ test.each(runners)("keeps variables from entry to entry in the %s runner", async
   expect(stderr).toContain("NameError: name 'x' is not defined");
 });
 
-test.skipIf(!runners.includes("process"))("keeps the directory of the shell, and survives a crash", async () => {
-  const stdin = "!cd /tmp\n!pwd\nimport os\nx = 'kept'\nos._exit(1)\n'alive'\n";
-  const { code, stdout, stderr } = await codecell(["repl", "--runner", "process"], { stdin });
-  expect(code).toBe(0);
-  expect(stdout).toBe("/tmp\n'alive'\n");
-  expect(stderr).toContain("codecell: the interpreter crashed");
-});
+test.skipIf(!runners.includes("process"))(
+  "codecell repl keeps the shell's directory, and survives a crash",
+  async () => {
+    const stdin = "!cd /tmp\n!pwd\nimport os\nx = 'kept'\nos._exit(1)\n'alive'\n";
+    const { code, stdout, stderr } = await codecell(["repl", "--runner", "process"], { stdin });
+    expect(code).toBe(0);
+    expect(stdout).toBe("/tmp\n'alive'\n");
+    expect(stderr).toContain("codecell: the interpreter crashed");
+  },
+);
 
-test("says that a runner has no bash, and goes on", async () => {
+test("codecell repl says that a runner has no bash, and continues", async () => {
   const { code, stdout, stderr } = await codecell(["repl", "--runner", "wasm"], { stdin: "!ls\n'next'\n" });
   expect({ code, stdout }).toEqual({ code: 0, stdout: "'next'\n" });
   expect(stderr).toContain("bash is not available in the wasm runner");

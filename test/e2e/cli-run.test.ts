@@ -14,12 +14,12 @@ afterAll(() => rm(cwd, { recursive: true }));
 describe.each(runners)("codecell run in the %s runner", (runner) => {
   const run = (...argv: string[]) => codecell(["run", "--runner", runner, ...argv], { cwd });
 
-  test("prints output, and the value of a last expression", async () => {
+  test("prints the output and the value of the last expression", async () => {
     const finished = await run("-c", "import sys; print('out'); print('err', file=sys.stderr); 6*7");
     expect(finished).toMatchObject({ code: 0, stdout: "out\n42\n", stderr: "err\n" });
   });
 
-  test("exits with 124 at the time limit", async () => {
+  test("exits with 124 after a timeout", async () => {
     const { code, stderr } = await run("-c", "while True: pass", "--timeout", "500ms");
     expect({ code, stderr }).toEqual({
       code: 124,
@@ -27,15 +27,15 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
     });
   });
 
-  test("exits with 137 when memory runs out, or lets the program see it", async () => {
+  test("exits with 137 when memory runs out, or raises MemoryError in the program", async () => {
     const code = "block = []\nwhile True: block.append(bytearray(8 << 20))";
     const finished = await run("-c", code, "--memory", "128MiB");
-    // an interpreter with a ceiling of its own raises MemoryError, which is the program's failure
+    // an interpreter with its own memory limit raises MemoryError, which is an error of the program
     if (finished.code === 1) expect(finished.stderr).toContain("MemoryError");
     else expect(finished.code).toBe(137);
   });
 
-  test("prints one JSON object with everything", async () => {
+  test("prints one JSON object with the whole result", async () => {
     const { code, stdout, stderr } = await run("-c", "print('é'); [1, 2]", "--json");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const object = JSON.parse(stdout);
@@ -53,39 +53,39 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
     expect(rules).toEqual(expect.arrayContaining(["net.enabled", "proc.timeout", "proc.memory", "fs.workspace"]));
   });
 
-  test("refuses what the runner cannot hold with 3, naming the rule", async () => {
+  test("exits with 3 and names the rule that the runner cannot enforce", async () => {
     await writeFile(join(cwd, "image.yaml"), "kernel: { image: 'no-such-image:none' }\n");
     const { code, stderr } = await run("-c", "1", "--policy", "image.yaml");
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("kernel.image") });
   });
 });
 
-/** What the command does itself, whatever the runner: what runners give it is in their contract. */
+/** The behaviour of the command itself, with any runner. The runners' part is in their contract. */
 describe("codecell run", () => {
   const run = (...argv: string[]) => codecell(["run", ...argv], { cwd });
 
-  test("runs a file, by its extension, without printing its last value", async () => {
+  test("runs a file in the language of its extension, without printing its last value", async () => {
     await writeFile(join(cwd, "program.py"), "print('from a file')\n'unseen'\n");
     expect(await run("program.py")).toMatchObject({ code: 0, stdout: "from a file\n" });
   });
 
-  test("runs what comes on stdin", async () => {
+  test("runs code from stdin", async () => {
     const finished = await codecell(["run", "-"], { cwd, stdin: "x = 20\nx + 1\n" });
     expect(finished).toMatchObject({ code: 0, stdout: "21\n" });
   });
 
-  test("shows the traceback of a failing program, with its own lines only", async () => {
+  test("prints the traceback of a failing program with only its own lines", async () => {
     const { code, stderr } = await run("-c", "def f():\n  return 1/0\nf()");
     expect(code).toBe(1);
     expect(stderr).toMatch(/^Traceback[\s\S]*return 1\/0[\s\S]*ZeroDivisionError: division by zero\n$/);
     expect(stderr).not.toContain("codecell");
   });
 
-  test("exits with the program's own code", async () => {
+  test("exits with the program's exit code", async () => {
     expect(await run("-c", "import sys; sys.exit(7)")).toMatchObject({ code: 7, stdout: "", stderr: "" });
   });
 
-  test("cuts output at the limit and says so", async () => {
+  test("truncates output at the limit and says so", async () => {
     const { code, stdout, stderr } = await run("-c", "print('x' * (3 << 20))");
     expect(code).toBe(0);
     expect(stdout.length).toBeLessThanOrEqual(1 << 20);
@@ -93,28 +93,28 @@ describe("codecell run", () => {
   });
 });
 
-test.skipIf(!runners.includes("process"))("runs bash, by option and by extension", async () => {
+test.skipIf(!runners.includes("process"))("codecell run runs bash by option and by extension", async () => {
   await writeFile(join(cwd, "job.sh"), "echo $((6 * 7)); exit 5\n");
   expect(await codecell(["run", "job.sh", "--runner", "process"], { cwd })).toMatchObject({ code: 5, stdout: "42\n" });
 });
 
-test.skipIf(!runners.includes("process"))("shows a mounted directory read-only", async () => {
+test.skipIf(!runners.includes("process"))("codecell run mounts a directory read-only", async () => {
   await mkdir(join(cwd, "data"));
   await writeFile(join(cwd, "data", "notes.txt"), "hello\n");
-  // a test that runs as root has a cell that runs as nobody in particular
+  // under root, the cell runs as another user
   await chmod(cwd, 0o755);
   const code = "print(open('/data/notes.txt').read(), end='')\nopen('/data/new', 'w')";
   const finished = await codecell(["run", "-c", code, "--mount", "data:/data", "--runner", "process"], { cwd });
   expect(finished).toMatchObject({ code: 1, stdout: "hello\n", stderr: expect.stringContaining("Read-only") });
 });
 
-test("says with 4 that a runner is not there", async () => {
+test("codecell run exits with 4 if the runner is not available", async () => {
   const { code, stdout } = await codecell(["run", "-c", "1", "--runner", "gvisor", "--json"], { cwd });
   expect(code).toBe(4);
   expect(JSON.parse(stdout)).toMatchObject({ error: { code: "runner_unavailable" } });
 });
 
-test("names every runner in doctor, and exits with 0", async () => {
+test("codecell doctor lists every runner and exits with 0", async () => {
   const { code, stdout } = await codecell(["doctor"], { cwd });
   expect(code).toBe(0);
   for (const name of ["microvm", "gvisor", "kata", "container", "process", "srt", "wasm"])

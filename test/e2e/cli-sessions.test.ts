@@ -9,7 +9,7 @@ let cwd: string;
 let env: Record<string, string>;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "codecell-e2e-"));
-  await chmod(cwd, 0o711); // a test that runs as root has a cell that runs as nobody in particular
+  await chmod(cwd, 0o711); // under root, the cell runs as another user
   env = { XDG_STATE_HOME: join(cwd, "state") };
 });
 afterAll(() => rm(cwd, { recursive: true }));
@@ -30,7 +30,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(second).toMatchObject({ code: 0, stdout: "(40, 2, 'hi')\n", stderr: "" });
   });
 
-  test("takes a file, stdin and bash, all in one session", async () => {
+  test("accepts a file, stdin and bash in one session", async () => {
     await writeFile(join(cwd, "part.py"), "x = 1\n");
     await writeFile(join(cwd, "part.sh"), "echo from bash > b.txt\n");
     expect(await run("mixed", "part.py")).toMatchObject({ code: 0, stderr: "" });
@@ -40,7 +40,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(last).toMatchObject({ code: 0, stdout: "(1, 'from bash\\n')\n" });
   });
 
-  test("names what cannot be saved, and says at the next call that it did not come back", async () => {
+  test("names what cannot be saved, and the next call says that it is missing", async () => {
     const code = "import socket\ny = 5\nconn = socket.socket()";
     const first = await run("partly", "-c", code);
     expect(first).toMatchObject({ code: 0, stderr: expect.stringMatching(/^codecell: not saved: conn \(.*socket/) });
@@ -49,7 +49,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(second.stderr).toMatch(/^codecell: not restored: conn \(.*\)\n$/);
   });
 
-  test("loses nothing when the interpreter crashes in between", async () => {
+  test("loses nothing when the interpreter crashes between two calls", async () => {
     await run("crash", "-c", "x = 7; open('kept.txt', 'w').write('kept')");
     const crash = await run("crash", "-c", "x = 0\nimport os; os.kill(os.getpid(), 9)");
     expect(crash.code).not.toBe(0);
@@ -57,7 +57,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(await run("crash", "-c", "x, open('kept.txt').read()")).toMatchObject({ code: 0, stdout: "(7, 'kept')\n" });
   });
 
-  test("goes back to the last save when an interpreter crashes that leaves no copy", async () => {
+  test("restores the last save after a crash without a parked copy", async () => {
     await writeFile(join(cwd, "fragile.yaml"), "session: { recovery: off }\n");
     const fragile = (code: string) => run("fragile", "-c", code, "--policy", "fragile.yaml");
     await fragile("x = 7");
@@ -66,7 +66,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(await fragile("x")).toMatchObject({ code: 0, stdout: "7\n" });
   });
 
-  test("stops the run and saves what it did when it is asked to end", async () => {
+  test("stops the run and saves the session on SIGTERM", async () => {
     await run("killed", "-c", "x = 7");
     const argv = ["run", "--runner", "process", "--session", "killed", "-c"];
     const code = "import time; x = 0\nprint('going', flush=True)\ntime.sleep(60)";
@@ -79,7 +79,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(await run("killed", "-c", "x")).toMatchObject({ code: 0, stdout: "0\n" });
   });
 
-  test("goes on after kill -9 of codecell itself", async () => {
+  test("continues the session after kill -9 of codecell itself", async () => {
     await run("nine", "-c", "x = 7");
     const argv = ["run", "--runner", "process", "--session", "nine", "-c"];
     const code = "import time; print('going', flush=True); time.sleep(60)";
@@ -100,7 +100,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(await run("ctrlc", "-c", "x")).toMatchObject({ code: 0, stdout: "7\n" });
   });
 
-  test("refuses a second call while the first goes on, and removes nothing under it", async () => {
+  test("refuses a second call or removal while a call is running", async () => {
     const argv = ["run", "--runner", "process", "--session", "busy", "-c"];
     const waiting =
       "import os, time\nprint('going', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nx = 1";
@@ -122,7 +122,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(await run("busy", "-c", "x")).toMatchObject({ code: 0, stdout: "1\n" });
   });
 
-  test("of many calls at once on a new session loses nothing that a call was told is saved", async () => {
+  test("loses nothing that was reported as saved when many calls use a new session at once", async () => {
     const calls = await Promise.all([1, 2, 3, 4].map((n) => run("race", "-c", `v${n} = ${n}`)));
     const won = calls.flatMap(({ code }, index) => (code === 0 ? [`v${index + 1}`] : []));
     expect(won.length).toBeGreaterThan(0);
@@ -131,7 +131,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(stdout).toBe(`[${won.map((name) => `'${name}'`).join(", ")}]\n`);
   });
 
-  test("prints the session and the artifacts with --json", async () => {
+  test("--json prints the session and the artifacts", async () => {
     const object = json(await run("json", "-c", "z = 1; open('data.csv', 'w').write('a,b\\n')", "--json"));
     expect(object).toMatchObject({ status: "ok", exit_code: 0, left_out: [] });
     expect(object.artifacts).toEqual([
@@ -149,7 +149,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     });
   });
 
-  test("saves, restores and removes on request", async () => {
+  test("keeps a session that `codecell sessions` can save, restore and remove", async () => {
     await run("life", "-c", "a = 1; b = [2]");
     expect(json(await call("sessions", "save", "life", "--json"))).toMatchObject({
       session_id: "life",
@@ -165,7 +165,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(await call("sessions", "restore", "life")).toMatchObject({ code: 1 });
   });
 
-  test("starts without variables when the save is damaged, says so, and the files are there", async () => {
+  test("starts without variables but with files if the save is damaged, and says so", async () => {
     await run("torn", "-c", "x = 1; open('f.txt', 'w').write('f')");
     const directory = join(cwd, "state", "codecell", "sessions", "torn");
     const [name = ""] = (await readdir(directory)).filter((one) => one.startsWith("snapshot-"));
@@ -179,7 +179,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     expect(stderr).toContain("the session starts without its variables");
   });
 
-  test("gives files out byte for byte, and none under a name that a program made to deceive", async () => {
+  test("downloads files unchanged, and refuses deceptive names that a program made", async () => {
     const code = [
       "import os",
       "open('data.bin', 'wb').write(bytes(range(256)) * 4096)",
@@ -210,14 +210,14 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     }
   });
 
-  test("ends with 141 when the reader of a file leaves", async () => {
+  test("exits with 141 when the reader of a downloaded file closes the pipe", async () => {
     await run("pipe", "-c", "open('big.txt', 'w').write('line\\n' * 2_000_000)");
     const one = new CodecellProcess(launcher, ["artifacts", "get", "--session", "pipe", "big.txt"], { cwd, env });
     one.child.stdout?.once("data", () => one.child.stdout?.destroy());
     expect(await one.finished).toMatchObject({ code: 141, stderr: "" });
   });
 
-  test("keeps sessions apart in another state directory", async () => {
+  test("keeps sessions of another state directory separate", async () => {
     const elsewhere = ["--state-dir", "elsewhere"];
     await run("apart", "-c", "x = 1");
     expect(await run("apart", "-c", "'x' in globals()", ...elsewhere)).toMatchObject({ code: 0, stdout: "False\n" });
@@ -233,7 +233,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
 });
 
 describe.skipIf(!runners.includes("wasm"))("codecell run --session in the wasm runner", () => {
-  test("keeps what it can, says what it cannot, and has no files to give out", async () => {
+  test("keeps picklable variables, names the others, and has no files to download", async () => {
     const run = (code: string) => call("run", "--runner", "wasm", "--session", "w", "-c", code, "--json");
     const first = json(await run("x = 20"));
     expect(first).toMatchObject({ status: "ok", exit_code: 0 });

@@ -6,7 +6,7 @@ import { availableRunners, CodecellProcess, launcher, living, stateHome } from "
 
 const runners = await availableRunners();
 const endless = "print('going', flush=True)\nwhile True: pass";
-/** needs a moment after the interrupt */
+/** cleans up for a moment after the interrupt */
 const tidy = `
 import time
 print('going', flush=True)
@@ -16,7 +16,7 @@ except KeyboardInterrupt:
     time.sleep(0.2)
     print('tidied up')
     raise`;
-/** refuses every polite request to stop */
+/** ignores interrupts */
 const stubborn = `
 import time
 print('going', flush=True)
@@ -32,18 +32,18 @@ async function start(runner: string, code: string): Promise<CodecellProcess> {
 }
 
 for (const runner of runners) {
-  test(`interrupts a program in the ${runner} runner on Ctrl-C, and lets it finish what it has to do`, async () => {
+  test(`Ctrl-C interrupts a program in the ${runner} runner, and lets it clean up`, async () => {
     const one = await start(runner, tidy);
     const cell = one.descendants();
     expect(cell.length).toBeGreaterThan(0);
-    process.kill(-one.pid, "SIGINT"); // the whole group, as a terminal does: the cell itself must not be hit
+    process.kill(-one.pid, "SIGINT"); // the whole process group, as a terminal does; it must not reach the cell
     const { code, stdout, stderr } = await one.finished;
     expect({ code, stdout }).toEqual({ code: 130, stdout: "going\ntidied up\n" });
     expect(stderr).toContain("the run was interrupted");
     await gone(cell);
   });
 
-  test(`leaves at once when Ctrl-C comes while the ${runner} runner starts`, async () => {
+  test(`Ctrl-C while the ${runner} runner starts exits at once`, async () => {
     const one = new CodecellProcess(launcher, ["run", "--runner", runner, "-c", endless]);
     const cell = await someDescendants(one);
     process.kill(-one.pid, "SIGINT");
@@ -51,7 +51,7 @@ for (const runner of runners) {
     await gone(cell);
   });
 
-  test(`ends a program in the ${runner} runner that ignores the first Ctrl-C on the second`, async () => {
+  test(`a second Ctrl-C kills a program in the ${runner} runner that ignores the first`, async () => {
     const one = await start(runner, stubborn);
     const cell = one.descendants();
     process.kill(-one.pid, "SIGINT");
@@ -61,7 +61,7 @@ for (const runner of runners) {
     await gone(cell);
   });
 
-  test(`leaves nothing behind when SIGTERM ends it in the ${runner} runner`, async () => {
+  test(`SIGTERM leaves nothing behind in the ${runner} runner`, async () => {
     const one = await start(runner, stubborn);
     const cell = one.descendants();
     process.kill(one.pid, "SIGTERM");
@@ -69,7 +69,7 @@ for (const runner of runners) {
     await gone(cell);
   });
 
-  test(`ends a program in the ${runner} runner when nobody reads its output any more`, async () => {
+  test(`a closed output pipe ends a program in the ${runner} runner`, async () => {
     const flood =
       "import time\nprint('going', flush=True)\nwhile True:\n  print('more', flush=True)\n  time.sleep(0.01)";
     const one = await start(runner, flood);
@@ -99,7 +99,7 @@ test.each([
   ["run", "-c", "1"],
   ["run", "-c", "1", "--json"],
   ["run", "-c", "print('x' * 100_000)"],
-])("says that the disk behind its output is full, without a stack: %s", async (...argv) => {
+])("a full disk behind the output is reported without a stack trace: %s", async (...argv) => {
   const { code, stderr } = await withStdout("/dev/full", argv);
   expect({ code, stderr }).toEqual({
     code: 74,
@@ -107,7 +107,7 @@ test.each([
   });
 });
 
-test("leaves without a stack when the reader of a long answer has gone", async () => {
+test("a closed pipe during a long output causes no stack trace", async () => {
   const shell = `'${process.execPath}' '${launcher}' serve --print-openapi | head -c 1 >&2; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", shell]);
   expect({ stdout, stderr }).toEqual({ stdout: "141\n", stderr: "{" });

@@ -10,7 +10,7 @@ export const launcher = join(root, "bin", "codecell.js");
 
 assertBuilt();
 
-/** Where commands keep their state, instead of the home directory of whoever runs the tests. */
+/** The commands' state directory, so that tests do not use the developer's home directory. */
 export const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
 afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
 
@@ -38,7 +38,7 @@ export class CodecellProcess {
     this.child = spawn(process.execPath, [file, ...argv], {
       cwd: options.cwd ?? root,
       env: { ...process.env, XDG_STATE_HOME: stateHome, ...options.env },
-      detached: true, // a group of its own, as a shell gives to a job
+      detached: true, // its own process group, like a job of a shell
     });
     this.child.stdout?.on("data", (bytes) => {
       this.#stdout += bytes;
@@ -46,7 +46,7 @@ export class CodecellProcess {
     this.child.stderr?.on("data", (bytes) => {
       this.#stderr += bytes;
     });
-    this.child.stdin?.on("error", () => {}); // it may end without reading
+    this.child.stdin?.on("error", () => {}); // it may exit without reading
     this.child.stdin?.end(options.stdin ?? "");
     this.finished = new Promise((resolve, reject) => {
       this.child.on("error", reject);
@@ -58,7 +58,7 @@ export class CodecellProcess {
     return this.child.pid ?? 0;
   }
 
-  /** Waits until this was printed on either stream. */
+  /** Waits until this is printed on either stream. */
   async printed(text: string): Promise<void> {
     const { stdout, stderr } = this.child;
     while (!(this.#stdout + this.#stderr).includes(text)) {
@@ -72,7 +72,7 @@ export class CodecellProcess {
     }
   }
 
-  /** Every process below this one, as `pid/start time`: a pid alone may be given to another process. */
+  /** Every descendant, as `pid/start time`, because pids are reused. */
   descendants(): string[] {
     const parents = readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
@@ -87,7 +87,7 @@ export class CodecellProcess {
   }
 }
 
-/** Which of these processes still live. */
+/** Those of these processes that are still running. */
 export function living(processes: readonly string[]): string[] {
   return processes.filter((one) => {
     const [pid = "", started] = one.split("/");
@@ -100,7 +100,7 @@ export function codecell(argv: readonly string[], options: StartOptions = {}): P
   return new CodecellProcess(launcher, argv, options).finished;
 }
 
-/** What other tests bring themselves: an engine of test/containers, the optional package in test/clients. */
+/** Runners that other tests set up: an engine in test/containers, the optional package in test/clients. */
 const elsewhere = ["container", "gvisor", "kata", "podman", "srt"];
 
 /** Runners that `doctor` finds here; one that REQUIRE_RUNNERS names must be among them. */
@@ -125,7 +125,7 @@ function processFacts(pid: string) {
   }
 }
 
-/** These tests run what was built; an old build would pass or fail for what is no longer there. */
+/** These tests run the build. An outdated build would test old code. */
 function assertBuilt(): void {
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
   const newest = Math.max(

@@ -15,10 +15,10 @@ afterEach(() => void vi.restoreAllMocks());
 
 const served = () => ({ status: "ok", stdout: `GET good.example:${web.port}/\n` });
 
-describe.skipIf(skipsProcess).each(carriers)("connections of a cell, $name", (options) => {
+describe.skipIf(skipsProcess).each(carriers)("a cell's connections, $name", (options) => {
   const { carrier } = options;
 
-  test("are named in the receipt, and the rules hold for them", async () => {
+  test("are described in the receipt and follow the rules", async () => {
     await using cells = await NetworkedCells.open(web.port, options);
     const session = await cells.codecell.openSession();
     const allowed = await run(session, fetching(web.port));
@@ -30,20 +30,20 @@ describe.skipIf(skipsProcess).each(carriers)("connections of a cell, $name", (op
     expect(refused.egress).toMatchObject({ denied: [{ host: "evil.example", port: 80, requests: 1 }] });
   });
 
-  test("go on after their proxy died", async () => {
+  test("work again after their proxy was killed", async () => {
     await using cells = await NetworkedCells.open(web.port, options);
     const session = await cells.codecell.openSession();
     for (let death = 0; death < 2; death++) {
       expect(await run(session, fetching(web.port))).toMatchObject(served());
       const { proxy } = cells;
       await cells.killProxy();
-      // Nothing has to ask for it where connections do not pass through the host.
+      // Where connections bypass the host, the proxy restarts without a request.
       if (carrier === "listener") expect(await eventually(() => isReplaced(cells, proxy))).toBe(true);
       expect(await run(session, fetching(web.port))).toMatchObject(served());
     }
   });
 
-  test("survive crashes, rollbacks and forks, which share them", async () => {
+  test("survive crashes, rollbacks and forks", async () => {
     await using cells = await NetworkedCells.open(web.port, options);
     const session = await cells.codecell.openSession();
     await session.checkpoint("here");
@@ -57,7 +57,7 @@ describe.skipIf(skipsProcess).each(carriers)("connections of a cell, $name", (op
     expect(await run(fork, fetching(web.port))).toMatchObject(served());
   });
 
-  test("carry nothing of a session into another, whose clients hang up in the middle", async () => {
+  test("carry no data into another session, even if clients hang up in the middle", async () => {
     await using cells = await NetworkedCells.open(web.port, options);
     const [rude, careful] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
     const hangingUp = `
@@ -79,9 +79,9 @@ for _ in range(10):
     ]);
   });
 
-  test("leave no descriptor behind in the host or in the proxy", async () => {
+  test("leave no file descriptor open in the host or the proxy", async () => {
     await using cells = await NetworkedCells.open(web.port, options);
-    const first = await cells.codecell.openSession(); // templates and the proxy stay
+    const first = await cells.codecell.openSession(); // starts the template and the proxy, which stay
     await run(first, fetching(web.port));
     const count = () => [descriptors(process.pid).length, descriptors(cells.proxy).length];
     const before = count();
@@ -102,8 +102,8 @@ function isReplaced(cells: NetworkedCells, before: number): boolean {
   }
 }
 
-describe.skipIf(skipsProcess).each(bothLayouts)("a socket that is handed over, $name", ({ options }) => {
-  test("is held by the host and served by the proxy, and gone from both with its session", async () => {
+describe.skipIf(skipsProcess).each(bothLayouts)("a cell's proxy socket, $name", ({ options }) => {
+  test("is held by the host and served by the proxy, and both close it with its session", async () => {
     await using cells = await NetworkedCells.open(web.port, options);
     await cells.codecell.openSession();
     const shared = () => sockets(process.pid).filter((one) => sockets(cells.proxy).includes(one));
@@ -112,13 +112,13 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a socket that is handed over, $
     const held = shared().filter((one) => !before.includes(one));
     expect(held).toHaveLength(1);
     const inCells = ownCells().flatMap(({ pid }) => (process.getuid?.() === 0 ? sockets(pid) : []));
-    expect(inCells.filter((one) => held.includes(one))).toEqual([]); // its first process has closed its own
+    expect(inCells.filter((one) => held.includes(one))).toEqual([]); // the cell's first process has closed its copy
     await session[Symbol.asyncDispose]();
     expect(await eventually(() => !sockets(cells.proxy).some((one) => held.includes(one)))).toBe(true);
     expect(sockets(process.pid).some((one) => held.includes(one))).toBe(false);
   });
 
-  test("that the proxy does not take stays with the cell, too", async () => {
+  test("that the proxy does not accept stays with the cell", async () => {
     vi.spyOn(SessionEgress.prototype, "listen").mockRejectedValue(new Error("too many open files"));
     await using cells = await NetworkedCells.open(web.port, options);
     const session = await cells.codecell.openSession();
@@ -129,7 +129,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a socket that is handed over, $
     });
   });
 
-  test("that the host cannot use stays with the cell, whose connections travel on its channel then", async () => {
+  test("that the host cannot use stays with the cell, whose connections then use its channel", async () => {
     vi.spyOn(PassedListener, "from").mockImplementation((handle) => {
       (handle as { close(): void }).close();
       return undefined;

@@ -33,7 +33,7 @@ const [hasCurl, hasGit, hasOpenssl] = await Promise.all([
   ),
 ]);
 
-/** Clients as people use them, in a cell, without a word about proxies; the servers are on loopback addresses. */
+/** Ordinary clients in a cell, without proxy settings. The servers are on loopback addresses. */
 describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
   let root: string;
   let codecell: LiveSessions;
@@ -97,7 +97,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
       expect(await bash(`curl -sS https://good.example:${https}/hello.txt`)).toMatchObject({ stdout: "hello\n" });
     });
 
-    test("follows a redirect to a host of the policy, and none to another", async () => {
+    test("follows a redirect to an allowed host, and none to another", async () => {
       expect(await bash(`curl -sSL http://plain.example:${http}/to-good`)).toMatchObject({ stdout: "hello\n" });
       const result = await bash(`curl -sSL http://plain.example:${http}/to-evil`);
       expect(result.stdout).toContain("codecell: evil.example is not in net.allowlist");
@@ -108,7 +108,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
       expect(result).toMatchObject({ exitCode: 56, notes: [refusal("other.example", https)] });
     });
 
-    test("cannot name one host to the proxy and another to the server", async () => {
+    test("cannot name an allowed host to the proxy and another to the server", async () => {
       const result = await bash(
         `curl -sS --connect-to other.example:${https}:good.example:${https} https://other.example:${https}/hello.txt`,
       );
@@ -117,7 +117,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     });
   });
 
-  test("urllib fetches over https and shows the reason of a refusal", async () => {
+  test("urllib fetches over https and shows the reason for a refusal", async () => {
     const fetch = (url: string) =>
       `import urllib.request\nprint(urllib.request.urlopen("${url}").read().decode(), end="")`;
     expect(await python(fetch(`https://good.example:${https}/hello.txt`))).toMatchObject({ stdout: "hello\n" });
@@ -125,7 +125,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     expect(refused.error?.message).toContain("codecell: other.example is not in net.allowlist");
   });
 
-  test("requests fetches over http and https, its own or the one that pip brings", async (context) => {
+  test("requests (installed or pip's own copy) fetches over http and https", async (context) => {
     const load = "try:\n    import requests\nexcept ImportError:\n    from pip._vendor import requests";
     if ((await python(load)).status !== "ok") return context.skip("requests is not installed");
     const code = `[requests.get(url).text for url in ("http://plain.example:${http}/hello.txt", "https://good.example:${https}/hello.txt")]`;
@@ -134,7 +134,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     expect(refused.error?.message).toContain("codecell: other.example is not in net.allowlist");
   });
 
-  test("pip downloads from an index of the policy, and fails soon at another", async (context) => {
+  test("pip downloads from an allowed index, and fails quickly at another", async (context) => {
     if ((await python("import pip, sys")).status !== "ok") return context.skip("pip is not installed");
     const download = (index: string) =>
       python(
@@ -146,7 +146,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     });
   });
 
-  test.skipIf(!hasGit)("git clones over http and https, and shows the reason of a refusal", async () => {
+  test.skipIf(!hasGit)("git clones over http and https, and shows the reason for a refusal", async () => {
     for (const url of [`http://plain.example:${http}`, `https://good.example:${https}`]) {
       const result = await bash(`cd /tmp && rm -rf clone && git clone -q ${url}/repo.git clone && cat clone/README`);
       expect(result).toMatchObject({ exitCode: 0, stdout: "read me\n" });
@@ -155,7 +155,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     expect(refused.stderr).toContain("codecell: other.example is not in net.allowlist");
   });
 
-  test("npm installs from a registry of the policy, over http and https, and shows the reason of a refusal", async (context) => {
+  test("npm installs from an allowed registry over http and https, and shows the reason for a refusal", async (context) => {
     if ((await bash("npm --version")).exitCode !== 0) return context.skip("npm is not installed");
     const install = (registry: string) =>
       bash(`rm -rf /tmp/project && mkdir /tmp/project && cd /tmp/project && npm install --no-audit --registry ${registry} tiny-example &&
@@ -172,7 +172,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     }
   });
 
-  test("a refusal is taken for an answer: nobody asks again and again", async () => {
+  test("no client retries after a refusal", async () => {
     const url = `https://other.example:${https}/`;
     const hasPip = (await bash("python3 -m pip --version")).exitCode === 0;
     const programs = [
@@ -186,7 +186,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
     }
   });
 
-  /** A few files, a package index and a repository, as static files. */
+  /** Some files, a package index and a repository, served as static files. */
   async function makeSite(site: string): Promise<void> {
     await mkdir(join(site, "simple", "tiny-example"), { recursive: true });
     await writeFile(join(site, "hello.txt"), "hello\n");

@@ -36,7 +36,7 @@ afterEach(async () => {
   await rm(runtimeDir, { recursive: true, force: true });
 });
 
-/** A connection as a carrier hands it over: the far end is a client's. */
+/** A connection as a carrier passes it on; the far end belongs to a client. */
 async function dialled(session: SessionEgress): Promise<Socket> {
   const hub = createServer({ allowHalfOpen: true }, (near) => session.accept(near));
   hub.listen(0, "127.0.0.1");
@@ -60,7 +60,7 @@ const ownProxies = () =>
     ({ command, status }) => command.includes("egress/process/proxy-process.js") && Number(status.PPid) === process.pid,
   );
 
-test("carries a session's connections, tells what it decided, and leaves nothing behind", async () => {
+test("the proxy process carries a session's connections, reports its decisions, and leaves nothing behind", async () => {
   const events: EgressEvent[] = [];
   const session = await egress.openSession(rules(), (event) => events.push(event));
   expect(await get(session, "good.example")).toContain(`hello good.example:${port}`);
@@ -79,21 +79,21 @@ test("carries a session's connections, tells what it decided, and leaves nothing
   expect(await readdir(runtimeDir)).toEqual([]);
 });
 
-test("sessions have rules of their own", async () => {
+test("the proxy process has separate rules for each session", async () => {
   const open = await egress.openSession(rules(), () => {});
   const shut = await egress.openSession({ ...rules(), allowlist: [] }, () => {});
   expect(await get(open, "good.example")).toMatch(/^HTTP\/1\.1 200/);
   expect(await get(shut, "good.example")).toMatch(/^HTTP\/1\.1 403/);
 });
 
-test("other rules hold from the moment they are put in force", async () => {
+test("the proxy process applies changed rules at once", async () => {
   const session = await egress.openSession(rules(), () => {});
   expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 200/);
   await session.update({ ...rules(), deny: ["good.example"] });
   expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
 });
 
-test("a proxy that is killed is started again with the rules in force", async () => {
+test("a killed proxy is restarted with the current rules", async () => {
   const before = new Set(ownProxies().map(({ pid }) => pid));
   const session = await egress.openSession(rules(), () => {});
   await session.update({ ...rules(), deny: ["good.example"] });
@@ -107,7 +107,7 @@ test("a proxy that is killed is started again with the rules in force", async ()
   expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
 });
 
-test("a proxy that is killed is given the session's keys again, and no session has another's", async () => {
+test("a restarted proxy gets the secrets of each session again, and mixes none", async () => {
   const secret = { from: "env:X", hosts: [`good.example:${port}`], headers: ["x-key"], query: false, plaintext: true };
   const keys = (value: string) => {
     return { secrets: [{ name: "X", placeholder: "cc_secret_0123456789abcdef", value, hosts: ["good.example"] }] };
@@ -132,7 +132,7 @@ test("a proxy that is killed is given the session's keys again, and no session h
   expect([await ask(one), await ask(two)]).toEqual(["value-of-one", "value-of-two"]);
 });
 
-test("a proxy that does not take other rules is ended, with what it carries", async () => {
+test("a proxy that does not accept changed rules is killed with its connections", async () => {
   const before = new Set(ownProxies().map(({ pid }) => pid));
   const session = await egress.openSession(rules(), () => {});
   const [stuck] = ownProxies().filter(({ pid }) => !before.has(pid));
@@ -144,7 +144,7 @@ test("a proxy that does not take other rules is ended, with what it carries", as
   expect(await get(session, "good.example")).toMatch(/^HTTP\/1\.1 403 codecell: good\.example is in net\.deny/);
 });
 
-test("no address rule is lifted for names that nobody fixed", async () => {
+test("the proxy lifts address rules only for names with a fixed address", async () => {
   const session = await egress.openSession(
     { enabled: true, allowlist: ["localhost.localdomain:1"], deny: [] },
     () => {},
@@ -156,7 +156,7 @@ test("no address rule is lifted for names that nobody fixed", async () => {
   );
 });
 
-test("the proxy ends with the program that started it, however that ended, and takes its sockets along", async () => {
+test("the proxy exits with the program that started it, however that ended, and closes its sockets", async () => {
   const entry = new URL("../../dist/egress/process/egress-process.js", import.meta.url).href;
   const script = `
     const { EgressProcess } = await import(${JSON.stringify(entry)});

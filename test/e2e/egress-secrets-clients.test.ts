@@ -27,7 +27,7 @@ const [hasCurl, hasGit, hasOpenssl] = await Promise.all([
 ]);
 const value = "s3cret-of-the-clients-0123456789";
 
-/** Clients as people use them: the variable holds a placeholder, TLS is opened by an authority that only this cell trusts. */
+/** Ordinary clients. The variable holds a placeholder; TLS is inspected with a certificate authority that only this cell trusts. */
 describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a cell", () => {
   let root: string;
   let origin: SecretOrigin;
@@ -72,38 +72,38 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
   const at = (path: string, host = "good.example") => `https://${host}:${origin.port}${path}`;
 
   describe.skipIf(!hasCurl)("curl", () => {
-    test("sends it as a bearer token, and sees asterisks where the server repeats it", async () => {
+    test("sends the secret as a bearer token, and sees asterisks where the server repeats it", async () => {
       const result = await bash(`curl -sS -H "Authorization: Bearer $TOKEN" ${at("/echo")}`);
       expect(result).toMatchObject({ exitCode: 0, stdout: `sent Bearer ${"*".repeat(value.length)}` });
       expect(origin.seen.at(-1)).toMatchObject({ authorization: `Bearer ${value}` });
     });
 
-    test("sends it as a password", async () => {
+    test("sends the secret as a password", async () => {
       expect(await bash(`curl -sSf -u "git:$TOKEN" ${at("/site/hello.txt")}`)).toMatchObject({ stdout: "hello\n" });
     });
 
-    test("does not take it to the host of a redirect, whatever it is told", async () => {
+    test("does not send the secret to the host of a redirect, even with --location-trusted", async () => {
       const before = origin.seen.length;
       const result = await bash(`curl -sSL --location-trusted -H "Authorization: Bearer $TOKEN" ${at("/to-other")}`);
       expect(result.stdout).toContain("codecell: the secret TOKEN may not be sent to other.example");
       expect(origin.seen.slice(before).map(({ path }) => path)).toEqual(["/to-other"]);
     });
 
-    test("has nothing of the value in its environment", async () => {
+    test("does not have the value in its environment", async () => {
       const result = await bash("env");
       expect(result.stdout).toMatch(/^TOKEN=cc_secret_[0-9a-f]{32}$/m);
       expect(result.stdout).not.toContain(value);
     });
   });
 
-  test("requests sends it, its own or the one that pip brings", async (context) => {
+  test("requests (installed or pip's own copy) sends the secret", async (context) => {
     const load = "try:\n    import requests\nexcept ImportError:\n    from pip._vendor import requests";
     if ((await session.run(load)).status !== "ok") return context.skip("requests is not installed");
     const code = `import os\nrequests.get("${at("/site/hello.txt")}", auth=("git", os.environ["TOKEN"])).text`;
     expect(await session.run(code)).toMatchObject({ value: "'hello\\n'" });
   });
 
-  test.skipIf(!hasGit)("git clones with it, and writes down no more than the placeholder", async () => {
+  test.skipIf(!hasGit)("git clones with the secret, and stores only the placeholder", async () => {
     const url = at("/site/repo.git").replace("https://", "https://git:$TOKEN@");
     const result = await bash(`cd /tmp && git clone -q "${url}" clone && cat clone/README && cat clone/.git/config`);
     expect(result.exitCode).toBe(0);

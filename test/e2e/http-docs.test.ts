@@ -28,7 +28,7 @@ describe.skipIf(!hasCurl || !runners.includes("process"))("docs/http.md", () => 
 
   test("has examples", () => expect(examples.length).toBeGreaterThan(15));
 
-  // in the order of the page: one may use what another made
+  // in the order of the page, because an example may use the result of an earlier one
   test.each(examples)("$command", async ({ command, output }) => {
     const env = { ...process.env, URL: url, TOKEN: token, no_proxy: "127.0.0.1" };
     const shown = await new Promise<string>((resolve) => {

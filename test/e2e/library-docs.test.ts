@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { root } from "./codecell-process.ts";
 
-test("the examples of docs/library.md print what they say", async () => {
+test("the examples in docs/library.md print the output in their comments", async () => {
   const text = await readFile(join(root, "docs/library.md"), "utf8");
   const code = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "").join("\n");
   const said = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]);

@@ -9,19 +9,19 @@ import { root } from "./codecell-process.ts";
 const declarationHead = /^export (?:declare )?(?:async )?(?:function|class|interface|type|const) (\w+)/gm;
 const exported = await publicNames();
 
-describe("the types of the package", () => {
-  test("the main entry point has few enough names to read them all", () => {
+describe("the public types", () => {
+  test("of the main entry point are at most 50 names", () => {
     const names = exported.filter(({ path }) => path === ".");
     expect(names.length).toBeGreaterThan(40);
     expect(names.length).toBeLessThanOrEqual(50);
   });
 
-  test("say of each name what it is", async () => {
+  test("have a comment on every name", async () => {
     const silent = await namesThat(({ text, start }) => !/\*\/\s*$/.test(text.slice(0, start)));
     expect(silent).toEqual([]);
   });
 
-  test("are made of types that a caller can name too", async () => {
+  test("use only types that are exported too", async () => {
     const known = new Set(exported.map(({ name }) => name));
     const declarations = await Promise.all(exported.map(declarationOf));
     const unnamed = exported.flatMap(({ path, name }, at) => {
@@ -32,7 +32,7 @@ describe("the types of the package", () => {
     expect(unnamed).toEqual([]);
   });
 
-  test("compile in a strict project that also checks the libraries it uses", async () => {
+  test("compile in a strict project without skipLibCheck", async () => {
     const project = await mkdtemp(join(tmpdir(), "codecell-types-"));
     try {
       await mkdir(join(project, "node_modules"));
@@ -53,16 +53,16 @@ describe("the types of the package", () => {
   });
 });
 
-/** What belongs to the inside is no part of the types: each of these would be an error that nobody expected if it were. */
+/** Internal members are not in the public types. If one were, its `@ts-expect-error` would fail. */
 const program = `
 import { Codecell, type RunResult, type Session, type SessionInfo, parsePolicy } from "codecell";
 
 export async function once(code: string): Promise<RunResult> {
   await using codecell = await Codecell.open({ policy: { proc: { timeout: "1m" } } });
   const session: Session = await codecell.session();
-  // @ts-expect-error the manager's
+  // @ts-expect-error internal
   session.wake();
-  // @ts-expect-error a third argument is nobody's
+  // @ts-expect-error there is no third argument
   session.run(code, {}, 7);
   const events: string[] = [];
   for await (const event of session.run(code, { timeout: "5s" })) events.push(event.type);
@@ -73,13 +73,13 @@ export async function once(code: string): Promise<RunResult> {
 export async function sessions(): Promise<SessionInfo[]> {
   await using manager = await Codecell.open({ policy: parsePolicy({}) });
   const session = await manager.session();
-  // @ts-expect-error what is on disk is the manager's
+  // @ts-expect-error the stored record is internal
   session.record;
   return manager.list();
 }
 `;
 
-/** Every name of every export path, with the file that declares it. */
+/** Every exported name of every export path, with the file that declares it. */
 async function publicNames(): Promise<PublicName[]> {
   const { exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const entries = Object.entries<{ types?: string }>(exports).flatMap(([path, { types }]) =>
@@ -115,7 +115,7 @@ interface PublicName {
   /** the export path, such as `./mcp` */
   readonly path: string;
   readonly name: string;
-  /** below the package's root, without the ending */
+  /** relative to the package's root, without extension */
   readonly module: string;
 }
 
@@ -124,7 +124,7 @@ interface Declaration {
   readonly text: string;
   readonly start: number;
   readonly body: string;
-  /** types of this package that the file can speak of */
+  /** types of this package that the file declares or imports */
   readonly reachable: ReadonlySet<string>;
 }
 

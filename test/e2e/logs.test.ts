@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { TestClient } from "../support/http-service.ts";
 import { CodecellProcess, codecell, launcher } from "./codecell-process.ts";
 
-/** In no log, wherever it stands: in code, in a value, in the environment of the policy or of the host, in a token. */
+/** These must be in no log, whether they come from code, a value, the policy's or the host's environment. */
 const secrets = { code: "code_hunter2", value: "value_hunter2", env: "env_hunter2", host: "host_hunter2" };
 const program = `${secrets.code} = "${secrets.value.slice(0, 5)}" + "${secrets.value.slice(5)}"\nprint(${secrets.code})`;
 const debug = ["--log-level", "debug", "--log-format", "json"];
@@ -18,7 +18,7 @@ let started: CodecellProcess[];
 beforeEach(async () => {
   started = [];
   directory = await mkdtemp(join(tmpdir(), "codecell-logs-"));
-  await chmod(directory, 0o711); // as root, cells run under another uid and pass through
+  await chmod(directory, 0o711); // under root, cells run under another uid and must enter it
   await writeFile(join(directory, "sandbox.policy.yaml"), `env: { SECRET: ${secrets.env} }\n`);
 });
 afterEach(async () => {
@@ -29,12 +29,12 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-const place = () => ["--state-dir", join(directory, "state")];
+const stateArguments = () => ["--state-dir", join(directory, "state")];
 const environment = { CODECELL_POLICY: "", CODECELL_TOKEN: "", XDG_RUNTIME_DIR: "", MY_API_KEY: secrets.host };
 const cli = (argv: readonly string[], env: Record<string, string> = {}) =>
-  codecell([...argv, ...place()], { cwd: directory, env: { ...environment, ...env } });
+  codecell([...argv, ...stateArguments()], { cwd: directory, env: { ...environment, ...env } });
 
-/** Every line has to be a message with time, level and words; answers with the words. */
+/** Checks that every line has a time, a level and a message, and returns the messages. */
 function messages(text: string, ...more: string[]): string[] {
   for (const secret of [...Object.values(secrets), ...more]) expect(text).not.toContain(secret);
   const lines = text
@@ -51,13 +51,13 @@ function messages(text: string, ...more: string[]): string[] {
   return lines.map(({ message }) => message);
 }
 
-test("run: messages are lines of JSON on stderr, and stdout is the program's", async () => {
+test("codecell run logs JSON lines to stderr, and stdout is only the program's", async () => {
   const { code, stdout, stderr } = await cli(["run", "-c", program, ...debug]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: `${secrets.value}\n` });
   expect(messages(stderr).join()).toContain("runner");
 });
 
-test("run --session and repl: the same", async () => {
+test("codecell run --session and codecell repl log to stderr, and stdout is only the program's", async () => {
   const run = await cli(["run", "--session", "work", "-c", program, "--verbose", "--log-format", "json"]);
   expect(run).toMatchObject({ code: 0, stdout: `${secrets.value}\n` });
   messages(run.stderr);
@@ -67,7 +67,7 @@ test("run --session and repl: the same", async () => {
   messages(repl.stderr);
 });
 
-test("a file takes messages of one command after the other, and stderr is for people", async () => {
+test("--log-file collects the messages of several commands, and stderr stays empty", async () => {
   const file = join(directory, "codecell.log");
   for (const level of ["debug", "error"]) {
     const { code, stderr } = await cli(["run", "-c", program, "--log-level", level, "--log-file", "codecell.log"]);
@@ -79,7 +79,7 @@ test("a file takes messages of one command after the other, and stderr is for pe
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test("a place where the program writes is refused, and so is standard output", async () => {
+test("--log-file refuses a path that the program can write, and standard output", async () => {
   const inside = ["run", "-c", "1", "--workspace", directory, "--log-file", join(directory, "x.log")];
   const argv = [...inside, "--state-dir", join(tmpdir(), "codecell-elsewhere")];
   const refused = await codecell(argv, { cwd: directory, env: environment });
@@ -90,8 +90,8 @@ test("a place where the program writes is refused, and so is standard output", a
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("CODECELL_LOG") });
 });
 
-test("mcp over standard input and output: stdout is the protocol alone", async () => {
-  const child = spawn(process.execPath, [launcher, "mcp", ...place(), ...debug], {
+test("codecell mcp over stdio writes only the protocol to stdout", async () => {
+  const child = spawn(process.execPath, [launcher, "mcp", ...stateArguments(), ...debug], {
     cwd: directory,
     env: { ...process.env, ...environment },
   });
@@ -114,8 +114,8 @@ test("mcp over standard input and output: stdout is the protocol alone", async (
   expect(messages(stderr)).toContain("a tool was called");
 });
 
-test("mcp over HTTP: the token is in a file and not in the log", async () => {
-  const server = new CodecellProcess(launcher, ["mcp", "--http", ...place(), "--log-format", "json"], {
+test("codecell mcp --http does not log its token", async () => {
+  const server = new CodecellProcess(launcher, ["mcp", "--http", ...stateArguments(), "--log-format", "json"], {
     ...{ cwd: directory, env: environment },
   });
   started.push(server);
@@ -127,9 +127,9 @@ test("mcp over HTTP: the token is in a file and not in the log", async () => {
   expect(stderr).not.toMatch(/token [\w-]{20,}/);
 });
 
-test("serve: requests are told by route and status, without tokens, code or values", async () => {
+test("codecell serve logs requests by route and status, without tokens, code or values", async () => {
   const file = join(directory, "serve.log");
-  const argv = ["serve", "--port", "0", "--json", ...place(), "--runtime-dir", join(directory, "run")];
+  const argv = ["serve", "--port", "0", "--json", ...stateArguments(), "--runtime-dir", join(directory, "run")];
   const env = { ...environment, CODECELL_LOG: "debug", CODECELL_LOG_FILE: file };
   const server = new CodecellProcess(launcher, argv, { cwd: directory, env });
   started.push(server);

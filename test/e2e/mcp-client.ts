@@ -8,7 +8,7 @@ import { launcher } from "./codecell-process.ts";
 
 export type Over = "stdio" | "http";
 
-/** What a tool answered, as loosely as a model sees it. */
+/** A tool's answer, typed loosely, as a model sees it. */
 export interface Answer {
   readonly facts: Record<string, unknown>;
   readonly text: string;
@@ -19,42 +19,42 @@ export interface Answer {
 
 export type CallOptions = NonNullable<Parameters<Client["callTool"]>[1]>;
 
-/** A real server process and a real client of it, in a project directory and with a state directory of their own. */
+/** A real server process and a real client, with their own project and state directories. */
 export class McpPair implements AsyncDisposable {
   readonly client: Client;
-  readonly place: Place;
+  readonly directories: TestDirectories;
   /** of the server process */
   pid: number;
-  /** how often the server said that its resources changed */
+  /** how often the server announced changed resources */
   resourceChanges = 0;
   readonly #server: ChildProcess | undefined;
 
-  private constructor(era: ProtocolEra, place: Place, server?: ChildProcess) {
+  private constructor(era: ProtocolEra, directories: TestDirectories, server?: ChildProcess) {
     this.client = newClient(era, () => {
       this.resourceChanges++;
     });
-    this.place = place;
+    this.directories = directories;
     this.pid = server?.pid ?? 0;
     this.#server = server;
   }
 
   static async open(over: Over, era: ProtocolEra, args: readonly string[] = []): Promise<McpPair> {
-    const place = await newPlace();
-    if (over === "http") return McpPair.#openHttp(era, place, args);
-    const pair = new McpPair(era, place);
+    const directories = await newTestDirectories();
+    if (over === "http") return McpPair.#openHttp(era, directories, args);
+    const pair = new McpPair(era, directories);
     const transport = new StdioClientTransport({
-      ...{ command: process.execPath, args: [...serverArguments(place), ...args], cwd: place.project },
-      ...{ env: { ...environment(), CODECELL_TEST_TAG: place.tag }, stderr: "inherit" },
+      ...{ command: process.execPath, args: [...serverArguments(directories), ...args], cwd: directories.project },
+      ...{ env: { ...environment(), CODECELL_TEST_TAG: directories.tag }, stderr: "inherit" },
     });
     await pair.client.connect(transport);
     pair.pid = transport.pid ?? 0;
     return pair;
   }
 
-  static async #openHttp(era: ProtocolEra, place: Place, args: readonly string[]): Promise<McpPair> {
-    const server = startHttp(place, args);
+  static async #openHttp(era: ProtocolEra, directories: TestDirectories, args: readonly string[]): Promise<McpPair> {
+    const server = startHttp(directories, args);
     const { url, token } = await httpAddress(server);
-    const pair = new McpPair(era, place, server);
+    const pair = new McpPair(era, directories, server);
     await pair.client.connect(bearerTransport(url, token));
     return pair;
   }
@@ -74,26 +74,26 @@ export class McpPair implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client.close();
     if (this.#server) await stopped(this.#server);
-    await removePlace(this.place);
+    await removeTestDirectories(this.directories);
   }
 }
 
-export interface Place {
+export interface TestDirectories {
   readonly top: string;
   readonly project: string;
   readonly state: string;
   readonly tag: string;
 }
 
-/** As root, cells run under another uid and pass through these directories. */
-export async function newPlace(): Promise<Place> {
+/** Under root, cells run under another uid and must enter these directories. */
+export async function newTestDirectories(): Promise<TestDirectories> {
   const top = await mkdtemp(join(tmpdir(), "codecell-mcp-"));
   await chmod(top, 0o711);
   await mkdir(join(top, "project"), { mode: 0o755 });
   return { top, project: join(top, "project"), state: join(top, "state"), tag: top };
 }
 
-export async function removePlace({ top }: Place): Promise<void> {
+export async function removeTestDirectories({ top }: TestDirectories): Promise<void> {
   await rm(top, { recursive: true, force: true });
 }
 
@@ -106,13 +106,17 @@ export function newClient(era: ProtocolEra, onResourcesChanged = () => {}): Clie
   );
 }
 
-export function serverArguments({ state }: Place): string[] {
+export function serverArguments({ state }: TestDirectories): string[] {
   return [launcher, "mcp", "--state-dir", state];
 }
 
-export function startHttp(place: Place, args: readonly string[] = []): ChildProcess {
-  const all = [...serverArguments(place), "--http", ...args];
-  return spawn(process.execPath, all, { cwd: place.project, env: environment(), stdio: ["ignore", "ignore", "pipe"] });
+export function startHttp(directories: TestDirectories, args: readonly string[] = []): ChildProcess {
+  const all = [...serverArguments(directories), "--http", ...args];
+  return spawn(process.execPath, all, {
+    cwd: directories.project,
+    env: environment(),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
 }
 
 /** Reads the address and the token from what the server prints. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { launcher } from "./codecell-process.ts";
-import { newPlace, removePlace } from "./mcp-client.ts";
+import { newTestDirectories, removeTestDirectories } from "./mcp-client.ts";
 
 const hooks = `
 import { writeSync } from "node:fs";
@@ -15,13 +15,13 @@ const watching = `
 import { register } from "node:module";
 register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(hooks))});`;
 
-/** What a server loads for a client that asks what it offers, and leaves. */
+/** The modules that a server loads for a client that only lists its tools. */
 async function loadedByProbe(): Promise<string[]> {
-  const place = await newPlace();
+  const directories = await newTestDirectories();
   try {
     const preload = `data:text/javascript,${encodeURIComponent(watching)}`;
-    const args = ["--import", preload, launcher, "mcp", "--state-dir", place.state];
-    const child = spawn(process.execPath, args, { cwd: place.project });
+    const args = ["--import", preload, launcher, "mcp", "--state-dir", directories.state];
+    const child = spawn(process.execPath, args, { cwd: directories.project });
     const exited = once(child, "exit");
     const loaded: string[] = [];
     createInterface(child.stderr).on("line", (line) => loaded.push(line));
@@ -37,11 +37,11 @@ async function loadedByProbe(): Promise<string[]> {
     await exited;
     return loaded;
   } finally {
-    await removePlace(place);
+    await removeTestDirectories(directories);
   }
 }
 
-test("a client that only asks what there is does not load what runs code", async () => {
+test("an MCP client that only lists tools does not make the server load the code that runs programs", async () => {
   const loaded = await loadedByProbe();
   expect(loaded.filter((line) => line.includes("/dist/service/tools/")).length).toBeGreaterThan(10);
   const heavy =

@@ -1,22 +1,26 @@
 import { rm } from "node:fs/promises";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
-import { newClient, newPlace, serverArguments } from "./mcp-client.ts";
+import { newClient, newTestDirectories, serverArguments } from "./mcp-client.ts";
 
 async function toolNames(args: readonly string[], env: Record<string, string>): Promise<string[]> {
-  const place = await newPlace();
+  const directories = await newTestDirectories();
   const client = newClient("legacy");
   try {
-    const start = { command: process.execPath, args: [...serverArguments(place), ...args], cwd: place.project };
+    const start = {
+      command: process.execPath,
+      args: [...serverArguments(directories), ...args],
+      cwd: directories.project,
+    };
     await client.connect(new StdioClientTransport({ ...start, env: { PATH: "/usr/bin:/bin", ...env } }));
     return (await client.listTools()).tools.map(({ name }) => name);
   } finally {
     await client.close();
-    await rm(place.top, { recursive: true, force: true });
+    await rm(directories.top, { recursive: true, force: true });
   }
 }
 
-test("rlm_sub_agent is not offered where no model is configured", async () => {
+test("rlm_sub_agent is not offered if no model is configured", async () => {
   expect(await toolNames([], {})).not.toContain("rlm_sub_agent");
 });
 
@@ -28,6 +32,6 @@ test.each([
   expect(await toolNames(args, env)).toContain("rlm_sub_agent");
 });
 
-test("no model brings it into the set without rlm tools", async () => {
+test("rlm_sub_agent is never in the tool set without rlm tools", async () => {
   expect(await toolNames(["--tools", "interpreter", "--model", "some-model"], {})).not.toContain("rlm_sub_agent");
 });

@@ -11,9 +11,9 @@ import {
   httpAddress,
   McpPair,
   newClient,
-  newPlace,
+  newTestDirectories,
   type Over,
-  removePlace,
+  removeTestDirectories,
   serverArguments,
   startHttp,
   stopped,
@@ -70,7 +70,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(pair.client.getProtocolEra()).toBe(era);
   });
 
-  test("runs code, keeps the variables, and says everything in both forms", async () => {
+  test("runs code, keeps the variables, and returns text and structured content", async () => {
     const first = await pair.call("run_python", { code: "x = 41\nprint('hello')\nx + 1" });
     expect(first.facts).toMatchObject({ status: "ok", value: "42", stdout: "hello\n", state: "kept", error: null });
     expect(first.text).toContain("hello");
@@ -79,26 +79,26 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(next.facts).toMatchObject({ value: "41", session_id: first.facts.session_id });
   });
 
-  test("answers a failing program with a normal result", async () => {
+  test("returns a failing program as a normal result", async () => {
     const { facts, isError } = await pair.call("run_python", { code: "1/0" });
     expect(isError).toBe(false);
     expect(facts).toMatchObject({ status: "error", state: "kept", error: { type: "ZeroDivisionError" } });
   });
 
-  test("answers an unknown session with an error that says what to do", async () => {
+  test("returns an error with a hint for an unknown session", async () => {
     const { isError, text } = await pair.call("run_python", { code: "1", session_id: "nobody" });
     expect(isError).toBe(true);
     expect(text).toMatch(/^session_unknown: .*nobody/);
     expect(text).toContain("without session_id");
   });
 
-  test("refuses arguments that the schema does not know", async () => {
+  test("refuses arguments that are not in the schema", async () => {
     const { isError, text } = await pair.call("run_python", { code: "1", sesion_id: "x" });
     expect(isError).toBe(true);
     expect(text).toContain("sesion_id");
   });
 
-  test("shows pictures as images and files as links, tools and resources", async () => {
+  test("returns pictures as images, and files as links and resources", async () => {
     const run = await pair.call("run_python", { code: picture });
     expect(run.types).toEqual(["text", "image", "resource_link"]);
     const [file] = run.facts.artifacts as { uri: string; name: string; mime_type: string; sha256: string }[];
@@ -112,13 +112,13 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     await expect(pair.client.readResource({ uri: `${file?.uri}x` })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test("tells when a run made files", async () => {
+  test("notifies the client when a run made files", async () => {
     const before = pair.resourceChanges;
     await pair.call("run_python", { code: "open('made.txt', 'w').write('x')" });
     await until(async () => pair.resourceChanges > before);
   });
 
-  test("takes files in and gives text out in parts that cut no character", async () => {
+  test("accepts uploads and returns text in parts that split no character", async () => {
     const { facts } = await pair.call("upload_file", { path: "data/in.txt", content: "grüße\n" });
     const session_id = facts.session_id;
     const run = await pair.call("run_python", { session_id, code: "open('data/in.txt').read().upper()" });
@@ -131,7 +131,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(refused.isError).toBe(true);
   });
 
-  test("returns before the run ends, tells of progress, and stops it when asked", async () => {
+  test("returns before a long run ends, reports progress, and cancels the run on request", async () => {
     const code = "import time\nfor i in range(1000): print('tick', i, flush=True); time.sleep(0.05)";
     const started = await pair.call("run_python", { code, wait: 0.2 });
     expect(started.facts).toMatchObject({ status: "running", state: null });
@@ -147,7 +147,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(again.facts.status).toBe("cancelled");
   });
 
-  test("stops the code when the client cancels the call", async () => {
+  test("stops the run when the client cancels the call", async () => {
     const session_id = await session("x = 7");
     const controller = new AbortController();
     const code = "import time\nopen('begun', 'w').close()\ntry: time.sleep(25)\nfinally: open('stopped', 'w').close()";
@@ -162,14 +162,14 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(after.facts.value).toBe("7");
   });
 
-  test("lets calls to one session take turns", async () => {
+  test("queues calls to one session", async () => {
     const session_id = await session("done = []");
     const code = "import time; time.sleep(0.1); done.append(1); len(done)";
     const calls = await Promise.all([1, 2, 3].map(() => pair.call("run_python", { session_id, code })));
     expect(calls.map(({ facts }) => facts.value).sort()).toEqual(["1", "2", "3"]);
   });
 
-  test("keeps what is cut of an output for paging and searching", async () => {
+  test("keeps truncated output for paging and searching", async () => {
     const run = await pair.call("run_python", { code: "for i in range(20000): print('line', i)" });
     expect(run.facts.truncated).toBe(true);
     expect(String(run.facts.stdout).length).toBeLessThan(20_000);
@@ -178,7 +178,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect((await pair.call("read_output", { handle, offset: 5, limit: 1 })).facts.text).toBe("0");
   });
 
-  test("goes back to checkpoints and forks sessions", async () => {
+  test("restores checkpoints and forks sessions", async () => {
     const session_id = await session("x = 1");
     await pair.call("checkpoint", { session_id, name: "one" });
     await pair.call("run_python", { session_id, code: "x = 2" });
@@ -189,14 +189,14 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect((await pair.call("rollback", { session_id, name: "two" })).text).toMatch(/^checkpoint_unknown/);
   });
 
-  test("ends a session when told to", async () => {
+  test("closes a session on request", async () => {
     const session_id = await session("x = 1");
     expect((await pair.call("close_session", { session_id })).facts).toMatchObject({ closed: true, kept: false });
     expect((await pair.call("run_python", { session_id, code: "x" })).text).toMatch(/^session_unknown/);
   });
 
-  test("shares one session among the rlm tools and loads only what is allowed", async () => {
-    const { project } = pair.place;
+  test("shares one session among the rlm tools and loads only allowed files", async () => {
+    const { project } = pair.directories;
     await writeFile(join(project, "rows.csv"), "city,celsius\nOslo,9\nNairobi,25\n");
     await mkdir(join(project, ".ssh"), { recursive: true });
     await writeFile(join(project, ".ssh", "id_ed25519"), "secret-of-the-host");
@@ -223,23 +223,23 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
   });
 });
 
-describe("starting the MCP server", () => {
-  test("costs a probing client little and leaves nothing", async () => {
-    const place = await newPlace();
+describe("the MCP server at its start", () => {
+  test("answers a probing client quickly and leaves nothing behind", async () => {
+    const directories = await newTestDirectories();
     const bareMs = await timed(() => exchange([process.execPath, "-e", "0"], []));
     const asked = [initialize, { id: 2, method: "tools/list" }];
     let replies: unknown[] = [];
     const probeMs = await timed(async () => {
-      replies = await exchange([process.execPath, ...serverArguments(place)], asked, place.project);
+      replies = await exchange([process.execPath, ...serverArguments(directories)], asked, directories.project);
     });
     expect(replies).toHaveLength(2);
-    await expect(stat(place.state)).rejects.toMatchObject({ code: "ENOENT" });
-    // Against Node's own start, so that a busy machine does not decide.
+    await expect(stat(directories.state)).rejects.toMatchObject({ code: "ENOENT" });
+    // Relative to Node's own start, because the machine may be busy.
     expect(probeMs).toBeLessThan(Math.max(400, bareMs * 9));
-    await rm(place.top, { recursive: true });
+    await rm(directories.top, { recursive: true });
   });
 
-  test("connects where there is no isolation, and the first call says what is missing", async () => {
+  test("connects without any available runner, and the first call says what is missing", async () => {
     await using pair = await McpPair.open("stdio", "modern", ["--runner", "microvm"]);
     expect((await pair.client.listTools()).tools.length).toBeGreaterThan(10);
     const { isError, text } = await pair.call("run_python", { code: "1" });
@@ -248,27 +248,27 @@ describe("starting the MCP server", () => {
     expect(text).toContain("codecell doctor");
   });
 
-  test.skipIf(!runners.includes("wasm"))("works where there is nothing but WASM", async () => {
+  test.skipIf(!runners.includes("wasm"))("works with only the wasm runner", async () => {
     await using pair = await McpPair.open("stdio", "modern", ["--runner", "wasm"]);
     expect((await pair.call("run_python", { code: "6 * 7" })).facts).toMatchObject({ value: "42", runner: "wasm" });
     expect((await pair.call("rlm_exec", { code: "1 / 0" })).facts).toMatchObject({ status: "error" });
   });
 
-  test("connects under a policy that does not parse, and each call says why", async () => {
-    const place = await newPlace();
-    const policy = join(place.top, "bad.yaml");
+  test("connects with an invalid policy, and each call says why", async () => {
+    const directories = await newTestDirectories();
+    const policy = join(directories.top, "bad.yaml");
     await writeFile(policy, "proc: { memry: 1GiB }\n");
     await using pair = await McpPair.open("stdio", "modern", ["--policy", policy]);
     const { isError, text } = await pair.call("rlm_vars");
     expect(isError).toBe(true);
     expect(text).toMatch(/^policy_invalid[\s\S]*memry/);
-    await rm(place.top, { recursive: true });
+    await rm(directories.top, { recursive: true });
   });
 
   test.each([
     ["interpreter", "run_python", "rlm_exec"],
     ["rlm", "rlm_exec", "run_python"],
-  ])("offers only the %s tools when asked", async (set, there, absent) => {
+  ])("offers only the %s tools on request", async (set, there, absent) => {
     await using pair = await McpPair.open("stdio", "modern", ["--tools", set]);
     const names = (await pair.client.listTools()).tools.map(({ name }) => name);
     expect(names).toContain(there);
@@ -276,12 +276,12 @@ describe("starting the MCP server", () => {
   });
 });
 
-test.skipIf(!hasProcess)("a server over HTTP reads its policy again on SIGHUP, and lives on", async () => {
-  const place = await newPlace();
-  onTestFinished(() => removePlace(place));
-  const policy = join(place.project, "sandbox.policy.yaml");
+test.skipIf(!hasProcess)("an MCP server over HTTP reloads its policy on SIGHUP and keeps running", async () => {
+  const directories = await newTestDirectories();
+  onTestFinished(() => removeTestDirectories(directories));
+  const policy = join(directories.project, "sandbox.policy.yaml");
   await writeFile(policy, "net: { enabled: true }\n");
-  const server = startHttp(place);
+  const server = startHttp(directories);
   onTestFinished(() => stopped(server));
   const { url, token } = await httpAddress(server);
   const client = newClient("modern");
@@ -300,11 +300,11 @@ test.skipIf(!hasProcess)("a server over HTTP reads its policy again on SIGHUP, a
   expect(await reason()).toContain("evil.example is in net.deny");
 });
 
-describe.skipIf(!hasProcess)("when the client goes away", () => {
+describe.skipIf(!hasProcess)("the MCP server over stdio", () => {
   const busy = { code: "import time\nwhile True: time.sleep(0.05)", wait: 0.2 };
 
-  test.each(["closes standard input", "SIGTERM", "SIGINT", "SIGHUP"])(
-    "%s ends every process within 3 s",
+  test.each(["a closed standard input", "SIGTERM", "SIGINT", "SIGHUP"])(
+    "ends every process within 3 s after %s",
     async (how) => {
       const pair = await McpPair.open("stdio", "legacy");
       await pair.call("run_python", busy);
@@ -317,21 +317,24 @@ describe.skipIf(!hasProcess)("when the client goes away", () => {
       await ended(pair.pid);
       expect(performance.now() - began).toBeLessThan(3_000);
       expect(living(processes)).toEqual([]);
-      expect(await readdir(join(pair.place.state, "workspaces"))).toEqual([]);
+      expect(await readdir(join(pair.directories.state, "workspaces"))).toEqual([]);
       await pair[Symbol.asyncDispose]();
     },
   );
 
-  test("the death of its process ends the server although the pipe stays open", async () => {
-    const place = await newPlace();
-    const pipe = join(place.top, "pipe");
+  test("exits when its client's process dies, although the pipe stays open", async () => {
+    const directories = await newTestDirectories();
+    const pipe = join(directories.top, "pipe");
     execFileSync("mkfifo", [pipe]);
-    const input = await open(pipe, "r+"); // a pipe that never ends: this test and the server hold both of its ends
-    const args = JSON.stringify(serverArguments(place));
+    const input = await open(pipe, "r+"); // a pipe that never closes: this test and the server hold both of its ends
+    const args = JSON.stringify(serverArguments(directories));
     const script = `const { spawn } = require("node:child_process");
       const child = spawn(process.execPath, ${args}, { stdio: "inherit" });
       process.stderr.write("pid " + child.pid + "\\n");`;
-    const parent = spawn(process.execPath, ["-e", script], { cwd: place.project, stdio: [input.fd, "pipe", "pipe"] });
+    const parent = spawn(process.execPath, ["-e", script], {
+      cwd: directories.project,
+      stdio: [input.fd, "pipe", "pipe"],
+    });
     const pid = await new Promise<number>((resolve) => {
       parent.stderr?.on("data", (text) => resolve(Number(/pid (\d+)/.exec(String(text))?.[1])));
     });
@@ -340,14 +343,14 @@ describe.skipIf(!hasProcess)("when the client goes away", () => {
     parent.kill("SIGKILL");
     await ended(pid);
     await input.close();
-    await rm(place.top, { recursive: true });
+    await rm(directories.top, { recursive: true });
   });
 
-  test("persistent sessions are saved and come back with the next server", async () => {
-    const place = await newPlace();
-    const policy = join(place.top, "policy.yaml");
+  test("saves persistent sessions, and the next server restores them", async () => {
+    const directories = await newTestDirectories();
+    const policy = join(directories.top, "policy.yaml");
     await writeFile(policy, "session: { persist: true }\n");
-    const args = ["--policy", policy, "--state-dir", place.state];
+    const args = ["--policy", policy, "--state-dir", directories.state];
     const first = await McpPair.open("stdio", "modern", args);
     const { facts } = await first.call("run_python", { code: "x = 5" });
     await first.client.close();
@@ -356,14 +359,14 @@ describe.skipIf(!hasProcess)("when the client goes away", () => {
     const back = await second.call("run_python", { code: "x", session_id: facts.session_id });
     expect(back.facts.value).toBe("5");
     for (const pair of [first, second]) await pair[Symbol.asyncDispose]();
-    await rm(place.top, { recursive: true });
+    await rm(directories.top, { recursive: true });
   });
 });
 
 describe("the MCP server over HTTP", () => {
-  test("lets nobody in without the token, from another origin or under another name", async () => {
-    const place = await newPlace();
-    const server = startHttp(place);
+  test("refuses requests without the token, from another origin or with another host name", async () => {
+    const directories = await newTestDirectories();
+    const server = startHttp(directories);
     onTestFinished(() => stopped(server));
     const { url, token, tokenFile } = await httpAddress(server);
     expect((await stat(tokenFile)).mode & 0o777).toBe(0o600);
@@ -384,22 +387,22 @@ describe("the MCP server over HTTP", () => {
     expect(response.statusCode).toBe(403);
     const large = await fetch(url, { method: "POST", body: "x".repeat(17 << 20), headers: { authorization } }).then(
       ({ status }) => status,
-      () => 413, // the server may hang up before all of it is sent
+      () => 413, // the server may close the connection before the body is sent
     );
     expect(large).toBe(413);
     await stopped(server);
     await expect(stat(tokenFile)).rejects.toMatchObject({ code: "ENOENT" });
-    await rm(place.top, { recursive: true });
+    await rm(directories.top, { recursive: true });
   });
 
-  test("takes its token from a file that only its owner can read", async () => {
-    const place = await newPlace();
-    const file = join(place.top, "token");
+  test("reads its token from a file that only its owner can read", async () => {
+    const directories = await newTestDirectories();
+    const file = join(directories.top, "token");
     await writeFile(file, "a-token-of-some-length\n", { mode: 0o644 });
-    await expect(httpAddress(startHttp(place, ["--token-file", file]))).rejects.toThrow(/can be read by others/);
+    await expect(httpAddress(startHttp(directories, ["--token-file", file]))).rejects.toThrow(/can be read by others/);
     await rm(file);
     await writeFile(file, "a-token-of-some-length\n", { mode: 0o600 });
-    const server = startHttp(place, ["--token-file", file]);
+    const server = startHttp(directories, ["--token-file", file]);
     onTestFinished(() => stopped(server));
     const { url } = await httpAddress(server);
     const client = newClient("modern");
@@ -407,14 +410,14 @@ describe("the MCP server over HTTP", () => {
     expect((await client.listTools()).tools.length).toBeGreaterThan(10);
     await client.close();
     await stopped(server);
-    await rm(place.top, { recursive: true });
+    await rm(directories.top, { recursive: true });
   });
 
   test.skipIf(!hasProcess)(
-    "serves 20 clients at once, and each finds its session from another connection",
+    "serves 20 clients at once, and each can use its session from another connection",
     async () => {
-      const place = await newPlace();
-      const server = startHttp(place);
+      const directories = await newTestDirectories();
+      const server = startHttp(directories);
       onTestFinished(() => stopped(server));
       const { url, token } = await httpAddress(server);
       const one = async (number: number) => {
@@ -436,7 +439,7 @@ describe("the MCP server over HTTP", () => {
       expect(values).toEqual(Array.from({ length: 20 }, (_, number) => String(number)));
       await client.close();
       await stopped(server);
-      await rm(place.top, { recursive: true });
+      await rm(directories.top, { recursive: true });
     },
   );
 });

@@ -5,40 +5,40 @@ import { promisify } from "node:util";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "./codecell-process.ts";
-import { newClient, newPlace, type Place, removePlace } from "./mcp-client.ts";
+import { newClient, newTestDirectories, removeTestDirectories, type TestDirectories } from "./mcp-client.ts";
 
 const execute = promisify(execFile);
-/** Another reader of the format than the writer's own. A machine without it has no process runner either. */
+/** Python unpacks the bundle, so that a second implementation reads the format. */
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
-let place: Place;
+let directories: TestDirectories;
 let bundle: string;
 
 beforeAll(async () => {
   if (!hasPython) return;
-  place = await newPlace();
-  const args = [join(root, "scripts/build-mcpb.js"), "--json", "--out", place.top];
+  directories = await newTestDirectories();
+  const args = [join(root, "scripts/build-mcpb.js"), "--json", "--out", directories.top];
   const { path } = JSON.parse((await execute(process.execPath, args)).stdout);
-  bundle = join(place.top, "unpacked");
-  // which also compares the checksums
+  bundle = join(directories.top, "unpacked");
+  // this also checks the checksums
   await execute("python3", ["-m", "zipfile", "-e", path, bundle]);
 });
-afterAll(() => place && removePlace(place));
+afterAll(() => directories && removeTestDirectories(directories));
 
-/** What a desktop client starts, after it unpacked the bundle. */
+/** Starts the server like a desktop client that has unpacked the bundle. */
 async function startedAs(manifest: { server: { mcp_config: { command: string; args: string[] } } }, more: string[]) {
   const { command, args } = manifest.server.mcp_config;
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in the manifest like this
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the manifest contains it literally
   const here = args.map((text) => text.replace("${__dirname}", bundle));
   const client = newClient("legacy");
-  const all = [...here, "--state-dir", place.state, ...more];
-  await client.connect(new StdioClientTransport({ command, args: all, cwd: place.project, stderr: "inherit" }));
+  const all = [...here, "--state-dir", directories.state, ...more];
+  await client.connect(new StdioClientTransport({ command, args: all, cwd: directories.project, stderr: "inherit" }));
   return client;
 }
 
-describe.skipIf(!hasPython)("the bundle", () => {
+describe.skipIf(!hasPython)("the MCPB bundle", () => {
   test.each([
-    ["in the strongest isolation there is", []],
-    ["in the interpreter that it brings", ["--runner", "wasm"]],
+    ["in the strongest available runner", []],
+    ["in its own wasm interpreter", ["--runner", "wasm"]],
   ])("runs Python %s, with nothing else installed", async (_, args) => {
     const manifest = JSON.parse(await readFile(join(bundle, "manifest.json"), "utf8"));
     const client = await startedAs(manifest, args);
@@ -52,7 +52,7 @@ describe.skipIf(!hasPython)("the bundle", () => {
     }
   });
 
-  test("holds what runs and not what developers need", async () => {
+  test("contains the runtime files and no development files", async () => {
     const has = (path: string) =>
       stat(join(bundle, path)).then(
         () => true,
@@ -63,9 +63,9 @@ describe.skipIf(!hasPython)("the bundle", () => {
     expect(await has("dist/index.d.ts")).toBe(false);
   });
 
-  test("is the same to the byte when it is packed again", async () => {
+  test("is byte-identical when it is packed again", async () => {
     const pack = async (name: string) => {
-      const args = [join(root, "scripts/build-mcpb.js"), "--json", "--out", join(place.top, name)];
+      const args = [join(root, "scripts/build-mcpb.js"), "--json", "--out", join(directories.top, name)];
       return JSON.parse((await execute(process.execPath, args)).stdout).sha256;
     };
     expect(await pack("first")).toBe(await pack("second"));

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { skipsProcess } from "../support/process-cells.ts";
 import { root } from "./codecell-process.ts";
 
-test.skipIf(skipsProcess)("the example of docs/network.md prints what it says", async () => {
+test.skipIf(skipsProcess)("the example in docs/network.md prints the output in its comments", async () => {
   const text = await readFile(join(root, "docs/network.md"), "utf8");
   const [, code = ""] = /^```js\n([\s\S]*?)^```$/m.exec(text) ?? [];
   const said = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe("the packed tarball", () => {
-  test("holds the program, its kernel and its documents, and no tests or bytecode", () => {
+  test("contains the program, its kernel and its documents, and no tests or bytecode", () => {
     expect(packed).toEqual(
       expect.arrayContaining([
         ...["README.md", "CHANGELOG.md", "LICENSE", "bin/codecell.js", "docs/library.md", "images/python/Dockerfile"],
@@ -33,12 +33,12 @@ describe("the packed tarball", () => {
     expect(packed.filter((path) => /\.test\.|^(?:src|test)\/|^python\/tests|__pycache__/.test(path))).toEqual([]);
   });
 
-  test("publint finds nothing to suggest", async () => {
+  test("passes publint without suggestions", async () => {
     const { stdout } = await tool("publint", "run", "--strict", tarball);
     expect(stdout).toContain("All good!");
   });
 
-  test("the types resolve as ES modules and for bundlers on every export path", async () => {
+  test("has types that resolve as ES modules and for bundlers on every export path", async () => {
     const flags = ["--profile", "esm-only", "--no-definitely-typed", "--format", "json"];
     const { analysis, problems } = JSON.parse((await tool("attw", tarball, ...flags)).stdout);
     expect(Object.keys(analysis.entrypoints).sort()).toEqual([...paths, "./package.json"].sort());
@@ -47,14 +47,14 @@ describe("the packed tarball", () => {
   });
 });
 
-describe("an empty strict TypeScript project with the tarball installed", () => {
+describe("a program in an empty strict TypeScript project with the tarball installed", () => {
   let project: string;
   beforeAll(async () => {
     project = join(directory, "project");
     const modules = join(project, "node_modules");
     await mkdir(join(modules, "codecell"), { recursive: true });
     await execute("tar", ["-xzf", tarball, "-C", join(modules, "codecell"), "--strip-components=1"]);
-    // what npm would bring: the package's dependencies, and those that the program itself has
+    // what npm would install: the dependencies of the package and of the program
     const dependencies = [...Object.keys(description.dependencies), "@types/node", "@modelcontextprotocol/client"];
     for (const name of dependencies) {
       await mkdir(dirname(join(modules, name)), { recursive: true });
@@ -64,16 +64,16 @@ describe("an empty strict TypeScript project with the tarball installed", () => 
     await writeFile(join(project, "program.ts"), program);
   });
 
-  test("the program imports every export path", () => {
+  test("imports every export path", () => {
     const imported = [...program.matchAll(/from "codecell([^"]*)"/g)].map(([, path]) => `.${path}`);
     expect(imported.sort()).toEqual([...paths].sort());
   });
 
-  test("the program compiles for a bundler", async () => {
+  test("compiles for a bundler", async () => {
     expect(await compile({ module: "ESNext", moduleResolution: "bundler", noEmit: true })).toBe("");
   });
 
-  test("the program compiles for Node, and runs", async () => {
+  test("compiles for Node, and runs", async () => {
     expect(await compile({ module: "NodeNext" })).toBe("");
     const { stdout } = await execute(process.execPath, ["program.js"], { cwd: project });
     expect(JSON.parse(stdout)).toEqual({
@@ -95,7 +95,7 @@ describe("an empty strict TypeScript project with the tarball installed", () => 
   }
 });
 
-/** Older kinds of resolution, which a package of ES modules alone does not serve. */
+/** Older kinds of resolution, which an ESM-only package does not support. */
 const notForEsm = ["node10", "node16-cjs"];
 
 function tool(name: string, ...args: string[]): Promise<{ stdout: string }> {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Every process below this one, as `pid/start time`. */
+/** Every descendant of a process, as `pid/start time`. */
 export function descendantsOf(top: number): string[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -15,7 +15,7 @@ export function descendantsOf(top: number): string[] {
   return all.filter(({ pid }) => below.has(pid)).map(({ pid, started }) => `${pid}/${started}`);
 }
 
-/** Waits until a process that need not be ours is gone. */
+/** Waits until a process has exited, even if it is not our child. */
 export async function ended(pid: number, limitMs = 30_000): Promise<void> {
   const end = performance.now() + limitMs;
   for (let facts = factsOf(String(pid)); facts && facts.state !== "Z"; facts = factsOf(String(pid))) {

@@ -12,19 +12,19 @@ const [library = "", checkpoints = ""] = [...text.matchAll(/^```js\n([\s\S]*?)^`
 await using runner = processRunner();
 const hasFork = (await runner.probe({ isPatient: true })).available;
 
-describe("an example of the README prints what it says", () => {
-  test("about the library", async () => {
+describe("the README example", () => {
+  test("of the library prints the output in its comments", async () => {
     expect(await output(library)).toBe("ok 16\n3\n5\n8\nerror list index out of range\n");
   });
 
-  test.skipIf(!hasFork)("about checkpoints", async () => {
+  test.skipIf(!hasFork)("of checkpoints prints the output in its comments", async () => {
     expect(await output(checkpoints)).toBe("10\n");
   });
 });
 
 async function output(example: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "codecell-readme-"));
-  await chmod(directory, 0o711); // as root, cells are another user and pass through to their workspace
+  await chmod(directory, 0o711); // under root, cells run as another user and must enter it
   try {
     const file = join(directory, "example.mjs");
     await writeFile(file, example.replace('"codecell"', JSON.stringify(join(root, "dist", "index.js"))));

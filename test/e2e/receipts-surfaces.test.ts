@@ -15,7 +15,7 @@ import { codecell } from "./codecell-process.ts";
 const policy: PolicyInput = { isolation: { runner: "wasm" }, proc: { timeout: "20s" }, audit: { code: "hash" } };
 const marker = "m4rker-of-a-surface";
 
-/** What the library's receipt says under the same policy. */
+/** The rows of the library's receipt under the same policy. */
 async function libraryRows(input: PolicyInput, root: string): Promise<readonly EnforcedRule[]> {
   await using sandbox = await Codecell.open({
     ...{
@@ -49,7 +49,7 @@ describe("the receipt of", () => {
   const keptFiles = async () =>
     (await filesWith(state(), marker)).filter((path) => !path.startsWith(auditDirectory(state())));
 
-  test("a plain `codecell run` is the library's, nothing is kept, and the audit has the hash alone", async () => {
+  test("a plain `codecell run` equals the library's, nothing is kept, and the audit has only the hash", async () => {
     const { receipt } = await run("-c", code);
     expect(receipt.rules).toEqual(await libraryRows(policy, root));
     expect(await filesBelow(join(state(), "sessions"))).toEqual([]);
@@ -58,7 +58,7 @@ describe("the receipt of", () => {
     expect(await filesWith(auditDirectory(state()), '"type":"run.ended"')).toHaveLength(1);
   });
 
-  test("`codecell run --session` is the library's for sessions that persist, and they do", async () => {
+  test("`codecell run --session` equals the library's for persistent sessions, and the session persists", async () => {
     const { receipt } = await run("--session", "kept", "-c", code);
     expect(receipt.rules).toEqual(await libraryRows({ ...policy, session: { persist: true } }, root));
     expect((await keptFiles()).length).toBeGreaterThan(0);
@@ -90,12 +90,12 @@ describe("the receipt of", () => {
     expect(await filesBelow(auditDirectory(own))).toEqual([]);
   });
 
-  test("`codecell policy explain` promises what the receipt of a run then says", async () => {
+  test("`codecell policy explain` equals the receipt of a run", async () => {
     const { stdout } = await codecell(["policy", "explain", join(root, "policy.json"), "--json"]);
     expect(JSON.parse(stdout).rules).toEqual(await libraryRows(policy, root));
   });
 
-  test("a run over HTTP is the library's, and its limit of sessions and its audit are real", async () => {
+  test("a run over HTTP equals the library's, and its session limit and audit are enforced", async () => {
     const input: PolicyInput = { ...policy, session: { limit: 1, pool: 0 } };
     await using service = await TestService.open({ runners: [wasmRunner()], policy: input, audit: true });
     const client = await service.client("alice");
@@ -114,7 +114,7 @@ describe("the receipt of", () => {
     await expect.poll(async () => (await ended()).length).toBe(1);
   });
 
-  test("a session over HTTP that is idle too long is true: it ends", async () => {
+  test("an idle session over HTTP is true: the session is closed", async () => {
     const input: PolicyInput = { ...policy, session: { idle: "150ms" } };
     await using service = await TestService.open({ runners: [wasmRunner()], policy: input });
     const client = await service.client("alice");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { TestClient } from "../support/http-service.ts";
 import { CodecellProcess, launcher } from "./codecell-process.ts";
 
-/** A directory for one test: where it works, and below it the state of its services. */
+/** The working directory of one test, with the state of its services below it. */
 export class ServiceDirectory implements AsyncDisposable {
   readonly path: string;
   readonly #servers: CodecellProcess[] = [];
@@ -15,7 +15,7 @@ export class ServiceDirectory implements AsyncDisposable {
 
   static async make(): Promise<ServiceDirectory> {
     const path = await mkdtemp(join(tmpdir(), "codecell-serve-"));
-    await chmod(path, 0o711); // as root, cells run under another uid and pass through
+    await chmod(path, 0o711); // under root, cells run under another uid and must enter it
     return new ServiceDirectory(path);
   }
 
@@ -23,16 +23,16 @@ export class ServiceDirectory implements AsyncDisposable {
     return ["--state-dir", join(this.path, "state")];
   }
 
-  get place(): string[] {
+  get stateArguments(): string[] {
     return [...this.state, "--runtime-dir", join(this.path, "run")];
   }
 
-  /** Starts `codecell serve` on a free port and waits until it says where. */
+  /** Starts `codecell serve` on a free port and waits until it prints its address. */
   async serve(
     args: readonly string[] = [],
     options: { env?: Record<string, string>; nodeArgs?: readonly string[] } = {},
   ): Promise<RunningService> {
-    const argv = ["serve", "--port", "0", "--json", ...this.place, ...args];
+    const argv = ["serve", "--port", "0", "--json", ...this.stateArguments, ...args];
     const env = { CODECELL_TOKEN: "", CODECELL_POLICY: "", XDG_RUNTIME_DIR: "", ...options.env };
     const [file, ...rest] = [...(options.nodeArgs ?? []), launcher, ...argv] as [string, ...string[]];
     const server = new CodecellProcess(file, rest, { cwd: this.path, env });
@@ -62,6 +62,6 @@ export interface ServiceFacts {
 export interface RunningService {
   readonly server: CodecellProcess;
   readonly facts: ServiceFacts;
-  /** with the token that was made for this start, or that the environment gave */
+  /** with the token that was created for this start or set in the environment */
   readonly client: TestClient;
 }

@@ -13,14 +13,14 @@ const rounds = 5;
 const sessions = 10;
 const shortLived = 5;
 
-/** What a run prints. Results that are kept would show: 500 of them are 8 MB. */
+/** The output of a run. Leaked results would show: 500 of them are 8 MB. */
 const outputBytes = 16_000;
-/** Code is compiled late, about a megabyte of it; a leak of 1.3 KB in each of 2,000 requests is more than this. */
+/** V8 compiles about a megabyte of code late. A leak of 1.3 KB in each of 2,000 requests exceeds this limit. */
 const heapGrowth = 2.5 * 2 ** 20;
-/** The allocator keeps pages that it may need again: this finds what is not on the heap, such as buffers. */
+/** Finds leaks outside the heap, such as buffers. Generous, because the allocator keeps pages for reuse. */
 const residentGrowth = 48 * 2 ** 20;
 
-/** In the service: tells what is left after a collection when it is asked to. */
+/** Loaded into the service: reports its memory after garbage collection on SIGUSR2. */
 const teller = `process.on("SIGUSR2", () => {
   for (let round = 0; round < 3; round++) gc();
   const { heapUsed, external, rss } = process.memoryUsage();
@@ -40,7 +40,7 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
   });
   afterAll(() => directory?.[Symbol.asyncDispose]());
 
-  /** One request on a connection of this agent: unlike those of `fetch`, they close when the test says so. */
+  /** One request on a connection of this agent. Unlike those of `fetch`, the test can close them. */
   function ask(agent: Agent, method: string, path: string, body?: string): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -86,7 +86,7 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
     }
   }
 
-  /** Sockets, files and pipes of the service; two looks agree when what was closed is gone. */
+  /** Sockets, files and pipes of the service, once two counts agree because closing has finished. */
   async function descriptors(): Promise<number> {
     let before = -1;
     const isSettled = async () => {
@@ -119,14 +119,14 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
     return { descriptors: await descriptors(), workspaces: workspaces.length, ...(await memory()) };
   }
 
-  test("answers every request of fifty clients, and holds no more afterwards than before", {
+  test("answers every request of fifty clients, and leaks neither memory nor descriptors", {
     timeout: 600_000,
   }, async () => {
     const agent = new Agent();
     for (let at = 0; at < sessions; at++) {
       expect((await ask(agent, "POST", "/v1/sessions", JSON.stringify({ session_id: `s${at}` }))).status).toBe(201);
     }
-    for (let round = 0; round < 2; round++) await load(); // whatever is opened, kept or compiled once is there after this
+    for (let round = 0; round < 2; round++) await load(); // warm-up: opens, caches and compiles what happens only once
     const before = await held();
     const statuses = [...(await load()), ...(await load())];
     expect(statuses.length).toBe(2 * clients * rounds * 4);

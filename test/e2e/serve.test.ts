@@ -29,7 +29,7 @@ async function policyFile(text: string): Promise<string[]> {
 }
 
 describe("codecell token", () => {
-  test("makes, lists, renews and removes tokens, and shows each once", async () => {
+  test("creates, lists, renews and removes tokens, and prints each only once", async () => {
     const first = await newToken("alice", ["--scopes", "run,metrics", "--sessions", "2", "--expires", "30d"]);
     expect(first).toMatch(/^cc_[\w-]{43}$/);
     const token = (...argv: string[]) => codecell(["token", ...argv, ...directory.state], { env: environment });
@@ -53,24 +53,26 @@ describe("codecell serve", () => {
     expect(JSON.parse(stdout)).toMatchObject({ openapi: "3.1.0", paths: { "/v1/sessions": {} } });
   });
 
-  test("refuses an address that others reach while there is no token, and says how to do it well", async () => {
-    const refused = await codecell(["serve", "--host", "0.0.0.0", "--port", "0", ...directory.place], {
+  test("refuses a public address while there is no token, and prints a hint", async () => {
+    const refused = await codecell(["serve", "--host", "0.0.0.0", "--port", "0", ...directory.stateArguments], {
       env: environment,
     });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/no token.*other machines[\s\S]*token create[\s\S]*TLS/);
   });
 
-  test("refuses one writable directory for several tokens", async () => {
+  test("refuses to share one writable directory among several tokens", async () => {
     await newToken("alice");
     const policy = await policyFile(`fs:\n  workspace: ${directory.path}\n`);
-    const refused = await codecell(["serve", "--port", "0", ...directory.place, ...policy], { env: environment });
+    const refused = await codecell(["serve", "--port", "0", ...directory.stateArguments, ...policy], {
+      env: environment,
+    });
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("share a writable directory") });
   });
 });
 
 describe.skipIf(!hasProcess)("a running service", () => {
-  test("makes a token for its start where there is none, and takes it away at the end", async () => {
+  test("creates a temporary token if there is none, and removes it at the end", async () => {
     const { server, facts, client } = await serve(["--runner", "process"]);
     expect(facts.token).toMatch(/^cc_/);
     await client.session("s");
@@ -80,7 +82,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     await expect(readdir(facts.token_file ?? "")).rejects.toThrow(/ENOENT/);
   });
 
-  test("that was killed leaves nothing in the runtime directory once the next one is up", async () => {
+  test("that was killed leaves nothing in the runtime directory once the next one has started", async () => {
     const runtimeDir = join(directory.path, "run");
     const killed = await serve(["--runner", "process"]);
     expect(killed.facts.token_file).toMatch(new RegExp(`^${runtimeDir}/serve-\\d+\\.token$`));
@@ -93,7 +95,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect(names).toContain(basename(next.facts.token_file ?? ""));
   });
 
-  test("takes one token of the environment", async () => {
+  test("accepts a token from the environment", async () => {
     const token = "a-token-of-the-environment";
     const { facts } = await serve(["--runner", "process"], { env: { CODECELL_TOKEN: token } });
     expect(facts.token).toBeUndefined();
@@ -101,7 +103,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect((await new TestClient(facts.url, "something-else-of-it").call("GET", "/metrics")).status).toBe(401);
   });
 
-  test("ends well on SIGTERM: what runs ends, what persists is saved, no process is left", async () => {
+  test("on SIGTERM ends its runs, saves persistent sessions and leaves no process", async () => {
     const policy = await policyFile("session:\n  persist: true\n");
     const token = await newToken("alice");
     const first = await serve(["--runner", "process", ...policy]);
@@ -135,7 +137,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect((await stranger.call("GET", "/v1/sessions/kept")).status).toBe(404);
   });
 
-  test("reads its policy again on SIGHUP, and puts the network's rules in force in sessions that live", async () => {
+  test("reloads its policy on SIGHUP, and applies the network rules to live sessions", async () => {
     const policy = await policyFile("net: { enabled: true }\n");
     const { server, client } = await serve(["--runner", "process", ...policy]);
     await client.session("s");
@@ -155,7 +157,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect(events).toMatch(/"override\.applied".*"policy file"/);
   });
 
-  test("stops what does not end within --drain", async () => {
+  test("kills runs that do not end within --drain", async () => {
     const { server, client } = await serve(["--runner", "process", "--drain", "200ms"]);
     await client.session("s");
     const stream = await client.fetch("/v1/sessions/s/runs", {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { skipsProcess } from "../support/process-cells.ts";
 import { root } from "./codecell-process.ts";
 
-test.skipIf(skipsProcess)("the examples of docs/sessions.md print what they say", async () => {
+test.skipIf(skipsProcess)("the examples in docs/sessions.md print the output in their comments", async () => {
   const text = await readFile(join(root, "docs/sessions.md"), "utf8");
   const blocks = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
   expect(blocks.length).toBeGreaterThan(6);
@@ -21,7 +21,7 @@ test.skipIf(skipsProcess)("the examples of docs/sessions.md print what they say"
     const stateDir = `const stateDir = ${JSON.stringify(join(directory, "state"))};\n`;
     await writeFile(file, `${stateDir}${code}`);
     const { stdout } = await promisify(execFile)(process.execPath, [file]);
-    const watched = "0\n1\n2\n"; // what the run prints whose events are read
+    const watched = "0\n1\n2\n"; // the output of the run whose events the example reads
     expect(stdout).toContain(watched);
     expect(stdout.replace(watched, "")).toMatch(said(code));
   } finally {

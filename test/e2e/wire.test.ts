@@ -11,7 +11,7 @@ const runners = await availableRunners();
 const runner = runners.includes("process") ? "process" : "wasm";
 const token = "the-token-of-this-test";
 
-/** What every surface has to say in the same words about the same program. */
+/** The fields that must be equal on every surface for the same program. */
 const sharedFields = [
   ...(["status", "state", "exit_code", "value", "stdout", "stderr", "truncated", "notes", "runner"] as const),
 ];
@@ -53,7 +53,7 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
   const overMcp = async (code: string): Promise<ToolRun> =>
     toolRunSchema.parse((await mcp.callTool({ name: "run_python", arguments: { code } })).structuredContent);
 
-  test.each(Object.entries(programs))("says the same about %s on every surface", async (title, code) => {
+  test.each(Object.entries(programs))("is the same on every surface for %s", async (title, code) => {
     const session = title.replaceAll(" ", "-");
     const [command, service, tool] = [await overCli(session, code), await overHttp(session, code), await overMcp(code)];
     for (const field of sharedFields) {
@@ -61,7 +61,7 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
       expect({ field, value: tool[field] }).toEqual({ field, value: command[field] });
     }
     expect(service.error).toEqual(command.error);
-    // For a model the traceback is shortened by its last line, which is type and message again.
+    // For a model, the traceback lacks its last line, which repeats the type and message.
     const { type = "", message = "", traceback = "" } = command.error ?? {};
     const [whole, last] = [traceback.trimEnd(), `${type}: ${message}`];
     const shortened = whole.endsWith(last) ? whole.slice(0, -last.length).trimEnd() : whole;
@@ -77,7 +77,7 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
     }
   });
 
-  test("says the same about a failure of codecell on every surface", async () => {
+  test("is the same on every surface for an error of codecell itself", async () => {
     const parse = (answer: unknown) => wireSchemas.error.parse(answer).error;
     const command = parse(await cli("sessions", "show", "nobody"));
     const service = parse((await http.call("GET", "/v1/sessions/nobody")).json);
@@ -90,7 +90,7 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
     }
   });
 
-  test("has no field that the schema does not know, whatever the command line prints", async () => {
+  test("has no field outside the schema in any output of the CLI", async () => {
     const session = "strict";
     await overCli(session, "x = 1\nopen('a.txt', 'w').write('a')");
     const check = (name: WireName, answer: unknown) => expect(wireSchemas[name].parse(answer)).toEqual(answer);
@@ -102,7 +102,7 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
     if (runner === "process") check("file_list", await cli("artifacts", "ls", "--session", session));
   });
 
-  test("has no field that the schema does not know, whatever the tools answer", async () => {
+  test("has no field outside the schema in any answer of the tools", async () => {
     const { tools } = await mcp.listTools();
     for (const { name, outputSchema } of tools)
       expect([name, outputSchema?.additionalProperties]).toEqual([name, false]);

@@ -16,8 +16,8 @@ while True:
     except OSError: pass`;
 const limits = { memoryBytes: 64 * 2 ** 20, pids: 8, cpus: 1 };
 
-describe.skipIf(skipReason !== "")(`control groups of this machine${skipReason}`, () => {
-  test("kill a process that takes more memory than its limit, and count it", async () => {
+describe.skipIf(skipReason !== "")(`the control groups of this machine${skipReason}`, () => {
+  test("kill a process over its memory limit, and count the kill", async () => {
     await using cgroup = await create("memory");
     const hog = joined(cgroup.placement, `exec python3 -I -S -c 'x = bytearray(200 << 20)'`);
     expect(await once(hog, "exit")).toEqual([null, "SIGKILL"]);
@@ -26,7 +26,7 @@ describe.skipIf(skipReason !== "")(`control groups of this machine${skipReason}`
     expect(usage.peakMemoryBytes).toBeGreaterThan(32 * 2 ** 20);
   });
 
-  test("stop a fork bomb at the limit; kill ends it and disposing removes the groups", async () => {
+  test("stop a fork bomb at the process limit; kill ends it and disposing removes the groups", async () => {
     await using cgroup = await create("pids");
     const bomb = joined(cgroup.placement, `exec python3 -I -S -c '${forkBomb}'`);
     const exited = once(bomb, "exit");
@@ -40,7 +40,7 @@ describe.skipIf(skipReason !== "")(`control groups of this machine${skipReason}`
     for (const { path } of cgroup.placement) await expect(access(path)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("take in a process that the host moves", async () => {
+  test("kill a process that the host moved into them", async () => {
     await using cgroup = await create("move");
     const child = spawn("/bin/cat", { env: {}, stdio: ["pipe", "ignore", "ignore"] });
     const exited = once(child, "exit");

@@ -6,14 +6,14 @@ import { removeTree } from "../../src/lib/files/remove-tree.ts";
 import { newStateDir, openManager, runIn } from "../support/managers.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 
-/** Deeper than any path that the system takes. */
+/** Deeper than PATH_MAX allows. */
 const dig = `import os
 for _ in range(200):
     os.mkdir("d" * 50)
     os.chdir("d" * 50)
 open("bottom", "w").write("x")`;
 
-describe.skipIf(skipsProcess)("a workspace with directories deeper than a path can be long", () => {
+describe.skipIf(skipsProcess)("a workspace with directories deeper than the longest allowed path", () => {
   let stateDir: string;
   beforeEach(async () => {
     stateDir = await newStateDir();
@@ -24,13 +24,13 @@ describe.skipIf(skipsProcess)("a workspace with directories deeper than a path c
 
   test("is removed with its session", async () => {
     await using manager = await openManager(stateDir);
-    await runIn(await manager.session("deep"), dig); // the watch of the disk may end it for what it does
+    await runIn(await manager.session("deep"), dig); // the disk watchdog may end the session
     expect(contents()).toEqual([["d".repeat(50)]]);
     await manager.closeSession("deep");
     expect(workspaces()).toEqual([]);
   });
 
-  test("keeps no later manager from opening when its own was killed", async () => {
+  test("does not stop a later manager from opening after its own was killed", async () => {
     await using killed = await openManager(stateDir);
     await runIn(await killed.session("deep"), dig);
     expect(contents()).toEqual([["d".repeat(50)]]);

@@ -23,10 +23,10 @@ const ordinaryUid = 54_321;
 let base: string;
 let project: string;
 
-/** A project as people have them, with secrets at the usual places. */
+/** A typical project, with secrets at the usual places. */
 beforeEach(async () => {
   base = await mkdtemp(join(mountableDirectory, "codecell-deny-"));
-  await chmod(base, 0o755); // started by root, a cell that only reads has an account of its own
+  await chmod(base, 0o755); // under root, a cell that only reads runs as another user
   project = join(base, "project");
   for (const directory of [".git", ".ssh", "node_modules/x", "sub/.aws", "sub/deep", ".config/gcloud"])
     await mkdir(join(project, directory), { recursive: true });
@@ -75,12 +75,17 @@ for directory, names, files in os.walk("${target}", followlinks=True):
 
 /** The ways in which a policy shows a directory of the host. */
 const ways: { what: string; at: string; mode: "ro" | "rw"; fs: () => PolicyInput["fs"] }[] = [
-  { what: "a ro mount", at: "/data", mode: "ro", fs: () => ({ mounts: [{ source: project, target: "/data" }] }) },
   {
-    ...{ what: "a rw mount", at: "/data", mode: "rw" },
+    what: "a read-only mount",
+    at: "/data",
+    mode: "ro",
+    fs: () => ({ mounts: [{ source: project, target: "/data" }] }),
+  },
+  {
+    ...{ what: "a writable mount", at: "/data", mode: "rw" },
     fs: () => ({ mounts: [{ source: project, target: "/data", mode: "rw" }] }),
   },
-  { what: "a workspace of the host", at: "/workspace", mode: "rw", fs: () => ({ workspace: project }) },
+  { what: "a host directory as workspace", at: "/workspace", mode: "rw", fs: () => ({ workspace: project }) },
 ];
 
 for (const { what, at, mode, fs } of ways) {
@@ -88,7 +93,7 @@ for (const { what, at, mode, fs } of ways) {
     const policy = () => ({ fs: fs() });
     const hunt = huntIn(at);
 
-    test("shows nothing that is denied, by name, link, case or path", async () => {
+    test("shows no denied file by name, symlink, letter case or path", async () => {
       await using codecell = await openCells(layout, policy());
       await using session = await codecell.openSession();
       const code = `${hunt}
@@ -103,7 +108,7 @@ print(json.dumps([found, open("${at}/readme.txt").read()]))`;
       expect(await look(session, code)).toEqual([[], "open"]);
     });
 
-    test("cannot have its covers taken off or moved aside", async () => {
+    test("does not let code remove or move the covers of denied files", async () => {
       await using codecell = await openCells(layout, policy());
       await using session = await codecell.openSession();
       const code = `${hunt}
@@ -124,7 +129,7 @@ print(json.dumps(found))`;
       expect(await readFile(join(project, ".env"), "utf8")).toBe(secret);
     });
 
-    test("keeps what is denied from the next session too, whatever this one renamed", async () => {
+    test("hides denied files from the next session too, whatever this one renamed", async () => {
       await using codecell = await openCells(layout, policy());
       const rearrange = `import os
 for old, new in (("${at}/.git", "${at}/git"), ("${at}/.config", "${at}/config"), ("${at}/sub", "${at}/bus"), ("${at}/node_modules", "${at}/m")):
@@ -137,7 +142,7 @@ for old, new in (("${at}/.git", "${at}/git"), ("${at}/.config", "${at}/config"),
       expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
     });
 
-    test("covers what was created after the first session began, when the next one begins", async () => {
+    test("hides denied files that were created after the first session from the next one", async () => {
       await using codecell = await openCells(layout, policy());
       await using first = await codecell.openSession();
       await run(first, "1");
@@ -148,10 +153,12 @@ for old, new in (("${at}/.git", "${at}/git"), ("${at}/.config", "${at}/config"),
       expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
     });
 
-    test(mode === "ro" ? "cannot be written" : "is written as its owner and never outside of it", async () => {
-      await using codecell = await openCells(layout, policy());
-      await using session = await codecell.openSession();
-      const code = `
+    test(
+      mode === "ro" ? "cannot be written" : "is written as its owner, and nothing outside it is written",
+      async () => {
+        await using codecell = await openCells(layout, policy());
+        await using session = await codecell.openSession();
+        const code = `
 import os
 done = []
 for path in ("${at}/new.txt", "${at}/readme.txt", "${at}/../new.txt", "${at}/out-link", "${at}/base-link/new.txt", "${at}/sub/new.txt"):
@@ -160,26 +167,25 @@ for path in ("${at}/new.txt", "${at}/readme.txt", "${at}/../new.txt", "${at}/out
         done.append(path)
     except OSError: pass
 print(json.dumps(done))`;
-      const done = (await look(session, code)) as string[];
-      const inside = ["new.txt", "readme.txt", "sub/new.txt"].map((name) => `${at}/${name}`);
-      expect(done).toEqual(mode === "ro" ? [] : inside);
-      expect(await readFile(join(base, "outside.txt"), "utf8")).toBe(secret);
-      expect(await readdir(base)).toEqual(expect.not.arrayContaining(["new.txt"]));
-    });
+        const done = (await look(session, code)) as string[];
+        const inside = ["new.txt", "readme.txt", "sub/new.txt"].map((name) => `${at}/${name}`);
+        expect(done).toEqual(mode === "ro" ? [] : inside);
+        expect(await readFile(join(base, "outside.txt"), "utf8")).toBe(secret);
+        expect(await readdir(base)).toEqual(expect.not.arrayContaining(["new.txt"]));
+      },
+    );
   });
 }
 
-describe("a rw mount, still open", () => {
-  test.todo(
-    "lets no cell create a denied name that was not there: .git/hooks/post-commit, .vscode/tasks.json, .mcp.json",
-  );
-  test.todo("keeps a denied file covered when the host replaces it by rename, as editors do when they save");
+describe("a writable mount (open problems)", () => {
+  test.todo("does not let code create a missing denied file: .git/hooks/post-commit, .vscode/tasks.json, .mcp.json");
+  test.todo("hides a denied file that the host replaces by rename, as editors do on save");
 });
 
 describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
   const hunt = huntIn("/data");
 
-  test("that became a link to a forbidden place before the start is refused", async () => {
+  test("that became a symlink to a forbidden directory before the start is refused", async () => {
     const source = join(base, "swapped");
     await mkdir(source);
     const policy = { fs: { mounts: [{ source, target: "/data" }] } };
@@ -189,7 +195,7 @@ describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
     await expect(codecell.openSession()).rejects.toBeInstanceOf(CodecellError);
   });
 
-  test("that is itself denied is refused, also under another name", async () => {
+  test("that is denied itself is refused, also under another name", async () => {
     await symlink(join(project, ".ssh"), join(base, "keys"));
     for (const name of ["project/.ssh", "keys", "project/.env"]) {
       const policy = { fs: { mounts: [{ source: join(base, name), target: "/data" }] } };
@@ -201,14 +207,14 @@ describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
     }
   });
 
-  test("with a hard link of a denied file under a harmless name shows it: a name is all a deny glob knows", async () => {
+  test("with a hard link to a denied file under another name shows it, because deny globs match names only", async () => {
     await link(join(project, ".env"), join(project, "notes.txt"));
     await using codecell = await openCells(layout, { fs: { mounts: [{ source: project, target: "/data" }] } });
     await using session = await codecell.openSession();
     expect(await look(session, `${hunt}\nprint(json.dumps(found))`)).toEqual(["/data/notes.txt"]);
   });
 
-  test("that a session can replace by a link does not lead the next session elsewhere", async () => {
+  test("that a session replaces by a symlink does not expose the link's target to the next session", async () => {
     await mkdir(join(project, "inner"));
     await giveTo(ordinaryUid, project);
     const mounts = [

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => web.close());
 
-/** Tries every way to listen at the proxy's port, from a fresh process too. */
+/** Tries every way to listen on the proxy's port, also from a new process. */
 const takePort = `
 import os, socket, subprocess, sys
 program = '''
@@ -41,11 +41,13 @@ for options in ((), (socket.SO_REUSEADDR,), (socket.SO_REUSEPORT,), (socket.SO_R
 printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 print(json.dumps([printed.stdout, printed.stderr]))`;
 
-describe.skipIf(skipsProcess).each(bothLayouts)("code in a cell whose socket was handed over, $name", ({ options }) => {
-  test("has neither the socket nor the channel on which it went", async () => {
-    await using cells = await NetworkedCells.open(web.port, options);
-    const session = await cells.codecell.openSession();
-    const code = `
+describe.skipIf(skipsProcess).each(bothLayouts)(
+  "code in a cell whose proxy socket was handed to the host, $name",
+  ({ options }) => {
+    test("has neither the socket nor the channel that carried it", async () => {
+      await using cells = await NetworkedCells.open(web.port, options);
+      const session = await cells.codecell.openSession();
+      const code = `
 import os, socket
 def described(fd):
     try:
@@ -60,14 +62,14 @@ try:
 except OSError:
     pass
 print(json.dumps([one for one in found if one]))`;
-    // the packets to the supervisor, and nothing else
-    expect(await look(session, code)).toEqual([["AF_UNIX", "SOCK_SEQPACKET", 0]]);
-  });
+      // only the packets to the supervisor
+      expect(await look(session, code)).toEqual([["AF_UNIX", "SOCK_SEQPACKET", 0]]);
+    });
 
-  test("cannot pass a socket of its own off as another cell's", async () => {
-    await using cells = await NetworkedCells.open(web.port, options);
-    const [attacker, victim] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
-    const code = `
+    test("cannot pass its own socket off as another cell's", async () => {
+      await using cells = await NetworkedCells.open(web.port, options);
+      const [attacker, victim] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
+      const code = `
 import array, os, socket
 own = socket.socket()
 own.bind(("127.0.0.1", 4000))
@@ -85,37 +87,38 @@ try:
     print("somebody came")
 except OSError:
     print("nobody came")`;
-    const before = descriptors(process.pid).length;
-    expect(await run(attacker, code)).toMatchObject({ status: "ok", stdout: "nobody came\n" });
-    expect(descriptors(process.pid).length).toBeLessThanOrEqual(before);
-    for (const session of [victim, attacker, await cells.codecell.openSession()]) {
-      expect(await run(session, fetching(web.port))).toMatchObject({ stdout: `GET good.example:${web.port}/\n` });
-    }
-  });
+      const before = descriptors(process.pid).length;
+      expect(await run(attacker, code)).toMatchObject({ status: "ok", stdout: "nobody came\n" });
+      expect(descriptors(process.pid).length).toBeLessThanOrEqual(before);
+      for (const session of [victim, attacker, await cells.codecell.openSession()]) {
+        expect(await run(session, fetching(web.port))).toMatchObject({ stdout: `GET good.example:${web.port}/\n` });
+      }
+    });
 
-  test("cannot take the proxy's place, not even while the proxy is dead", async () => {
-    await using cells = await NetworkedCells.open(web.port, options);
-    const session = await cells.codecell.openSession();
-    expect(await look(session, takePort)).toEqual(["", ""]);
-    await cells.killProxy();
-    expect(await look(session, takePort)).toEqual(["", ""]);
-  });
+    test("cannot impersonate the proxy, not even while the proxy is dead", async () => {
+      await using cells = await NetworkedCells.open(web.port, options);
+      const session = await cells.codecell.openSession();
+      expect(await look(session, takePort)).toEqual(["", ""]);
+      await cells.killProxy();
+      expect(await look(session, takePort)).toEqual(["", ""]);
+    });
 
-  test("reaches no other cell through the socket of its own", async () => {
-    await using cells = await NetworkedCells.open(web.port, options);
-    const [one, other] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
-    const code = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
-    const [hasAsked, isQuiet] = await Promise.all([run(one, code), run(other, "1")]);
-    expect(hasAsked.egress?.denied).toHaveLength(1);
-    expect(isQuiet.egress?.denied).toEqual([]);
-  });
-});
+    test("does not reach another cell through its own socket", async () => {
+      await using cells = await NetworkedCells.open(web.port, options);
+      const [one, other] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
+      const code = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
+      const [hasAsked, isQuiet] = await Promise.all([run(one, code), run(other, "1")]);
+      expect(hasAsked.egress?.denied).toHaveLength(1);
+      expect(isQuiet.egress?.denied).toEqual([]);
+    });
+  },
+);
 
-/** Addresses of this test alone, in the host's own network: the whole of 127/8 is loopback. */
+/** Addresses that only this test uses: the whole of 127/8 is loopback. */
 const right = { address: "127.77.0.1", port: 3128 };
 const wrong = { address: "127.77.0.2", port: 3128 };
 
-/** Stands in for a jail whose first process lies: sends sockets as it is told. */
+/** A fake jail whose first process lies: it sends sockets as the test says. */
 const liar = `
 import net from "node:net";
 process.on("message", async ({ ticket, port, address }) => {
@@ -124,16 +127,16 @@ process.on("message", async ({ ticket, port, address }) => {
   process.send({ t: "listener", ticket }, server._handle, () => server.close());
 });`;
 
-describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () => {
+describe.skipIf(skipsProcess)("the listener registry", () => {
   let directory = "";
   let jail: ChildProcess;
-  let desk: ListenerRegistry;
+  let registry: ListenerRegistry;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "liar-"));
     await writeFile(join(directory, "liar.mjs"), liar);
     jail = fork(join(directory, "liar.mjs"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
     await once(jail, "spawn");
-    desk = new ListenerRegistry(jail, right);
+    registry = new ListenerRegistry(jail, right);
   });
   afterEach(async () => {
     const gone = once(jail, "exit");
@@ -147,20 +150,20 @@ describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () =>
     jail.send(message);
     await received;
   };
-  test("closes sockets that come with a ticket that nobody has", async () => {
-    const expected = desk.expect();
+  test("closes sockets with an unknown ticket", async () => {
+    const expected = registry.expect();
     const before = descriptors(process.pid).length;
     await send({ ...right, ticket: "0".repeat(32) });
     await send({ ...right, ticket: 7 });
     await send(right);
     expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
     await send({ ...right, ticket: expected.ticket });
-    using listener = await expected.arrived; // it was still waiting for its own
+    using listener = await expected.arrived; // it still waits for its own socket
     expect(listener).toMatchObject(right);
   });
 
-  test("takes one socket for a ticket, and closes what comes with it again", async () => {
-    const { ticket, arrived } = desk.expect();
+  test("accepts one socket per ticket, and closes further ones", async () => {
+    const { ticket, arrived } = registry.expect();
     await send({ ...right, ticket });
     (await arrived)?.close();
     const before = descriptors(process.pid).length;
@@ -168,8 +171,8 @@ describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () =>
     expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
   });
 
-  test.each([wrong, { ...right, port: 3129 }])("takes no socket of another address, and closes it: %o", async (at) => {
-    const expected = desk.expect();
+  test.each([wrong, { ...right, port: 3129 }])("refuses and closes a socket of another address: %o", async (at) => {
+    const expected = registry.expect();
     const before = descriptors(process.pid).length;
     await send({ ...at, ticket: expected.ticket });
     using listener = await expected.arrived;
@@ -177,26 +180,26 @@ describe.skipIf(skipsProcess)("the desk at which sockets are handed over", () =>
     expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
   });
 
-  test("gives up a cell that says hello and sends nothing, and closes what comes too late", async () => {
-    const expected = desk.expect();
+  test("stops waiting for a cell that says hello but sends no socket, and closes a late one", async () => {
+    const expected = registry.expect();
     const channel = new PassThrough();
     const hello = encodeFrameHead({ t: "hello" });
     channel.write(hello);
     expect(await takeListener(expected, channel, { arrivalMs: 10 })).toMatchObject({ kind: "streams" });
-    expect(channel.read()).toEqual(hello); // whoever speaks with the cell finds the channel as it was
+    expect(channel.read()).toEqual(hello); // the hello is still in the channel for the kernel client
     const before = descriptors(process.pid).length;
     await send({ ...right, ticket: expected.ticket });
     expect(await eventually(() => descriptors(process.pid).length <= before)).toBe(true);
   });
 
-  test("does not wait for the socket of a cell that could not be set up", async () => {
+  test("does not wait for the socket of a cell that failed to start", async () => {
     const channel = new PassThrough();
     channel.write(encodeFrameHead({ t: "failed", reason: "no" }));
-    expect(await takeListener(desk.expect(), channel, { arrivalMs: 600_000 })).toMatchObject({ kind: "streams" });
+    expect(await takeListener(registry.expect(), channel, { arrivalMs: 600_000 })).toMatchObject({ kind: "streams" });
   });
 
-  test("does not wait for a jail that has ended", async () => {
-    const expected = desk.expect();
+  test("does not wait for a jail that has exited", async () => {
+    const expected = registry.expect();
     jail.disconnect();
     expect(await takeListener(expected, new PassThrough(), { arrivalMs: 600_000 })).toMatchObject({ kind: "streams" });
   });

@@ -17,7 +17,7 @@ import { isMissing, tiers } from "../support/tiers.ts";
 
 const value = "v4lue-that-no-cell-may-see-0123456789";
 const variable = "CODECELL_SECRETS_TEST";
-/** the value with every character one further: a cell that is told this does not have the value in its memory */
+/** the value with every character shifted by one, so that passing it to a cell does not put the value into its memory */
 const shifted = Buffer.from(value.replace(/./g, (character) => String.fromCharCode(character.charCodeAt(0) + 1)));
 
 const withSockets = await Promise.all(
@@ -87,7 +87,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
     const request = (host: string, path: string, more = "") =>
       `urllib.request.Request("https://${host}:${origin.port}${path}", headers={"Authorization": "Bearer " + os.environ["API_TOKEN"]}${more})`;
 
-    test("is a placeholder in the cell, and itself on the way to its host", async () => {
+    test("is a placeholder in the cell, and reaches its host as the real value", async () => {
       expect(await look(session, `import os\nprint(json.dumps(os.environ["API_TOKEN"]))`)).toMatch(
         /^cc_secret_[0-9a-f]{32}$/,
       );
@@ -103,7 +103,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
       expect(result.egress?.allowed).toMatchObject([{ host: "good.example", port: origin.port, requests: 1 }]);
     });
 
-    test("does not go to another host, and the result says that it was tried", async () => {
+    test("is not sent to another host, and the result reports the attempt", async () => {
       const before = origin.seen.length;
       const result = await ask(`urllib.request.urlopen(${request("other.example", "/echo")})`);
       expect(result.error?.message).toContain(
@@ -120,7 +120,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
       expect(origin.seen.slice(before).map(({ path }) => path)).toEqual(["/to-other"]);
     });
 
-    test("cannot be had under the name of another host: by the Host field, by the TLS server name", async () => {
+    test("is not revealed by a forged Host header or TLS server name", async () => {
       const before = origin.seen.length;
       const code = `
 import http.client, socket, ssl
@@ -143,7 +143,7 @@ print(found)`;
       expect(origin.seen).toHaveLength(before);
     });
 
-    test("leaves other requests to their rules: method and path", async () => {
+    test("does not change the method and path rules of other requests", async () => {
       const outcomes = await ask(`
 def outcome(path, method="GET"):
     try:
@@ -155,7 +155,7 @@ print([outcome("/public/a"), outcome("/public/a", "DELETE"), outcome("/admin"), 
       expect(outcomes.notes.join()).toContain("net.rules does not allow DELETE to other.example");
     });
 
-    test("is nowhere in the memory and the files of the cell", async () => {
+    test("is nowhere in the cell's memory and files", async () => {
       const code = `
 import os, re
 table = bytes((byte + 1) % 256 for byte in range(256))
@@ -186,7 +186,7 @@ print(json.dumps([scanned > 1 << 20, found]))`;
       expect(await look(session, code)).toEqual([true, []]);
     });
 
-    test("is nowhere in results, receipts, logs, the audit, and the proxy's command line and environment", async () => {
+    test("is nowhere in results, receipts, logs, the audit, or the proxy's command line and environment", async () => {
       expect(results.length).toBeGreaterThan(0);
       for (const told of [results, session.receipt, logged, codecell.choice.plan, codecell.policy])
         expect(JSON.stringify(told)).not.toContain(value);
@@ -206,7 +206,7 @@ print(json.dumps([scanned > 1 << 20, found]))`;
 );
 
 describe.skipIf(skipsProcess)("a policy with a secret", () => {
-  test("starts no session while the value is missing, and says which one", async () => {
+  test("starts no session while the value is missing, and names the secret", async () => {
     const policy = parsePolicy({
       net: {
         ...{ enabled: true, inspect: true },
@@ -222,7 +222,7 @@ describe.skipIf(skipsProcess)("a policy with a secret", () => {
     });
   });
 
-  test("gives a cell without a network no placeholder, and reads no value", async () => {
+  test("gives no placeholder to a cell without network, and reads no value", async () => {
     const secrets = { API_TOKEN: { from: "file:/nowhere/token", hosts: ["a.example"], plaintext: true } };
     await using codecell = await LiveSessions.open({
       policy: parsePolicy({ net: { secrets } }),
@@ -243,6 +243,6 @@ function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, "latin1");
   } catch {
-    return ""; // another person's
+    return ""; // a process of another user
   }
 }

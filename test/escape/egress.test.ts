@@ -7,7 +7,7 @@ import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { look, run, skipsProcess } from "../support/process-cells.ts";
 import { isMissing, tiers } from "../support/tiers.ts";
 
-/** The carrier that all tiers but these two use. */
+/** The carrier of all other tiers. */
 const overStreams = (["template", "direct"] as const).map((layout) => ({
   name: `process ${layout}, over streams`,
   make: () => processRunner({ layout, carrier: "streams" }),
@@ -42,7 +42,7 @@ describe.each(withSockets.filter(({ isAbsent }) => !isAbsent))("a cell with a ne
     await web?.close();
   });
 
-  test("reaches the host that the policy names, through urllib and without a word about proxies", async () => {
+  test("reaches an allowed host through urllib without any proxy settings", async () => {
     const code = `import urllib.request\nprint(urllib.request.urlopen("http://good.example:${web.port}/hello").read().decode())`;
     const result = await run(session, code);
     expect(result).toMatchObject({ status: "ok", stdout: `GET good.example:${web.port}/hello\n`, notes: [] });
@@ -52,7 +52,7 @@ describe.each(withSockets.filter(({ isAbsent }) => !isAbsent))("a cell with a ne
     });
   });
 
-  test("is refused every other host, in words that reach the result", async () => {
+  test("is refused every other host, and the result has the reason", async () => {
     const code = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
     const result = await run(session, code);
     expect(result.error?.message).toContain("HTTP Error 403: codecell: evil.example is not in net.allowlist");
@@ -81,7 +81,7 @@ print(json.dumps(found))`;
     expect(Object.values((await look(session, code)) as object)).toEqual(["failed", "failed", "failed", "failed"]);
   });
 
-  test("cannot take the proxy's place", async () => {
+  test("cannot impersonate the proxy", async () => {
     const code = `
 import socket
 taken = []
@@ -98,7 +98,7 @@ print(json.dumps(taken))`;
     expect(await look(session, code)).toEqual([]);
   });
 
-  test("moves megabytes both ways, whole", async () => {
+  test("transfers megabytes in both directions without loss", async () => {
     const size = 8 << 20;
     const code = `
 import hashlib, os, urllib.request
@@ -108,7 +108,7 @@ print(json.dumps([len(echoed), echoed == data]))`;
     expect(await look(session, code)).toEqual([size, true]);
   });
 
-  test("stays responsive while connections hang that nobody reads", async () => {
+  test("stays responsive while connections that nobody reads hang", async () => {
     const stalled = `
 import socket
 hanging = []
@@ -122,22 +122,22 @@ for _ in range(30):
     expect(await run(session, "[one.close() for one in hanging] and None")).toMatchObject({ status: "ok" });
   });
 
-  test("gets nothing from a name that leads inside", async () => {
-    // inside.example has no fixed address: whatever the host's resolver says of it, nothing on loopback answers
+  test("gets nothing from a name that resolves to an internal address", async () => {
+    // inside.example has no fixed address: whatever the host's resolver returns, nothing on loopback answers
     const code = 'import urllib.request\nurllib.request.urlopen("http://inside.example/")';
     const result = await run(session, code);
     expect(result.error?.message).toMatch(/HTTP Error (403|502): codecell: inside\.example/);
   });
 
-  test("keeps its network after the interpreter crashed", async () => {
+  test("keeps its network after a crash of the interpreter", async () => {
     expect(await run(session, "import os\nos.abort()")).toMatchObject({ status: "crashed" });
     const code = `import urllib.request\nprint(urllib.request.urlopen("http://a.wide.example:${web.port}/").read().decode())`;
     expect(await run(session, code)).toMatchObject({ stdout: `GET a.wide.example:${web.port}/\n` });
   });
 });
 
-describe.skipIf(skipsProcess)("a cell without a network", () => {
-  test("has nobody at the proxy's port, and no variables that say so", async () => {
+describe.skipIf(skipsProcess)("a cell without network", () => {
+  test("has no listener on the proxy's port and no proxy variables", async () => {
     await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners: [processRunner()] });
     const session = await codecell.openSession();
     const code = `

@@ -14,40 +14,40 @@ import {
   within,
 } from "../support/process-cells.ts";
 
-/** Code that speaks for the worker while run 2 goes on. */
+/** Code that sends messages as the worker during run 2. */
 const forgeries: readonly (readonly [string, string])[] = [
   ["that the start failed", "forge({'t': 'failed', 'reason': 'no'})"],
   ["that the worker is ready, again", "[forge({'t': 'ready'}) for _ in range(1000)]"],
   ["that a copy was resumed", "forge({'t': 'resumed'})"],
-  ["what it says of interrupts", "[forge({'t': kind}) for kind in ('noticed', 'calmed') for _ in range(500)]"],
+  ["confirmations of interrupts", "[forge({'t': kind}) for kind in ('noticed', 'calmed') for _ in range(500)]"],
   ["that no copy can be made", "forge({'t': 'unparked'})"],
-  ["that a copy is there", "[forge({'t': 'copied', 'pid': pid}) for pid in (0, 1, 2, -1, '2', 10**30, None)]"],
-  ["an end with a status that does not exist", "forge({'t': 'done', 'id': 2, 'status': 'root'})"],
+  ["that a copy exists", "[forge({'t': 'copied', 'pid': pid}) for pid in (0, 1, 2, -1, '2', 10**30, None)]"],
+  ["an end with an unknown status", "forge({'t': 'done', 'id': 2, 'status': 'root'})"],
   ["an end whose status is an object", "forge({'t': 'done', 'id': 2, 'status': {}})"],
   ["an end with an exit code out of range", "forge({'t': 'done', 'id': 2, 'status': 'ok', 'exitCode': 300})"],
-  ["an end whose error lacks its parts", "forge({'t': 'done', 'id': 2, 'status': 'error', 'error': {'name': 3}})"],
+  ["an end whose error is incomplete", "forge({'t': 'done', 'id': 2, 'status': 'error', 'error': {'name': 3}})"],
   [
-    "an end nested too deeply to be written",
+    "an end nested too deeply to encode",
     "forge(b'{\"t\":\"done\",\"id\":2,\"status\":' + b'[' * 900 + b']' * 900 + b'}')",
   ],
-  ["JSON nested too deeply to be read", "forge(b'[' * 150000)"],
+  ["JSON nested too deeply to decode", "forge(b'[' * 150000)"],
   ["a number of 100000 digits", "forge(b'{\"t\":\"done\",\"id\":' + b'9' * 100000 + b'}')"],
   ["an id that is a string", "forge({'t': 'done', 'id': '2', 'status': 'ok'})"],
   ["a header that is not an object", "forge([1, 2]); forge(b'null'); forge(b''); forge(b'{')"],
   ["a kind that is an object", "forge({'t': {}, 'id': 2}); forge({'t': [], 'id': 2}); forge({'id': 2})"],
   ["a display without its fields", "forge({'t': 'display', 'id': 2})"],
-  ["a display whose number is no number", 'forge(b\'{"t":"display","id":2,"display":NaN,"mime":"a","more":false}\')'],
+  ["a display whose number is NaN", 'forge(b\'{"t":"display","id":2,"display":NaN,"mime":"a","more":false}\')'],
   [
-    "text that grows when it is written again",
+    "text that grows when it is re-encoded",
     'forge(b\'{"t":"display","id":2,"display":1,"more":false,"mime":"\' + \'é\'.encode() * 90000 + b\'"}\')',
   ],
   [
-    "text of a character that grows when it is written again",
+    "text of control characters that grow when re-encoded",
     'forge(b\'{"t":"done","id":2,"status":"ok","result":"\' + b\'\\x7f\' * 150000 + b\'"}\')',
   ],
   ["data for a run", "forge({'t': 'data', 'id': 2}, bytes(100000))"],
   [
-    "a reply to nobody",
+    "a reply without a request",
     "forge({'t': 'reply', 'id': 2, 'ok': True}); forge({'t': 'reply', 'id': 4294967297, 'ok': True})",
   ],
   [
@@ -71,7 +71,7 @@ describeAttacks(
     });
     afterAll(() => codecell?.close());
 
-    test.each(forgeries)("%s: the session answers on, with its variables", async (_, code) => {
+    test.each(forgeries)("(%s) does not stop the session, and the variables are kept", async (_, code) => {
       await using session = await codecell.openSession();
       await run(session, "before = 'kept'");
       const result = await within(10_000, run(session, `${forging}\n${code}\ntime.sleep(0.05)`));
@@ -79,7 +79,7 @@ describeAttacks(
       expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", value: "'kept'" });
     });
 
-    test("writing to every descriptor reaches nobody but the own output", async () => {
+    test("written to every descriptor arrives only in the program's own output", async () => {
       await using session = await codecell.openSession();
       const code = `import os
 for fd in range(256):
@@ -102,7 +102,7 @@ describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
   });
   afterAll(() => codecell?.close());
 
-  test("an end that comes too early is believed, and does not stop the session", async () => {
+  test("by ending its run too early is believed, and the session stays usable", async () => {
     await using session = await codecell.openSession();
     const early = "forge({'t': 'done', 'id': 1, 'status': 'ok'})\nwhile True: time.sleep(0.01)";
     expect(await within(5_000, run(session, forging + early))).toMatchObject({ status: "ok" });
@@ -111,7 +111,7 @@ describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
     expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test("reading the worker's own requests away does not hang the caller", async () => {
+  test("or steals the worker's requests does not hang the caller", async () => {
     await using session = await codecell.openSession();
     const thief = `${forging}
 def steal():
@@ -124,13 +124,13 @@ for _ in range(8): threading.Thread(target=steal, daemon=True).start()`;
     expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test("about a variable's size is not believed", async () => {
+  test("about a variable's size does not break the list of variables", async () => {
     await run(session, "class Huge:\n    nbytes = 2 ** 70\nhuge = Huge()");
     expect(await session.variables()).toContainEqual(expect.objectContaining({ name: "huge" }));
   });
 
   test.each(["'x'", "'[' * 1000000", "'{\"a\": 1e999999999}' * 2"])(
-    "with JSON of %s gets an error with a code",
+    "with the invalid JSON %s causes an error with a code",
     async (json) => {
       await session.reset();
       await run(session, `import json\njson.dumps = lambda *a, **k: ${json}`);
@@ -139,7 +139,7 @@ for _ in range(8): threading.Thread(target=steal, daemon=True).start()`;
     },
   );
 
-  test("with more data than was asked for ends its own session only", async () => {
+  test("and sends more data than requested ends only its own session", async () => {
     await using liar = await codecell.openSession();
     await run(
       liar,
@@ -150,7 +150,7 @@ for _ in range(8): threading.Thread(target=steal, daemon=True).start()`;
     expect(await run(session, "1")).toMatchObject({ status: "ok" });
   });
 
-  test("with a flood of displays takes a bounded part of the host's memory", async () => {
+  test("and floods the host with displays uses a bounded amount of the host's memory", async () => {
     await session.reset();
     const { id } = await run(session, forging);
     const before = process.memoryUsage().rss;
@@ -161,7 +161,7 @@ while time.monotonic() < end:
     expect(process.memoryUsage().rss - before).toBeLessThan(60 * 2 ** 20);
   });
 
-  test("with an error of a million wide characters is a result that keeps the state", async () => {
+  test("and raises an error of a million wide characters still returns a result and keeps the state", async () => {
     await session.reset();
     await run(session, "before = 'kept'");
     const result = await run(session, "raise ValueError('\\U0001F600' * 1000000)");
@@ -169,7 +169,7 @@ while time.monotonic() < end:
     expect(await run(session, "before")).toMatchObject({ value: "'kept'" });
   });
 
-  test("with a hundred questions at once answers or refuses each", async () => {
+  test("answers or refuses each of a hundred simultaneous requests", async () => {
     await session.reset();
     const answers = await Promise.allSettled(Array.from({ length: 100 }, (_, n) => session.get(String(n))));
     for (const [n, answer] of answers.entries()) {

@@ -7,7 +7,7 @@ import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 
-/** Never written whole into code that goes into the cell: finding it there would prove nothing. */
+/** Code for the cell contains only its two halves. Otherwise the search would find the code itself. */
 const canary = `canary${randomBytes(12).toString("hex")}`;
 const halves = [canary.slice(0, 12), canary.slice(12)] as const;
 const planted: string[] = [];
@@ -16,7 +16,7 @@ beforeAll(async () => {
   process.env.CODECELL_TEST_SECRET = canary;
   for (const parent of [homedir(), tmpdir(), "/run", "/dev/shm", "/var/tmp"]) {
     const directory = await mkdtemp(join(parent, "codecell-canary-")).catch(() => undefined);
-    if (directory === undefined) continue; // an ordinary user may not write there
+    if (directory === undefined) continue; // only root can write there
     planted.push(directory);
     await chmod(directory, 0o755);
     await writeFile(join(directory, "secret.txt"), canary, { mode: 0o644 });
@@ -27,7 +27,7 @@ afterAll(async () => {
   await Promise.all(planted.map((directory) => rm(directory, { recursive: true, force: true })));
 });
 
-describeAttacks(everyLayout, "secrets of the host from the $name", (layout) => {
+describeAttacks(everyLayout, "host secrets in the $name", (layout) => {
   let codecell: LiveSessions;
   let session: LiveSession;
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describeAttacks(everyLayout, "secrets of the host from the $name", (layout) => {
   });
   afterAll(() => codecell?.close());
 
-  test("are not found by a search through every file that can be opened", async () => {
+  test("are in no file that code can open", async () => {
     const search = `
 import os, stat
 needle = ("${halves[0]}" + "${halves[1]}").encode()
@@ -65,7 +65,7 @@ print(json.dumps([found, opened > 100]))`;
     expect(await look(session, search)).toEqual([[], true]);
   });
 
-  test("are in no environment, command line or memory that can be read", async () => {
+  test("are in no environment, command line or memory that code can read", async () => {
     const search = `
 import os
 needle = ("${halves[0]}" + "${halves[1]}").encode()
@@ -86,13 +86,13 @@ with open("/proc/self/mem", "rb", 0) as memory:
         except (OSError, ValueError, OverflowError): pass
 print(json.dumps([found, any(needle.decode() in v for v in os.environ.values())]))`;
     const [found, inEnvironment] = (await look(session, search)) as [string[], boolean];
-    // the search itself holds the needle in a few anonymous places
+    // the search itself has the canary in its own memory
     expect(found.filter((line) => Array.isArray(line))).toEqual([]);
     expect(inEnvironment).toBe(false);
   });
 
   test.each(["/proc/self/root", "/proc/1/root", "/proc/1/cwd", "/proc/self/cwd/../..", "/proc/thread-self/root"])(
-    "are not below %s",
+    "are not reachable through %s",
     async (root) => {
       const paths = planted.map((directory) => `${root}${directory}/secret.txt`);
       const code = `print(json.dumps([path for path in ${JSON.stringify(paths)} if __import__("os").path.exists(path)]))`;
@@ -100,7 +100,7 @@ print(json.dumps([found, any(needle.decode() in v for v in os.environ.values())]
     },
   );
 
-  test("like accounts, keys and service sockets are not there", async () => {
+  test("such as accounts, keys and service sockets are not visible", async () => {
     const code = `
 import os
 names = ["/etc/shadow", "/etc/gshadow", "/etc/ssh", "/etc/sudoers", "/root", "/home", "/boot", "/sys", "/var/run/docker.sock",
@@ -110,11 +110,11 @@ def readable(path):
     try: return bool(os.listdir(path)) if os.path.isdir(path) else bool(os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 16))
     except OSError: return False
 print(json.dumps([name for name in names if readable(name)]))`;
-    // gVisor has a sysfs of its own
+    // gVisor has its own sysfs
     expect(await look(session, code)).toEqual(layout.hasOwnKernel ? ["/sys"] : []);
   });
 
-  test("like names of people and places are not in the mount table, the accounts or the host's name", async () => {
+  test("such as user names and paths are not in the mount table, the accounts or the host name", async () => {
     const code = `
 import os, socket, pwd
 text = open("/proc/self/mountinfo").read() + open("/proc/1/mountinfo").read() + open("/proc/1/cmdline").read()
@@ -131,7 +131,7 @@ print(json.dumps(text))`;
     for (const name of names) expect(text).not.toContain(name);
   });
 
-  test("are not reached by writing where the host will read: nothing outside the workspace and /tmp is writable", async () => {
+  test("cannot be attacked through files that the host reads: only the workspace and /tmp are writable", async () => {
     const code = `
 import os
 def writable(directory):
@@ -144,7 +144,7 @@ print(json.dumps([path for path in roots if writable(path)]))`;
     expect(await look(session, code)).toEqual(["/workspace", "/tmp", "/dev/shm"]);
   });
 
-  test("kernel settings cannot be changed", async () => {
+  test("and settings of the Linux kernel cannot be changed", async () => {
     const code = `
 import os
 changed = []
@@ -160,7 +160,7 @@ print(json.dumps(changed))`;
     expect(await look(session, code)).toEqual([]);
   });
 
-  test("are in no shell's environment either", async () => {
+  test("are not in the environment of bash either", async () => {
     const result = await run(session, "env; cat /proc/*/environ 2>/dev/null", { language: "bash" });
     expect(result.stdout).not.toContain(canary);
     expect(result.stdout).not.toContain("CODECELL_TEST_SECRET");

@@ -68,8 +68,8 @@ facts = {"pid": os.getpid(), "environment": sorted(os.environ), "user": pwd.getp
   "privileges": status["NoNewPrivs"].strip(), "seccomp": status["Seccomp"].strip(),
   "root": sorted(os.listdir("/")), "etc": sorted(os.listdir("/etc"))}`;
 
-describe.skipIf(!probe.available)(`a bubblewrap of this machine${skipReason}`, () => {
-  test.skipIf(!(probe.available && probe.layouts.direct))("holds a direct cell", async () => {
+describe.skipIf(!probe.available)(`bubblewrap on this machine${skipReason}`, () => {
+  test.skipIf(!(probe.available && probe.layouts.direct))("isolates a direct cell", async () => {
     const questions = `
 for name, path in {"open": "/deps/open.txt", "env": "/deps/.env", "keys": "/proc/keys", "boot": "/proc/cmdline"}.items(): facts[name] = read(path)
 facts["ssh"] = os.listdir("/deps/.ssh")
@@ -98,7 +98,7 @@ facts["workspace"] = os.statvfs("/workspace").f_blocks * os.statvfs("/workspace"
     expect(facts.writes).toMatchObject({ "/dev/x": refused, "/etc/x": refused });
   });
 
-  test.skipIf(!(probe.available && probe.layouts.template))("holds a template that can make cells", async () => {
+  test.skipIf(!(probe.available && probe.layouts.template))("isolates a template that can start cells", async () => {
     const questions = `
 import ctypes
 facts["stage"] = read("${stagePath(0)}/open.txt")
@@ -125,7 +125,7 @@ os.waitpid(child, 0); os._exit(0)`;
         cgroups: [],
       }),
     );
-    // what it is shown of /sys is for the C library, and covered in every cell
+    // the template sees a part of /sys for the C library; every cell covers it
     expectJailed({ ...facts, root: (facts.root as string[]).filter((name) => name !== "sys") });
     expect(facts).toMatchObject({ stage: "data/open.txt", unshare: 0, steps: [0, 0, 0, 0] });
     expect(facts.seen).toEqual(["data/open.txt", "", [], 1]);
@@ -161,7 +161,7 @@ function expectJailed(facts: Record<string, unknown>): void {
   for (const name of outside) expect(facts.root).not.toContain(name);
 }
 
-/** Runs the questions in the jail and returns the facts they gathered. */
+/** Runs the probe in the jail and returns what it found. */
 async function ask(
   phase: "template" | "cell",
   questions: string,

@@ -12,11 +12,11 @@ import {
   within,
 } from "../support/process-cells.ts";
 
-/** Ways to stay after the run; each starts `stay()`, which execs a program whose command line carries the mark. */
+/** Ways to outlive the run. Each calls `stay()`, which execs a program whose command line contains the mark. */
 const ways: readonly (readonly [string, string])[] = [
   ["a plain child", "if os.fork() == 0: stay()"],
   [
-    "a daemon of two forks and two sessions",
+    "a daemon with two forks and two sessions",
     "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.setsid(); stay()\n    os._exit(0)",
   ],
   [
@@ -28,10 +28,13 @@ const ways: readonly (readonly [string, string])[] = [
     "pid = os.fork()\nif pid == 0: stay()\nwhile not os.readlink('/proc/%d/exe' % pid).endswith('sh') and time.sleep(0.01) is None: break\nos.kill(pid, signal.SIGSTOP)",
   ],
   ["a child that holds the output open", "if os.fork() == 0:\n    os.dup2(1, 100); stay()"],
-  ["a child of a child that is gone", "if os.fork() == 0:\n    if os.fork() == 0: stay()\n    os._exit(0)\nos.wait()"],
+  [
+    "a grandchild whose parent has exited",
+    "if os.fork() == 0:\n    if os.fork() == 0: stay()\n    os._exit(0)\nos.wait()",
+  ],
   ["many children", "for _ in range(20):\n    if os.fork() == 0: stay()"],
   [
-    "a child that moved to its own group and namespace of names",
+    "a child in its own process group with another name",
     "if os.fork() == 0:\n    os.setpgid(0, 0); open('/proc/self/comm', 'w').write('parked'); stay()",
   ],
 ];
@@ -43,7 +46,7 @@ ${way}
 time.sleep(0.05)`;
 }
 
-describeAttacks(everyLayout, "what a program leaves behind in the $name", (layout) => {
+describeAttacks(everyLayout, "a process that outlives its run in the $name", (layout) => {
   let codecell: LiveSessions;
   let lasting: LiveSessions;
   let session: LiveSession;
@@ -59,7 +62,7 @@ describeAttacks(everyLayout, "what a program leaves behind in the $name", (layou
     await lasting?.close();
   });
 
-  test.each(ways)("as %s is gone when its run has ended, and the result says so", async (_, way) => {
+  test.each(ways)("as %s is killed at the end of the run, and the result says so", async (_, way) => {
     const mark = newMark();
     const result = await within(15_000, run(session, staying(mark, way)));
     expect(result.status).toBe("ok");
@@ -67,21 +70,21 @@ describeAttacks(everyLayout, "what a program leaves behind in the $name", (layou
     expect(marked(mark)).toEqual([]);
   });
 
-  test.each(ways)("as %s is gone after a timeout", async (_, way) => {
+  test.each(ways)("as %s is killed after a timeout", async (_, way) => {
     const mark = newMark();
     const code = `${staying(mark, way)}\nwhile True: pass`;
     expect(await within(15_000, run(session, code, { timeoutMs: 400 }))).toMatchObject({ status: "timeout" });
     expect(await eventually(() => marked(mark).length === 0)).toBe(true);
   });
 
-  test("by an interpreter that was killed is gone with it", async () => {
+  test("is killed together with a killed interpreter", async () => {
     const mark = newMark();
     const code = staying(mark, "for _ in range(5):\n    if os.fork() == 0: stay()");
     expect(await within(15_000, run(session, `${code}\nos._exit(3)`))).toMatchObject({ status: "crashed" });
     expect(await eventually(() => marked(mark).length === 0)).toBe(true);
   });
 
-  test("in the moment between the end of a run and the copy of its state is found at the next end", async () => {
+  test("because it started between the end of a run and the copy of its state is killed at the next end", async () => {
     const mark = newMark();
     const late = `${staying(mark, "pass")}
 import threading
@@ -94,13 +97,13 @@ trickler.start()`;
     await within(15_000, run(session, late));
     await idle(150);
     await within(15_000, run(session, "1"));
-    // on a busy machine it may still be at it
+    // on a busy machine it may still be forking
     await within(15_000, run(session, "trickler.join()"));
     await within(15_000, run(session, "2"));
     expect(await eventually(() => marked(mark).length === 0)).toBe(true);
   });
 
-  test("by a thread that never stops forking does not hold the session up", async () => {
+  test("because a thread never stops forking does not block the session", async () => {
     await using other = await codecell.openSession();
     const code = `import os, threading, time
 def fork_for_ever():
@@ -115,7 +118,7 @@ time.sleep(0.05)`;
     expect(next.durationMs).toBeLessThan(3_000);
   });
 
-  test("as atexit handlers and finalizers runs nowhere after the session", async () => {
+  test("cannot start from atexit handlers and finalizers after the session", async () => {
     const mark = newMark();
     const other = await codecell.openSession();
     await run(other, `import atexit, os, weakref\n@atexit.register\ndef last(): os.system("sleep 60; : ${mark}")`);
@@ -124,9 +127,9 @@ time.sleep(0.05)`;
     expect(marked(mark)).toEqual([]);
   });
 
-  // the host does not see processes of another kernel
+  // the host does not see processes of another Linux kernel
   test.skipIf(layout.hasOwnKernel)(
-    "with the policy's leave lives on between runs, and is gone when the session closes",
+    "with proc.background survives between runs, and is killed when the session closes",
     async () => {
       const mark = newMark();
       const other = await lasting.openSession();

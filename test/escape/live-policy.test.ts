@@ -9,7 +9,7 @@ import { FakeAudit } from "../fakes/fake-audit.ts";
 import { type LoopbackWeb, openLoopbackWeb } from "../support/loopback-web.ts";
 import { run, skipsProcess } from "../support/process-cells.ts";
 
-describe.skipIf(skipsProcess)("a session whose policy changes while it lives", () => {
+describe.skipIf(skipsProcess)("a live session whose policy changes", () => {
   let web: LoopbackWeb;
   let good: string;
   let other: string;
@@ -24,7 +24,7 @@ describe.skipIf(skipsProcess)("a session whose policy changes while it lives", (
   });
   afterAll(() => web?.close());
 
-  /** Waits until the program says so. */
+  /** Waits until the program prints this. */
   async function said(running: Run, text: string): Promise<void> {
     let printed = "";
     for await (const event of running) {
@@ -37,7 +37,7 @@ describe.skipIf(skipsProcess)("a session whose policy changes while it lives", (
   const get = (host: string) => `import urllib.request\nurllib.request.urlopen("http://${host}/").read().decode()`;
   const refused = expect.stringMatching(/^network: good\.example:\d+ was refused: good\.example is in net\.deny/);
 
-  describe("by its host's program", () => {
+  describe("through the library", () => {
     let audit: FakeAudit;
     let codecell: LiveSessions;
     let session: LiveSession;
@@ -48,7 +48,7 @@ describe.skipIf(skipsProcess)("a session whose policy changes while it lives", (
       return () => codecell.close();
     });
 
-    test("loses a download that is no longer allowed at once, and keeps another", async () => {
+    test("loses a download that is no longer allowed at once, and keeps an allowed one", async () => {
       const download = (name: string, host: string) =>
         `${name} = urllib.request.urlopen("http://${host}/endless")\n${name}.read(1)`;
       const running = session.run(`
@@ -86,7 +86,7 @@ except ConnectionResetError:
       expect(result.egress?.denied).toMatchObject([{ host: "good.example", requests: 1 }]);
     });
 
-    test("is decided anew on a connection that it kept open", async () => {
+    test("is checked again for each request on a kept-alive connection", async () => {
       const ask = `kept.request("GET", "http://${good}/", headers={"Host": "${good}"})
 answer = kept.getresponse()
 print(answer.status, answer.reason, answer.read() and answer.will_close)`;
@@ -99,7 +99,7 @@ print(answer.status, answer.reason, answer.read() and answer.will_close)`;
       expect((await run(session, ask)).stdout).toBe("403 codecell: good.example is in net.deny (good.example) True\n");
     });
 
-    test("gets back what it gave up, and nothing that its policy does not give", async () => {
+    test("can regain hosts that it gave up, but none beyond its policy", async () => {
       await session.updatePolicy({ net: { enabled: false } });
       expect((await run(session, get(good))).error?.message).toContain(
         "the policy does not give this session a network",
@@ -112,7 +112,7 @@ print(answer.status, answer.reason, answer.read() and answer.will_close)`;
       expect(session.policy.net.allowlist).toEqual([good]);
     });
 
-    test("says so in its receipt, in its results and in the audit, before it holds", async () => {
+    test("reports the change in its receipt, its results and the audit before it applies", async () => {
       const before = session.receipt.policyHash;
       const changes = await session.updatePolicy({ net: { allowlist: [other] } }, "caller");
       const hash = policyHash(session.policy);
@@ -130,14 +130,14 @@ print(answer.status, answer.reason, answer.read() and answer.will_close)`;
       expect(audit.of("run.started").map(({ policy }) => policy)).toEqual([hash]);
     });
 
-    test("shares the change with its forks, as it shares the network", async () => {
+    test("shares the change with its forks, which share its network", async () => {
       await using fork = await session.fork("fork");
       await fork.updatePolicy({ net: { deny: ["good.example"] } });
       expect(session.policy.net.deny).toEqual(["good.example"]);
       expect((await run(session, get(good))).notes).toEqual([refused]);
     });
 
-    test("follows its operator's policy, which is the limit of what was asked before", async () => {
+    test("follows a change of the operator's policy, which also limits earlier overrides", async () => {
       await session.updatePolicy({ net: { allowlist: [good] } });
       const next = parsePolicy({ proc: { memory: "1GiB" }, net: { enabled: true, allowlist: [other] } });
       expect(await codecell.reloadPolicy(next)).toMatchObject({
@@ -158,7 +158,7 @@ print(answer.status, answer.reason, answer.read() and answer.will_close)`;
     });
   });
 
-  test("opened while the policy is read again, it is under the new one", async () => {
+  test("gets the new policy if it opens while the policy is reloaded", async () => {
     await using codecell = await open({ allowlist: [good] });
     const opening = codecell.openSession();
     await codecell.reloadPolicy(parsePolicy({ net: { enabled: true, allowlist: [] } }));
@@ -167,7 +167,7 @@ print(answer.status, answer.reason, answer.read() and answer.will_close)`;
     expect((await run(session, get(good))).error?.message).toContain("is not in net.allowlist");
   });
 
-  test("gets no network that its cell was not started with", async () => {
+  test("gets no network if its cell was started without one", async () => {
     await using codecell = await open({ enabled: false });
     await using session = await codecell.openSession();
     await expect(session.updatePolicy({ net: { allowlist: [] } })).rejects.toMatchObject({
@@ -177,7 +177,7 @@ print(answer.status, answer.reason, answer.read() and answer.will_close)`;
     await expect(session.updatePolicy({ net: { enabled: true } })).rejects.toMatchObject({ code: "override_refused" });
   });
 
-  test("does not change where that cannot be written down for good", async () => {
+  test("keeps its policy if the change cannot be recorded in a durable audit", async () => {
     const audit = new FakeAudit({ durable: true });
     await using codecell = await open({ allowlist: [good] }, audit);
     await using session = await codecell.openSession();

@@ -20,17 +20,17 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup[Symbol.asyncDispose]());
 
-/** As an operator may: a disk, a share or memory below a directory that cells see. */
+/** Mounts like an operator does: a disk, a share or a tmpfs below a directory that cells see. */
 async function mountBelow(path: string, files: Record<string, string>): Promise<void> {
   const mounted = await mountMemory(join(source, path), files);
   cleanup.defer(() => mounted[Symbol.asyncDispose]());
 }
 
-/** Both rules that show a directory read-only, on the same one. */
+/** Both rules that mount a directory read-only, for the same directory. */
 const shown = ["/deps", "/data"];
 const readOnly = () => ({ fs: { deps: source, mounts: [{ source, target: "/data" }] } });
 
-/** What a program reads below each of them, and what it could change there. */
+/** The files that a program reads in each of them, and what it could change there. */
 async function survey(session: LiveSession): Promise<unknown> {
   return await look(session, surveying);
 }
@@ -54,15 +54,15 @@ for target in ${JSON.stringify(shown)}:
         attempt(write, directory + "/new.txt"); attempt(os.mkdir, directory + "/new")
 print(json.dumps({"seen": seen, "changed": changed}))`;
 
-/** The same files below both, and nothing that could be changed. */
+/** The same files in both, and no change possible. */
 const onlyRead = (files: Record<string, string>) => ({
   seen: Object.fromEntries(shown.map((target) => [target, files])),
   changed: [],
 });
 
-describe.skipIf(cannotMount)("a file system of the host's, mounted below a directory", () => {
+describe.skipIf(cannotMount)("a host file system mounted below a directory", () => {
   describeAttacks(bothLayouts, "that is read-only in the $name", (layout) => {
-    test("can be read and not be written, and neither can one below it", async () => {
+    test("is read-only, and so is another one below it", async () => {
       await mountBelow("disk", { "file.txt": "nested", "deep/a, b.txt": "comma" });
       await mountBelow("disk/deep/er, too", { "file.txt": "deeper" });
       await using codecell = await openCells(layout, readOnly());
@@ -73,7 +73,7 @@ describe.skipIf(cannotMount)("a file system of the host's, mounted below a direc
       );
     });
 
-    test("hides what is denied in it, and is hidden itself when its name is denied", async () => {
+    test("hides its denied files, and is hidden itself if its name is denied", async () => {
       await mountBelow("disk", { ".env": secret, "sub/.aws/credentials": secret, "file.txt": "nested" });
       await mountBelow(".ssh", { id_ed25519: secret });
       await mountBelow(".ssh/more", { id_rsa: secret });
@@ -84,7 +84,7 @@ describe.skipIf(cannotMount)("a file system of the host's, mounted below a direc
       expect(await readFile(join(source, "disk/.env"), "utf8")).toBe(secret);
     });
 
-    test("is read-only in the next session as well when it is mounted during the first, and goes when it is unmounted", async () => {
+    test("is read-only in the next session if it is mounted during the first, and disappears when it is unmounted", async () => {
       await mkdir(join(source, "disk"));
       await using codecell = await openCells(layout, readOnly());
       await using first = await codecell.openSession();
@@ -102,7 +102,7 @@ describe.skipIf(cannotMount)("a file system of the host's, mounted below a direc
       expect(await survey(third)).toEqual(onlyRead({ "top.txt": "top" }));
     });
 
-    test("is no hindrance where the cell cannot get to it", async () => {
+    test("does no harm if the cell cannot reach it", async () => {
       await mountBelow("closed/disk", { "file.txt": "nested" });
       await chmod(join(source, "closed"), 0o700);
       await using codecell = await openCells(layout, readOnly());
@@ -112,7 +112,7 @@ describe.skipIf(cannotMount)("a file system of the host's, mounted below a direc
   });
 
   describeAttacks(bothLayouts, "that is the workspace in the $name", (layout) => {
-    test("is written like the rest, and keeps what is denied in it covered and where it is", async () => {
+    test("is writable, and its denied files stay hidden and in place", async () => {
       await mountBelow("disk", { "file.txt": "nested", ".git/config": secret, "sub/.env": secret });
       await chown(source, ordinaryUid, ordinaryUid); // no cell runs as root
       await using codecell = await openCells(layout, { fs: { workspace: source } });

@@ -3,7 +3,7 @@ import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 
-/** What one session leaves in every place that namespaces are meant to keep apart. */
+/** Leaves something in every place that namespaces must separate. */
 const leave = `
 import ctypes, os, socket, subprocess, json, mmap, pty
 libc = ctypes.CDLL(None, use_errno=True)
@@ -20,7 +20,7 @@ child = subprocess.Popen(["sh", "-c", "exec -a left-process sleep 60"], executab
 variable_left = "left"
 print(json.dumps([os.getpid(), child.pid, os.ttyname(slave)]))`;
 
-/** What another one finds of it. */
+/** Searches for it from another session. */
 const find = `
 import ctypes, glob, os, socket, json
 libc = ctypes.CDLL(None, use_errno=True)
@@ -68,18 +68,18 @@ describeAttacks(everyLayout, "another session in the $name", (layout) => {
     await other?.close();
   });
 
-  /** An image may bring a /run, and Podman shows a container's own id among the control groups before v2. */
+  /** An image may have a /run. With cgroups v1, Podman shows the container's own id. */
   const foundBy = async (spy: LiveSession) =>
     ((await look(spy, find)) as string[]).filter(
       (name) => !layout.make || !["any of /run", "cgroup path"].includes(name),
     );
 
-  test("of the same policy finds nothing that this one left", async () => {
+  test("with the same policy finds nothing that this one left", async () => {
     await using spy = await codecell.openSession();
     expect(await foundBy(spy)).toEqual([]);
   });
 
-  test("of another policy finds nothing that this one left", async () => {
+  test("with another policy finds nothing that this one left", async () => {
     await using spy = await other.openSession();
     expect(await foundBy(spy)).toEqual([]);
   });
@@ -92,7 +92,7 @@ describeAttacks(everyLayout, "another session in the $name", (layout) => {
     expect(await foundBy(spy)).toEqual([]);
   });
 
-  test("cannot signal it: every pid but its own is unknown", async () => {
+  test("cannot signal this one, because its pids are unknown", async () => {
     await using attacker = await codecell.openSession();
     const code = `
 import os
@@ -106,7 +106,7 @@ print(json.dumps(hit))`;
     expect(await run(victim, "variable_left")).toMatchObject({ status: "ok", value: "'left'" });
   });
 
-  test("draws other random numbers, also after a crash brought its state back", async () => {
+  test("has other random numbers", async () => {
     const draw = `
 import random, os, uuid, secrets, tempfile
 print(json.dumps([random.random(), random.getrandbits(64), os.urandom(8).hex(), str(uuid.uuid4()), secrets.token_hex(8), next(tempfile._get_candidate_names())]))`;
@@ -116,7 +116,7 @@ print(json.dumps([random.random(), random.getrandbits(64), os.urandom(8).hex(), 
     expect(new Set(drawn).size).toBe(drawn.length);
   });
 
-  test("does not stop it by taking what the kernel counts per user", async () => {
+  test("cannot exhaust limits that the Linux kernel counts per user", async () => {
     await using greedy = await codecell.openSession();
     await run(
       greedy,

@@ -14,11 +14,11 @@ import {
 
 const others = "[int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, os.getpid())]";
 
-/** Ways to reach the copy of the state that a later crash falls back on. */
-const murders: readonly (readonly [string, string])[] = [
+/** Attempts to kill the parked copy, which restores the state after a crash. */
+const attacksOnCopy: readonly (readonly [string, string])[] = [
   ["kill by pid", "for p in others:\n    for sig in range(1, 65): attempt(os.kill, p, sig)"],
-  ["kill of every process", "attempt(os.kill, -1, 9)"],
-  ["kill of every group", "for p in others: attempt(os.killpg, p, 9)\nattempt(os.kill, 0, 0)"],
+  ["kill for every process", "attempt(os.kill, -1, 9)"],
+  ["kill for every group", "for p in others: attempt(os.killpg, p, 9)\nattempt(os.kill, 0, 0)"],
   ["pidfd_open", "for p in others: attempt(lambda: signal.pidfd_send_signal(os.pidfd_open(p), 9))"],
   [
     "a directory of /proc used as a pidfd",
@@ -29,16 +29,16 @@ const murders: readonly (readonly [string, string])[] = [
     "for p in others:\n    libc.syscall(200, p, 9); libc.syscall(234, p, p, 9); libc.syscall(129, p, 9, buffer); libc.syscall(297, p, p, 9, buffer)",
   ],
   [
-    "a terminal whose foreground it is made",
+    "a terminal with it as the foreground process",
     "import pty, fcntl, termios\nmaster, slave = pty.openpty()\nattempt(fcntl.ioctl, slave, termios.TIOCSCTTY, 0)\nfor p in others:\n    attempt(os.tcsetpgrp, slave, p); os.write(master, b'\\x03\\x1c')\nos.close(master); os.close(slave)",
   ],
   [
     "a descriptor that signals its owner",
     "import fcntl\nfor p in others:\n    r, w = os.pipe()\n    attempt(fcntl.fcntl, r, fcntl.F_SETOWN, p); attempt(fcntl.fcntl, r, 10, 9)\n    fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK); os.write(w, b'x')",
   ],
-  ["its limits", "import resource\nfor p in others: attempt(resource.prlimit, p, resource.RLIMIT_CPU, (0, 0))"],
+  ["prlimit", "import resource\nfor p in others: attempt(resource.prlimit, p, resource.RLIMIT_CPU, (0, 0))"],
   [
-    "its memory",
+    "writes to its memory",
     "for p in others: attempt(lambda: os.pwrite(os.open('/proc/%d/mem' % p, os.O_RDWR), b'x' * 4096, 4096))",
   ],
 ];
@@ -53,7 +53,7 @@ describeAttacks(
     });
     afterAll(() => codecell?.close());
 
-    test.each(murders)("outlives %s", async (_, code) => {
+    test.each(attacksOnCopy)("survives an attack with %s", async (_, code) => {
       await using session = await codecell.openSession();
       await run(session, "before = 'kept'");
       await idle();
@@ -71,11 +71,11 @@ os._exit(7)`;
       expect(await run(session, "before")).toMatchObject({ value: "'kept'" });
     });
 
-    test("is not taken from a message: a daemon that claims to be one does not go on", async () => {
+    test("cannot be impersonated: a daemon that claims to be a parked copy is killed", async () => {
       await using session = await codecell.openSession();
       const claim = `${forging}
 def claim():
-    time.sleep(0.0005)  # the run is over, and the supervisor asks for a copy
+    time.sleep(0.0005)  # now the run is over and the supervisor requests a copy
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
@@ -100,9 +100,9 @@ threading.Thread(target=claim).start()`;
       expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
     });
 
-    test("runs nothing of the user while it waits", async () => {
+    test("runs no user code while it waits", async () => {
       await using session = await codecell.openSession();
-      // what the copy calls to fall asleep becomes a program that counts
+      // replaces the function in which the copy sleeps with a counter
       const awake = `import _signal, time
 def count(*_):
     n = 0
@@ -116,21 +116,21 @@ _signal.sigwaitinfo = count`;
       const read = "open('/workspace/awake').read() if __import__('os').path.exists('/workspace/awake') else ''";
       await run(session, read);
       await idle(200);
-      // a few rounds until it is stopped; two hundred if it is not
+      // a few rounds until it is stopped, about 200 otherwise
       expect(Number((await run(session, read)).value?.replaceAll("'", ""))).toBeLessThan(50);
     });
   },
   sharedKernelTiers,
 );
 
-describe.skipIf(skipsProcess)("making the copy", () => {
+describe.skipIf(skipsProcess)("parking a copy", () => {
   let codecell: LiveSessions;
   beforeAll(async () => {
     codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "10s" } });
   });
   afterAll(() => codecell?.close());
 
-  test("holds nobody for ever when user code blocks every fork, and the next result says what was lost", async () => {
+  test("does not block callers when user code blocks every fork, and the next result reports the failure", async () => {
     await using session = await codecell.openSession();
     await run(session, "import os, time\nos.register_at_fork(before=lambda: time.sleep(10 ** 6))");
     await idle(20);
@@ -139,7 +139,7 @@ describe.skipIf(skipsProcess)("making the copy", () => {
     expect(notes.join(" ")).toContain("a copy of its state could not be made");
   });
 
-  test("does not go round and round when user code dies at every fork", async () => {
+  test("does not retry in a loop when user code exits at every fork", async () => {
     await using session = await codecell.openSession();
     await run(session, "import os\nos.register_at_fork(after_in_parent=lambda: os._exit(1))");
     await idle(500);
@@ -152,14 +152,14 @@ describe.skipIf(skipsProcess)("making the copy", () => {
     expect(next.notes.length).toBeLessThan(8);
   });
 
-  /** The first copy ends before it is out of reach, which takes `seconds`; the worker comes back from the fork later. */
+  /** The first copy exits after `seconds`, before it is protected. The worker returns from the fork after `workerSeconds`. */
   const shortLived = (seconds: number, workerSeconds = 0) => `import os, time
 x = 'kept'
 os.register_at_fork(before=lambda: globals().__setitem__('forks', globals().get('forks', 0) + 1))
 os.register_at_fork(after_in_child=lambda: forks == 1 and (time.sleep(${seconds}), os._exit(1)))
 os.register_at_fork(after_in_parent=lambda: forks == 1 and time.sleep(${workerSeconds}))`;
 
-  test("does not end the cell when the copy ends while a fork waits for it", async () => {
+  test("does not end the cell when the copy exits while a fork waits for it", async () => {
     await using cells = await openCells(
       { name: "", options: { layout: "template" } },
       { session: { recovery: "off" } },
@@ -173,7 +173,7 @@ os.register_at_fork(after_in_parent=lambda: forks == 1 and time.sleep(${workerSe
     expect(session.checkpoints).toEqual([]);
   });
 
-  test("is given up at once when the copy has ended before the worker tells of it", async () => {
+  test("fails at once when the copy exits before the worker reports it", async () => {
     await using cells = await openCells(
       { name: "", options: { layout: "template" } },
       { session: { recovery: "off" } },

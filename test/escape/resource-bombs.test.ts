@@ -18,7 +18,7 @@ import {
 
 const policy = { proc: { timeout: "4s", memory: "128MiB", disk: "32MiB", pids: 48, output: "64KiB" } } as const;
 
-/** Whatever becomes of the program, the next answer has to be right. */
+/** Whatever happens to the program, the next run must work. */
 const bombs: readonly (readonly [string, string])[] = [
   ["a fork bomb", "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"],
   [
@@ -26,10 +26,10 @@ const bombs: readonly (readonly [string, string])[] = [
     "import os, signal\nfor s in set(range(1, 32)) - {9, 19}:\n    try: signal.signal(s, signal.SIG_IGN)\n    except OSError: pass\nwhile True:\n    try: os.fork()\n    except OSError: pass",
   ],
   [
-    "a bomb of threads",
+    "a thread bomb",
     "import threading, time\nwhile True:\n    try: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n    except RuntimeError: break",
   ],
-  ["a heap that grows", "hog = []\nwhile True: hog.append(bytearray(8 << 20))"],
+  ["a growing heap", "hog = []\nwhile True: hog.append(bytearray(8 << 20))"],
   ["one allocation of 100 GB", "hog = bytearray(100 << 30)"],
   [
     "six children of 60 MB",
@@ -39,13 +39,13 @@ const bombs: readonly (readonly [string, string])[] = [
     "shared anonymous memory in many children",
     "import mmap, os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        hog = mmap.mmap(-1, 60 << 20); hog.write(bytes(60 << 20)); time.sleep(1); os._exit(0)\ntime.sleep(1.5)",
   ],
-  ["a file in memory", "import os\nfd = os.memfd_create('hog')\nwhile True: os.write(fd, bytes(1 << 20))"],
+  ["a memfd", "import os\nfd = os.memfd_create('hog')\nwhile True: os.write(fd, bytes(1 << 20))"],
   [
     "a full /tmp, /dev/shm and workspace",
     "import os\nfor path in ('/tmp/hog', '/dev/shm/hog', '/workspace/hog'):\n    with open(path, 'wb') as f:\n        try:\n            while True: f.write(bytes(1 << 20)); f.flush()\n        except OSError: pass\nfor path in ('/tmp/hog', '/dev/shm/hog', '/workspace/hog'): os.remove(path)",
   ],
   [
-    "a file of 100 TB with a hole",
+    "a sparse file of 100 TB",
     "import os\nfd = os.open('/workspace/hole', os.O_CREAT | os.O_WRONLY)\nos.ftruncate(fd, 100 << 40)",
   ],
   [
@@ -59,8 +59,8 @@ const bombs: readonly (readonly [string, string])[] = [
   ["a gigabyte of output", "import os\nfor _ in range(16384): os.write(1, b'x' * 65536)"],
   ["output of single bytes", "import os\nfor _ in range(100000): os.write(1, b'x')"],
   ["an argument list of megabytes", "import subprocess\nsubprocess.run(['true', 'x' * 3_000_000])"],
-  ["a stack without end", "import sys, threading\nsys.setrecursionlimit(10 ** 9)\ndef f(n): return f(n + 1) + 1\nf(0)"],
-  ["a number that takes for ever", "9 ** 9 ** 9"],
+  ["endless recursion", "import sys, threading\nsys.setrecursionlimit(10 ** 9)\ndef f(n): return f(n + 1) + 1\nf(0)"],
+  ["an endless calculation", "9 ** 9 ** 9"],
   [
     "a sleep that ignores the interrupt",
     "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(100)",
@@ -70,7 +70,7 @@ const bombs: readonly (readonly [string, string])[] = [
     "import os\ntry:\n    while True: os.mkdir('d'); os.chdir('d')\nexcept OSError: pass\nos.chdir('/workspace')\nimport shutil\ntry: shutil.rmtree('d', ignore_errors=True)\nexcept RecursionError: pass",
   ],
   [
-    "files made and changed without end by many",
+    "endless file creation and renaming by many processes",
     "import os\nfor _ in range(12): os.fork()  if _ < 4 else None\nn = 0\nwhile True:\n    n += 1\n    path = '/workspace/f%d-%d' % (os.getpid(), n % 50)\n    os.close(os.open(path, os.O_CREAT | os.O_WRONLY))\n    os.rename(path, path + 'x')",
   ],
   [
@@ -79,7 +79,7 @@ const bombs: readonly (readonly [string, string])[] = [
   ],
 ];
 
-describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
+describeAttacks(everyLayout, "a resource bomb in the $name", (layout) => {
   let codecell: LiveSessions;
   let session: LiveSession;
   beforeAll(async () => {
@@ -88,17 +88,17 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
   });
   afterAll(() => codecell?.close());
 
-  // bubblewrap's tmpfs and Podman's have no limit of inodes: their memory stays until the files are removed
+  // the tmpfs of bubblewrap and Podman has no inode limit: its memory stays in use until the files are removed
   const countsFiles = layout.options.layout !== "direct" && layout.name !== "podman";
   const fitting = bombs.filter(([name]) => countsFiles || !name.startsWith("a directory tree"));
 
-  test.each(fitting)("of %s is over in time, and the next answer is right", async (_, code) => {
+  test.each(fitting)("(%s) ends in time, and the next run works", async (_, code) => {
     const result = await within(20_000, run(session, code, { timeoutMs: 1_500 }));
     expect(result.durationMs).toBeLessThan(10_000);
     if (layout.hasOwnKernel && result.notes.includes("the session ended")) session = await codecell.openSession();
     const next = await answerOf("print('fine')\n40 + 2");
     expect(next).toMatchObject({ status: "ok", value: "42", stdout: "fine\n" });
-    // variables may still hold threads and descriptors; a reset gives all of it back
+    // variables may still hold threads and descriptors; a reset frees them
     await within(15_000, session.reset());
     const child = await answerOf(
       "import subprocess\nsubprocess.run(['echo', 'child'], capture_output=True, text=True).stdout",
@@ -107,8 +107,8 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
   });
 
   /**
-   * A kernel of its own may end with what it holds, also a moment after the run that did it: the host sees a session that is
-   * over, and opens another.
+   * A tier with its own Linux kernel may crash as a whole, also a moment after the run. The host then sees a closed session
+   * and opens another.
    */
   async function answerOf(code: string): Promise<RunResult> {
     const answer = await within(15_000, run(session, code)).catch((error: unknown) => {
@@ -119,7 +119,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     return within(15_000, run(session, code));
   }
 
-  test("of children left behind, run after run, does not use up the process limit", async () => {
+  test("of children left behind by many runs does not use up the process limit", async () => {
     await within(15_000, session.reset());
     for (let round = 0; round < 4; round++) {
       const code = "import subprocess\nlen([subprocess.Popen(['sleep', '60']) for _ in range(30)])";
@@ -127,7 +127,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     }
   });
 
-  test("of a value far over the memory limit is refused or costs the state, never the session", async () => {
+  test("of a value far over the memory limit is refused or loses the state, but not the session", async () => {
     await using other = await codecell.openSession();
     await within(30_000, other.set("hog", Buffer.alloc(400 << 20))).catch((error: unknown) => {
       expect(error).toMatchObject({ name: "CodecellError" });
@@ -135,7 +135,7 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
     expect(await within(15_000, run(other, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test("leaves nothing on the host when the session closes in the middle of it", async () => {
+  test("leaves nothing on the host when the session closes during the run", async () => {
     const other = await codecell.openSession();
     const mark = `bomb-${Math.random().toString(36).slice(2)}`;
     const going = other.run(
@@ -148,8 +148,8 @@ describeAttacks(everyLayout, "a bomb in the $name", (layout) => {
   });
 });
 
-describe.skipIf(skipsProcess || !hasMemoryGroup).each(bothLayouts)("a limit of the kernel in the $name", (layout) => {
-  test("holds the processor to its share", async () => {
+describe.skipIf(skipsProcess || !hasMemoryGroup).each(bothLayouts)("a cgroup limit in the $name", (layout) => {
+  test("caps the CPU time at the policy's share", async () => {
     await using codecell = await openCells(layout, { proc: { cpus: 0.5, timeout: "10s" } });
     await using session = await codecell.openSession();
     const spin =
@@ -162,7 +162,7 @@ describe.skipIf(skipsProcess || !hasMemoryGroup).each(bothLayouts)("a limit of t
     expect(((await session.usage()).cpuMs ?? 0) - before).toBeLessThan(elapsed * 0.5 + 200);
   });
 
-  test("is not outlived by memory of the kernel itself", async () => {
+  test("of memory still allows runs after a run filled System V IPC objects", async () => {
     await using codecell = await openCells(layout, policy);
     await using session = await codecell.openSession();
     const semaphores =

@@ -18,10 +18,10 @@ if (skipReason && (process.env.REQUIRE_RUNNERS ?? "").split(",").includes("proce
 const { EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT } = constants.errno;
 const ESOCKTNOSUPPORT = 94;
 
-/** A call, its arguments, and the errno the kernel gives; 0: it works. */
+/** A system call, its arguments and the resulting errno; 0: it succeeds. */
 type Call = readonly [SyscallName, readonly number[], number];
 
-/** Each of these ends in another way without the filter, so it is the filter that answers. */
+/** Without the filter, each of these has another result. So the result comes from the filter. */
 const attacks: readonly Call[] = [
   ["mount", [0, 0, 0, 0, 0], EPERM],
   ["clone", [0x10000011, 0, 0, 0, 0], EPERM],
@@ -53,7 +53,7 @@ const attacks: readonly Call[] = [
   ["memfd_create", [0, 0], ENOSYS],
 ];
 
-/** The kernel may refuse these by itself: no right to them, or no such module. */
+/** The Linux kernel may refuse these also without the filter: no privilege, or no such module. */
 const doublyRefused: readonly Call[] = [
   ["bpf", [0, 0, 0], EPERM],
   ["kexec_load", [0, 0, 0, 0], EPERM],
@@ -92,12 +92,12 @@ names = socket.getaddrinfo("localhost", 80, 0, socket.SOCK_STREAM, 0, socket.AI_
 print(json.dumps([child, asyncio.run(loopback()), len(names) > 0, socket.if_nametoindex("lo")]))`;
 
 describe.skipIf(skipReason)(`the system call filter in a real sandbox${skipReason ? ` (${skipReason})` : ""}`, () => {
-  test("answers each attack with the errno of its rule", async () => {
+  test("refuses each attack with the errno of its rule", async () => {
     const calls = [...attacks, ...doublyRefused, ...permitted];
     expect(await answersTo(calls, "filtered")).toEqual(calls);
   });
 
-  test("is what answers: without it each of these calls ends in another way", async () => {
+  test("is what refuses the attacks: without it each call has another result", async () => {
     const unfiltered = await answersTo(attacks, "bare");
     expect(attacks.filter((attack, index) => attack[2] === unfiltered[index]?.[2])).toEqual([]);
   });
@@ -112,7 +112,7 @@ print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(
     await expect(runIn("filtered", program)).rejects.toThrow(/SIGSYS|159/);
   });
 
-  test("lets ordinary programs start threads, children and loopback connections and resolve names", async () => {
+  test("allows threads, child processes, loopback connections and name resolution", async () => {
     expect(JSON.parse(await runIn("filtered", ordinaryProgram))).toEqual([0, 0, true, 1]);
   });
 });
@@ -124,7 +124,7 @@ async function answersTo(calls: readonly Call[], sandbox: "filtered" | "bare"): 
   return calls.map(([name, args], index) => [name, args, Number(answers[index])]);
 }
 
-/** Runs Python in a sandbox whose only defence is the filter, so that its answers are the filter's. */
+/** Runs Python in a sandbox whose only defence is the filter, so that every refusal is the filter's. */
 async function runIn(kind: "filtered" | "bare", program: string, ...args: string[]): Promise<string> {
   const sandbox = [
     "--unshare-user",

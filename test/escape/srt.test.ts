@@ -35,14 +35,14 @@ describe.skipIf(skips)("a cell of the srt runner", () => {
   });
   afterAll(() => codecell?.close());
 
-  test("has a first process whose environment holds nothing of the host's", async () => {
+  test("has a first process whose environment contains nothing of the host", async () => {
     const code = `
 print(json.dumps(sorted(entry.split("=")[0] for entry in open("/proc/self/environ").read().split("\\0") if entry)))`;
     const names = (await look(session, code)) as string[];
     expect(names.filter((name) => !["PATH", "SHLVL", "PWD", "OLDPWD", "_"].includes(name))).toEqual([]);
   });
 
-  test("is nobody special: no capability, not root, no new privileges", async () => {
+  test("is unprivileged: no capability, not root, no new privileges", async () => {
     const code = `
 import os
 status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines())
@@ -50,7 +50,7 @@ print(json.dumps([os.getuid() != 0, int(status["CapEff"], 16), status["NoNewPriv
     expect(await look(session, code)).toEqual([true, 0, "1", "2"]);
   });
 
-  test("finds no file of the host beyond programs, and can make none there", async () => {
+  test("sees no host file except programs, and cannot create any", async () => {
     const marker = await mkdtemp(join(tmpdir(), "codecell-srt-"));
     try {
       await chmod(marker, 0o777);
@@ -71,7 +71,7 @@ print(json.dumps({
     }
   });
 
-  test("does not see the directory that sandbox-runtime opens to all its commands", async () => {
+  test("does not see the directory that sandbox-runtime shares among its commands", async () => {
     const open = "/tmp/claude";
     const isOurs = !existsSync(open);
     await mkdir(open, { recursive: true });
@@ -89,7 +89,7 @@ print(json.dumps({
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    "does not see into a directory that the host makes below its root later",
+    "does not see into a directory that the host creates later below /",
     async () => {
       const late = await mkdtemp("/codecell-late-");
       try {
@@ -108,7 +108,7 @@ print(json.dumps([attempt(lambda: open("${late}/file").read()), attempt(lambda: 
     },
   );
 
-  test("reaches no port of the host, and no socket by name", async () => {
+  test("reaches no port and no named socket of the host", async () => {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
@@ -128,7 +128,7 @@ print(json.dumps([attempt(socket.AF_INET, ("127.0.0.1", ${port})), attempt(socke
     }
   });
 
-  test("cannot end, stop, trace or slow down its supervisor", async () => {
+  test("cannot kill, stop, trace or slow down its supervisor", async () => {
     await run(session, "kept = 'yes'");
     const code = `
 import ctypes, os, signal
@@ -157,7 +157,7 @@ print(json.dumps(through))`;
     expect(await run(session, "kept")).toMatchObject({ value: "'yes'" });
   });
 
-  test("does not have its supervisor stop itself by the claim to be a copy with the number of everybody", async () => {
+  test("cannot make its supervisor stop itself by a forged copy with pid 0, which means every process", async () => {
     await using fresh = await codecell.openSession();
     const claim = `${forging}
 def claim():
@@ -170,7 +170,7 @@ threading.Thread(target=claim, daemon=True).start()`;
     expect(await within(10_000, run(fresh, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test("comes back after a crash while user code has threads, and can be forked", async () => {
+  test("recovers from a crash while user code has threads, and can be forked", async () => {
     await using fresh = await codecell.openSession();
     await run(
       fresh,
@@ -184,7 +184,7 @@ threading.Thread(target=claim, daemon=True).start()`;
     expect([(await run(fresh, "kept")).value, (await run(fork, "kept")).value]).toEqual(["1", "2"]);
   });
 
-  test("runs no more processes than it may", async () => {
+  test("cannot exceed the process limit", async () => {
     const code = `
 import os, time
 children = []
@@ -199,7 +199,7 @@ for pid in children: os.kill(pid, 9)`;
     expect(await look(session, code)).toBeLessThan(32);
   });
 
-  test("leaves nothing running after a run, however it was started", async () => {
+  test("leaves no process running after a run, however it was started", async () => {
     const mark = `sleeper${process.pid}`;
     const code = `
 import subprocess
@@ -209,7 +209,7 @@ subprocess.Popen(["/bin/sh", "-c", "(sh -c 'sleep 300; : ${mark}' &)"], start_ne
     expect(marked(mark)).toEqual([]);
   });
 
-  test.each(["/dev/shm", "/tmp", "/home"])("that fills %s is stopped at its limit", async (place) => {
+  test.each(["/dev/shm", "/tmp", "/home"])("that fills %s is stopped at the limit", async (place) => {
     await using fresh = await codecell.openSession();
     const code = `
 for number in range(64):
@@ -222,7 +222,7 @@ print("all of it")`;
     expect(await eventually(() => !fresh.isAlive)).toBe(true);
   });
 
-  test("is told what it could find out about the host", async () => {
+  test("has a receipt that states what it could learn about the host", async () => {
     const notes = session.receipt.notes.join("\n");
     expect(notes).toContain("no UTS or cgroup namespace");
     expect(await look(session, "import socket\nprint(json.dumps(socket.gethostname()))")).toBe(hostname());
@@ -248,7 +248,7 @@ describe.skipIf(skips)("host directories of the srt runner", () => {
   });
   afterEach(() => rm(base, { recursive: true, force: true }));
 
-  test("hide what the policy denies, from reading and from being moved or replaced", async () => {
+  test("hide denied files, which cannot be read, moved or replaced", async () => {
     await using codecell = await openSrt({ fs: { workspace: project } });
     await using session = await codecell.openSession();
     const code = `
@@ -278,7 +278,7 @@ print(json.dumps({
     expect(left.sort()).toEqual([".env", ".git", "new.txt", "readme.txt", "sub"]);
   });
 
-  test("are each session's own: two policies at once, one process", async () => {
+  test("are separate for two sessions with different policies in one process", async () => {
     const other = join(base, "other");
     await mkdir(other);
     await writeFile(join(other, "mine.txt"), "other");
@@ -295,7 +295,7 @@ print(json.dumps([os.path.exists(${JSON.stringify(`${project}/readme.txt`)}), os
     expect(await look(two, code)).toEqual([false, true, false]);
   });
 
-  test.skipIf(cannotMount)("are read-only below file systems that the host has mounted in them too", async () => {
+  test.skipIf(cannotMount)("are read-only also in file systems that the host has mounted in them", async () => {
     await using _ = await mountMemory(join(project, "disk"), { "file.txt": "nested", ".env": secret });
     await using codecell = await openSrt({ fs: { mounts: [{ source: project, target: project }] } });
     await using session = await codecell.openSession();
@@ -310,7 +310,7 @@ print(json.dumps([open("disk/file.txt").read(), attempt(lambda: open("disk/.env"
     expect(await look(session, code)).toEqual(["nested", "", null, null]);
   });
 
-  test("cannot appear at another place", async () => {
+  test("cannot be mounted at another path", async () => {
     const opening = openSrt({ fs: { mounts: [{ source: project, target: "/data" }] } });
     await expect(opening).rejects.toMatchObject({
       code: "policy_refused",

@@ -13,7 +13,7 @@ describeAttacks(everyLayout, "the supervisor of the $name", (layout) => {
   });
   afterAll(() => codecell?.close());
 
-  test("is alone with the host: no socket of a container's start takes another connection", async () => {
+  test("is the only peer of the host: no socket of a container's start accepts a second connection", async () => {
     const code = `import json, os, socket
 found, reached = [], []
 for directory in ("/.channel", "/.kernel", "/run"):
@@ -32,7 +32,7 @@ print(json.dumps([found, reached]))`;
     expect(await look(session, code)).toEqual([[], []]);
   });
 
-  test("stays alive under every signal, by every way of sending one", async () => {
+  test("survives every signal, by every way of sending one", async () => {
     const code = `${systemCalls}
 import fcntl
 buffer[0] = b"\\x09"; buffer[8] = b"\\xff"
@@ -81,7 +81,7 @@ print(json.dumps([readable, open_calls]))`;
     if (process.arch === "x64") expect(await look(session, code)).toEqual([[], []]);
   });
 
-  test("answers in time while every process of the cell sends signals and spins", async () => {
+  test("responds in time while every process of the cell sends signals and spins", async () => {
     const code = `import os
 for _ in range(30):
     if os.fork() == 0:
@@ -95,25 +95,28 @@ while True: os.kill(os.getpid(), 0)`;
     expect(await within(10_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
   });
 
-  test.skipIf(layout.hasOwnKernel)("has no privilege on the host, and neither has anything in the cell", async () => {
-    const mark = `mark-${Math.random().toString(36).slice(2)}`;
-    const going = session.run(
-      `import subprocess\nprint("on", flush=True)\nsubprocess.run(["sh", "-c", "sleep 20; : ${mark}"])`,
-    );
-    let inside: ReturnType<typeof hostProcesses> = [];
-    for await (const _ of going) {
-      while (inside.length === 0)
-        inside = hostProcesses().filter(({ command }) => command.startsWith(`sh -c sleep 20; : ${mark}`));
-      break;
-    }
-    going.interrupt();
-    await going;
-    for (const { uid, status } of inside) {
-      expect(uid).not.toBe(0);
-      expect(status.Groups?.trim() ?? "").toMatch(/^(?:\d{4,})?$/);
-      for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
-        expect(status[set]).toBe("0000000000000000");
-      expect(status).toMatchObject({ NoNewPrivs: "1", Seccomp: "2" });
-    }
-  });
+  test.skipIf(layout.hasOwnKernel)(
+    "has no privileges on the host, and neither has any other process in the cell",
+    async () => {
+      const mark = `mark-${Math.random().toString(36).slice(2)}`;
+      const going = session.run(
+        `import subprocess\nprint("on", flush=True)\nsubprocess.run(["sh", "-c", "sleep 20; : ${mark}"])`,
+      );
+      let inside: ReturnType<typeof hostProcesses> = [];
+      for await (const _ of going) {
+        while (inside.length === 0)
+          inside = hostProcesses().filter(({ command }) => command.startsWith(`sh -c sleep 20; : ${mark}`));
+        break;
+      }
+      going.interrupt();
+      await going;
+      for (const { uid, status } of inside) {
+        expect(uid).not.toBe(0);
+        expect(status.Groups?.trim() ?? "").toMatch(/^(?:\d{4,})?$/);
+        for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
+          expect(status[set]).toBe("0000000000000000");
+        expect(status).toMatchObject({ NoNewPrivs: "1", Seccomp: "2" });
+      }
+    },
+  );
 });

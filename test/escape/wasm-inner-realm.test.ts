@@ -18,7 +18,7 @@ interface Report {
 
 const canary = "CANARY_OF_THE_OUTER_REALM";
 
-describe("full JavaScript inside the WASM runner's empty context", () => {
+describe("an attacker with full JavaScript in the WASM runner's empty context", () => {
   let root = "";
   let report: Report;
   let printed = "";
@@ -31,11 +31,11 @@ describe("full JavaScript inside the WASM runner's empty context", () => {
 
   afterAll(() => rm(root, { recursive: true, force: true }));
 
-  test("finds no object of the outer realm, by any call, error, hook or property", () => {
+  test("finds no object of the outer realm through any call, error, hook or property", () => {
     expect(report.found).toEqual([]);
   });
 
-  test("was given every attempt, so that an empty list of findings means something", () => {
+  test("ran every attempt, so an empty list of findings means something", () => {
     expect(report.tried.length).toBeGreaterThan(250);
     expect(report.tried).toContain("literal import()");
   });
@@ -44,12 +44,12 @@ describe("full JavaScript inside the WASM runner's empty context", () => {
     expect(report.isOuterClean).toBe(true);
   });
 
-  test("sees nothing of its process's environment", () => {
+  test("sees nothing of the process environment", () => {
     expect(printed).not.toContain(canary);
   });
 });
 
-/** Runs the attack under the flags of a cell, without bubblewrap: the inner wall has to hold alone. */
+/** Runs the attack with a cell's flags but without bubblewrap: the inner boundary must hold alone. */
 async function attack(root: string): Promise<string> {
   const files = findPackageFiles();
   if ("missing" in files) throw new Error(`${files.missing}: ${files.hint}`);

@@ -7,7 +7,7 @@ export class FakeAudit implements Audit {
   readonly isDurable: boolean;
   readonly #pending: Promise<void>[] = [];
   readonly #places: AuditEvent[][] = [];
-  /** what the tests see happen, in order: events and waits */
+  /** events and waits, in order */
   readonly steps: string[] = [];
   isFull = false;
   isDisposed = false;

@@ -15,12 +15,12 @@ export class FakeClock implements Clock {
     return () => this.#due.delete(one);
   }
 
-  /** How many callbacks still wait. */
+  /** The number of pending callbacks. */
   get waiting(): number {
     return this.#due.size;
   }
 
-  /** Lets time pass, and calls back what is due. */
+  /** Advances the time, and runs the callbacks that are due. */
   pass(ms: number): void {
     this.#nowMs += ms;
     for (const one of [...this.#due].sort((a, b) => a.at - b.at)) {

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same in every run of the tests. */
+/** A seeded generator: the same numbers in every run of the tests. */
 export class FakeRandom {
   #state: number;
 
@@ -6,7 +6,7 @@ export class FakeRandom {
     this.#state = seed >>> 0;
   }
 
-  /** A whole number from 0 to below `bound`. */
+  /** An integer from 0 up to, but not including, `bound`. */
   below(bound: number): number {
     this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0;
     return Math.floor((this.#state / 2 ** 32) * bound);

@@ -1,6 +1,6 @@
 import type { RunResult } from "../../src/sessions/runs/run.ts";
 
-/** The result of a run that never was, with what a test cares about. */
+/** A result with defaults for all fields that a test does not set. */
 export function fakeResult(facts: Partial<RunResult> = {}): RunResult {
   const { stdout = "", stderr = "" } = facts;
   return {

@@ -7,34 +7,34 @@ import type { Policy, RunnerName } from "../../src/policy/schema.ts";
 import type { EnforcementPlan, RefusedRule } from "../../src/runners/receipt.ts";
 import type { Cell, CellExit, CellSpec, Probe, ProbeOptions, SandboxRunner } from "../../src/runners/runner.ts";
 
-/** What a fake program does: prints through `cell` and says how it ended. */
+/** A fake program: prints through `cell` and returns how it ended. */
 export type FakeProgram = (cell: FakeRun) => Partial<DoneMessage> | Promise<Partial<DoneMessage>>;
 
 export interface FakeRun {
   readonly code: string;
   print(stream: "stdout" | "stderr", text: string): void;
   display(mime: string, data: Uint8Array): void;
-  /** settles when the host interrupts the run */
+  /** resolves when the host interrupts the run */
   readonly interrupted: Promise<void>;
 }
 
 export interface FakeOptions {
   readonly name?: RunnerName;
-  /** the level of the name, unless told */
+  /** default: the level of the runner with this name */
   readonly isolation?: IsolationLevel;
   readonly probe?: Probe;
   readonly refused?: readonly RefusedRule[];
   readonly program?: FakeProgram;
-  /** called before a cell starts; what it throws is why none does */
+  /** called before a cell starts; the start fails with what it throws */
   readonly beforeStart?: () => void;
-  /** the cell ends like this before it is ready */
+  /** the cell fails with this before it is ready */
   readonly endsEarly?: Partial<CellExit>;
   readonly usage?: Cell["usage"];
 }
 
 const noUsage = { memoryBytes: undefined, peakMemoryBytes: undefined, cpuMs: undefined, oomKills: 0 };
 
-/** A runner in memory that speaks the kernel's frames: for logic above the runners, without any isolation. */
+/** A runner in memory that speaks the kernel's frames, without isolation. For tests of the layers above runners. */
 export class FakeRunner implements SandboxRunner {
   readonly name: RunnerName;
   readonly isolation: IsolationLevel;

@@ -3,7 +3,7 @@ import { Run, type RunEvent, type RunProgress, type RunResult } from "../../src/
 import type { RunOptions } from "../../src/sessions/runs/run-options.ts";
 import { fakeResult } from "./fake-result.ts";
 
-/** A run whose events and end a test decides. */
+/** A run whose events and result the test sets. */
 export class FakeRun extends Run {
   readonly code: string;
   readonly options: RunOptions;
@@ -25,7 +25,7 @@ export class FakeRun extends Run {
     progress?.accepted(() => {
       this.interrupts++;
     });
-    options.signal?.addEventListener("abort", () => this.interrupt(), { once: true }); // as a session does
+    options.signal?.addEventListener("abort", () => this.interrupt(), { once: true }); // like a session
   }
 
   print(text: string, type: "stdout" | "stderr" = "stdout"): void {
@@ -45,7 +45,7 @@ export class FakeRun extends Run {
   }
 }
 
-/** A session that starts fake runs; the newest is `last`. */
+/** A session that starts fake runs. `last` is the newest. */
 export class FakeSession implements RunStarter {
   readonly id: string;
   last: FakeRun = new FakeRun("", {});

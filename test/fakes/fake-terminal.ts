@@ -14,15 +14,15 @@ export interface FakeTerminalOptions {
 
 export type FakeOutput = Output & {
   text: string;
-  /** what was written as bytes */
+  /** the output as bytes */
   bytes: Buffer;
 };
 
-/** Where commands of this test file keep their state, instead of the home directory of whoever runs the tests. */
+/** The commands' state directory, so that tests do not use the developer's home directory. */
 const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
 afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
 
-/** A terminal in memory: what was written can be read, and signals can be sent. */
+/** A terminal in memory, whose output tests can read and to which they can send signals. */
 export class FakeTerminal implements Terminal {
   readonly stdin: Readable & { isTTY?: boolean };
   readonly stdout: FakeOutput;
@@ -55,7 +55,7 @@ export class FakeTerminal implements Terminal {
     for (const handler of this.#handlers) handler(signal);
   }
 
-  /** Waits until this text was written to stdout. */
+  /** Waits until this text is written to stdout. */
   async sees(text: string): Promise<void> {
     while (!this.stdout.text.includes(text)) {
       await new Promise<void>((resolve) => this.#watchers.add(resolve));

@@ -1,4 +1,4 @@
-/** The shape of a PNG: signature, header, data, end. Nobody could decode it, which is not what tests ask. */
+/** The structure of a PNG: signature, header, data, end. It does not decode, which tests do not need. */
 export function smallPng({ width = 8, bytes = 0 }: { width?: number; bytes?: number } = {}): Buffer {
   const header = Buffer.alloc(25);
   header.writeUInt32BE(13, 0);

@@ -17,7 +17,7 @@ import { noSmallDisk, smallDisk } from "../support/small-disk.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallDisk ? `: ${noSmallDisk}` : ""}`, () => {
+describe.skipIf(noSmallDisk !== undefined)(`a full disk${noSmallDisk ? `: ${noSmallDisk}` : ""}`, () => {
   let disk: Awaited<ReturnType<typeof smallDisk>>;
   let dir: string;
   beforeEach(async () => {
@@ -27,7 +27,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
   afterEach(() => disk[Symbol.asyncDispose]());
 
   const filler = () => join(disk.path, "filler");
-  /** Takes every byte that the disk still gives. */
+  /** Fills the disk to the last byte. */
   async function fill(): Promise<void> {
     const file = await open(filler(), "a");
     try {
@@ -59,14 +59,14 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
     });
     afterEach(() => removeStateDir(stateDir));
 
-    test("with a durable audit nothing runs until there is room again", async () => {
+    test("with a durable audit refuses every run until there is space again", async () => {
       const policy = { audit: { durable: true } };
       const audit = openAudit(parsePolicy(policy), { stateDir: disk.path });
       await using manager = await openManager(stateDir, policy, { audit });
       const session = await manager.session("work");
       expect(await runIn(session, "x = 1")).toMatchObject({ status: "ok" });
       await fill();
-      // What a page still holds is written; then there is no more.
+      // What fits into the last page is still written.
       const refused = await untilRefused(() => runIn(session, `x += 1 # ${"-".repeat(5_000)}`));
       expect(refused).toMatchObject({ code: "audit_failed", message: expect.stringContaining("no space left") });
       const ran = (await types()).filter((type) => type === "run.ended").length;
@@ -75,7 +75,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       expect((await verifyAudit(dir)).problems).toEqual([]);
     });
 
-    test("a durable result is kept back when the disk fills up during its run", async () => {
+    test("with a durable audit withholds the result of a run during which it filled up", async () => {
       const policy = { audit: { durable: true } };
       const audit = openAudit(parsePolicy(policy), { stateDir: disk.path });
       await using manager = await openManager(stateDir, policy, { audit });
@@ -85,7 +85,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       );
       for await (const event of run) if (event.type === "stdout") break;
       await fill();
-      // Not by an upload, which would have to be written down.
+      // Not by an upload, which the audit would have to record.
       const files = await session.files();
       await files.write("go", Buffer.from("x"), { maxBytes: 10 });
       await expect(run).rejects.toMatchObject({ code: "audit_failed" });
@@ -94,7 +94,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
       expect((await verifyAudit(dir)).problems).toEqual([]);
     });
 
-    test("otherwise the runs go on, and what happened is written when there is room again", async () => {
+    test("without a durable audit allows runs, and their events are written once there is space again", async () => {
       const logger = listening();
       const audit = openAudit(parsePolicy({}), { stateDir: disk.path, logger });
       await using manager = await openManager(stateDir, {}, { audit });
@@ -117,7 +117,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
     });
   });
 
-  test("full from the beginning: nothing is begun that cannot be gone on with", async () => {
+  test("from the start leads to one valid chain once there is space again", async () => {
     await fill();
     const log = openLog(dir, { durable: true });
     log.record(checkpoint("a".repeat(10_000)));
@@ -129,7 +129,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
     expect((await verifyAudit(dir)).problems).toEqual([]);
   });
 
-  test("a process that is killed with half a line on a full disk leaves a chain that goes on", async () => {
+  test("does not break the chain of a process that was killed in the middle of a line", async () => {
     await writeFile(filler(), Buffer.alloc(100 * 1024));
     await writeEvents(dir, ["before"]);
     const program = `
@@ -151,7 +151,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a disk that is really full${noSmallD
     expect(left.at(-1)).not.toBe(10);
     expect((await verifyAudit(dir)).chains).toMatchObject([{ tornEndBytes: expect.any(Number) }]);
 
-    // The disk is as full as before: what waits is told, and nothing that is there is touched.
+    // The disk is still full: the verifier reports the torn line, and nothing on disk changes.
     const log = openLog(dir, { durable: true });
     log.record(checkpoint("still full"));
     await expect(log.settled()).rejects.toMatchObject({ code: "audit_failed" });

@@ -20,7 +20,7 @@ afterEach(async () => {
   await place[Symbol.asyncDispose]();
 });
 
-/** A process that writes as fast as it can and says so each time something is on disk for good. */
+/** A process that writes as fast as it can and reports each event that is durable on disk. */
 function writer(name: string): ChildProcess {
   const program = `
     import { AuditLog } from ${JSON.stringify(join(root, "dist/audit/log.js"))};
@@ -37,7 +37,7 @@ function writer(name: string): ChildProcess {
   return child;
 }
 
-test("what was settled survives kill -9, and the chain is sound and goes on", async () => {
+test("confirmed audit events survive kill -9, and the chain is valid and continues", async () => {
   for (let round = 0; round < 4; round++) {
     const child = writer(`round-${round}`);
     let said = "";
@@ -59,12 +59,12 @@ test("what was settled survives kill -9, and the chain is sound and goes on", as
   expect(chains).toHaveLength(1);
 });
 
-test("killed in the middle of long lines again and again, a chain has at most what was torn, and sealed", async () => {
+test("an audit chain whose writers are killed while writing long lines has at most torn lines, each sealed", async () => {
   const program = `
     import { AuditLog } from ${JSON.stringify(join(root, "dist/audit/log.js"))};
     const log = new AuditLog({ dir: ${JSON.stringify(place.path)}, durable: false, keepBytes: 2 ** 30, keepMs: 1e9 });
     const name = "x".repeat(2 ** 20);
-    // The chain is there: one that is killed while it makes its first leaves that to nobody, and the next begins another.
+    // Wait for the chain: if the first writer is killed while it creates one, the next writer starts another.
     log.record({ type: "session.checkpoint", session: "long", name: "first" });
     await log.settled();
     for (;;) {
@@ -89,7 +89,7 @@ test("killed in the middle of long lines again and again, a chain has at most wh
   expect(chains[0]?.tornParts).toBeLessThanOrEqual(rounds);
 });
 
-test("processes that write at the same time never share a chain", async () => {
+test("processes that write audit events at the same time never share a chain", async () => {
   const writers = ["a", "b", "c"].map(writer);
   await Promise.all(writers.map(({ stdout }) => once(stdout ?? process.stdin, "data")));
   expect(await listChains(place.path)).toHaveLength(3);

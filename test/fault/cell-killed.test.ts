@@ -15,7 +15,7 @@ import {
   within,
 } from "../support/process-cells.ts";
 
-/** A process of this session, found from the host by the name it was given inside. */
+/** A process of this session, found on the host by the name that it sets for itself. */
 async function named(session: LiveSession, code: string): Promise<HostProcess> {
   const name = `f${Math.random().toString(36).slice(2, 12)}`;
   await look(session, `open("/proc/self/comm", "w").write("${name}")\n${code}\nprint(1)`);
@@ -39,7 +39,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout)
   });
   afterAll(() => codecell?.close());
 
-  test("that kills the worker at any moment ends in a result, and the session goes on", async () => {
+  test("that kills the worker at any moment ends in a result, and the session stays usable", async () => {
     await using session = await codecell.openSession();
     for (let round = 0; round < 12; round++) {
       const worker = await named(session, `before = ${round}`);
@@ -69,9 +69,9 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout)
     expect(await run(next, "40 + 2")).toMatchObject({ status: "ok", value: "42" });
   });
 
-  // a stopped process is ended by its template at once, and in the direct layout only after some more seconds
+  // a template kills a stopped process at once; the direct layout takes some more seconds
   test.skipIf(layout.options.layout === "direct")(
-    "that stops the supervisor does not hang the caller for longer than the limit and its grace",
+    "that stops the supervisor does not block the caller longer than the time limit and its grace period",
     async () => {
       const session = await codecell.openSession();
       const worker = await named(session, "");
@@ -84,7 +84,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout)
     },
   );
 
-  test("that ends a request in the middle is an error with a code", async () => {
+  test("that kills the cell during a request causes an error with a code", async () => {
     const session = await codecell.openSession();
     const worker = await named(session, "");
     const answers = [
@@ -102,7 +102,7 @@ describe.skipIf(skipsProcess).each(bothLayouts)("a fault in the $name", (layout)
 });
 
 describe.skipIf(skipsProcess)("a template that is killed", () => {
-  test("ends its sessions with results, leaves nothing, and is replaced at the next opening", async () => {
+  test("ends the runs of its sessions with results, leaves nothing behind, and is replaced for the next session", async () => {
     await using codecell = await openCells({ name: "", options: { layout: "template" } }, { proc: { timeout: "10s" } });
     const sessions = await Promise.all([codecell.openSession(), codecell.openSession()]);
     const workers = await Promise.all(sessions.map((session) => named(session, "")));

@@ -6,7 +6,7 @@ import { Session } from "../../src/sessions/session.ts";
 import { newStateDir, openManager, removeStateDir } from "../support/managers.ts";
 import { bothLayouts, openCells, run, skipsProcess } from "../support/process-cells.ts";
 
-/** Promises in the whole process, after everything that nobody holds is gone: asking for them collects garbage first. */
+/** The number of promises in the whole process. `queryObjects` collects garbage first. */
 async function promises(): Promise<number> {
   for (let count = 0; count < 5; count++) await turn();
   return queryObjects(Promise, { format: "count" });
@@ -21,7 +21,7 @@ async function openAndClose(codecell: LiveSessions, times: number): Promise<void
 }
 
 describe.skipIf(skipsProcess)("a host that opens and closes sessions", () => {
-  test.each(bothLayouts)("holds on to nothing of those that are over ($name)", async (layout) => {
+  test.each(bothLayouts)("keeps no memory of closed sessions ($name)", async (layout) => {
     await using codecell = await openCells(layout);
     await openAndClose(codecell, 5);
     const before = await promises();
@@ -29,7 +29,7 @@ describe.skipIf(skipsProcess)("a host that opens and closes sessions", () => {
     expect((await promises()) - before).toBeLessThan(20);
   });
 
-  test("holds on to no fork that is over, while the cell lives on in its parent", async () => {
+  test("keeps no memory of closed forks while the cell lives on in their parent", async () => {
     const stateDir = await newStateDir();
     {
       await using manager = await openManager(stateDir);

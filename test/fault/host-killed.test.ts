@@ -39,7 +39,7 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
         });
         hosts.add(host);
         const exited = once(host, "exit");
-        // some die while they set up, most with cells at every stage of their life
+        // some are killed during setup, most with cells in every stage
         if (round % 4 > 0) await Promise.race([once(host.stdout, "data"), exited]);
         await idle(round % 4 > 0 ? 20 + Math.random() * 400 : Math.random() * 250);
         const tags = readdirSync(runtimeDir).filter((name) => /^cc[0-9a-f]{12}$/.test(name));
@@ -58,7 +58,7 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
     (rounds / 2) * roundMs,
   );
 
-  test("together with its janitor leaves nothing for longer than the next host takes to start", async () => {
+  test("together with its janitor leaves nothing behind once the next host has started", async () => {
     const ownRuntimeDir = await mkdtemp(join(tmpdir(), "cc-fault-"));
     await chmod(ownRuntimeDir, 0o711);
     const mark = `killed-${process.pid}-janitor`;

@@ -1,4 +1,4 @@
-// A host that keeps cells starting, running daemons and closing, until somebody kills it.
+// A host that keeps starting cells, running daemons and closing cells until a test kills it.
 import { parsePolicy } from "../../dist/policy/file/parse-policy.js";
 import { processRunner } from "../../dist/runners/process/runner.js";
 import { LiveSessions } from "../../dist/sessions/live-sessions.js";

@@ -1,4 +1,4 @@
-// A host that works with saved sessions and says what it knows, until somebody kills it.
+// A host that works with saved sessions and prints what it has done, until a test kills it.
 import { parsePolicy } from "../../dist/policy/file/parse-policy.js";
 import { processRunner } from "../../dist/runners/process/runner.js";
 import { Codecell } from "../../dist/sessions/codecell.js";

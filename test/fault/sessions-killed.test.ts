@@ -20,12 +20,12 @@ const workerRounds = 150;
 const cellRounds = 30;
 const templateRounds = 8;
 const hostRounds = 24;
-/** Each round ends and starts processes, on a machine that may be busy with other tests: only what hangs is ended by these. */
+/** Each round kills and starts processes, on a machine that may be busy. These limits are only for tests that hang. */
 const roundMs = { worker: 3_000, cell: 6_000, template: 15_000, host: 20_000 };
 const script = fileURLToPath(new URL("sessions-host.mjs", import.meta.url));
 const built = fileURLToPath(new URL("../../dist/sessions/codecell.js", import.meta.url));
 
-/** What a session was told to hold, run by run, and what its results say became of it. */
+/** What a session's variables should be after each run, and what its results say about them. */
 class Ledger {
   readonly #after = new Map<number, number>();
   #expected: number | undefined;
@@ -37,7 +37,7 @@ class Ledger {
     this.#expected = n;
   }
 
-  /** A run that changed nothing, or whose changes went with it. */
+  /** A run that changed nothing, or whose changes were lost with it. */
   seen(run: number): void {
     if (this.#expected !== undefined) this.#after.set(run, this.#expected);
   }
@@ -50,7 +50,7 @@ class Ledger {
     return this.#expected;
   }
 
-  /** The latest word about the variables decides; without any word they are as they were. */
+  /** The latest note about the variables decides. Without a note they are unchanged. */
   told(texts: readonly string[]): void {
     for (const text of texts) {
       const back = /as they were after run (\d+)/.exec(text);
@@ -61,7 +61,7 @@ class Ledger {
     }
   }
 
-  /** Run numbers of a new cell begin anew. */
+  /** Run numbers start again in a new cell. */
   newCell(): void {
     this.#after.clear();
   }
@@ -81,7 +81,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     await removeStateDir(stateDir);
   });
 
-  /** The worker of a session, by the name that it gives itself. */
+  /** The worker of a session, found by the name that it sets for itself. */
   async function workerOf(session: Session, name: string): Promise<number> {
     await session.set("name_", name);
     await session.get("open('/proc/self/comm', 'w').write(name_)");
@@ -90,13 +90,13 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
     return found.pid;
   }
 
-  /** Something to be in the middle of. What it does to the variables goes into the ledger when it has worked. */
+  /** A random operation to interrupt. The ledger records its effect on the variables if it succeeds. */
   async function act(session: Session, ledger: Ledger, round: number): Promise<string[]> {
     const half = round + 0.5;
     switch (round % 7) {
       case 0: {
         const result = await session.run(`n = ${half}\nimport time\ntime.sleep(0.03)`);
-        ledger.told(result.notes); // in a result with kept state they are about the time before the run
+        ledger.told(result.notes); // in a result with kept state, notes are about the time before the run
         if (result.state === "kept") ledger.ran(result.id, half);
         else ledger.seen(result.id);
         return result.state === "kept" ? [] : [...result.notes];
@@ -132,7 +132,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   async function checked(session: Session, ledger: Ledger, words: string[]): Promise<RunResult> {
     const result = await within(15_000, runIn(session, value));
     if (result.status === "crashed") {
-      // the worker was dying when it got this very run, which has to say so and what is left
+      // the worker was dying when it got this run, whose result must say so and what is left
       expect(result.notes.join()).toContain("killed by signal 9");
       ledger.told([...words, ...result.notes]);
       ledger.seen(result.id);
@@ -148,7 +148,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   }
 
   test(
-    `are intact or say what they lost, when a worker dies at ${workerRounds} moments`,
+    `are intact or report what they lost when a worker is killed at ${workerRounds} moments`,
     async () => {
       const outcomes: Record<string, number> = {};
       let session = await manager.session("workers");
@@ -186,7 +186,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   );
 
   test(
-    `lose a cell whose first process dies at ${cellRounds} moments, say so, and go on with their files`,
+    `report the loss and keep their files when a cell's first process is killed at ${cellRounds} moments`,
     async () => {
       const others = await manager.session("untouched");
       await runIn(others, "n = 'untouched'");
@@ -216,18 +216,18 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
   );
 
   test(
-    `come back after their template died ${templateRounds} times, all of them`,
+    `all recover after their template was killed ${templateRounds} times`,
     async () => {
       const sessions = await Promise.all(["t1", "t2", "t3"].map((id) => manager.session(id)));
       for (let round = 0; round < templateRounds; round++) {
         await Promise.all(sessions.map((session) => runIn(session, `n = ${round}`)));
         const going = sessions.map((session) => session.run("import time\ntime.sleep(0.05)"));
         await Promise.all(going.map((run) => run.accepted()));
-        // a cell's own parent gives it to the template when it ends, and a cell of the dead template may still be going
+        // a cell whose parent exits becomes a child of the template, and a cell of the dead template may still be exiting
         const parents = () => new Set(ownCells().map(({ status }) => Number(status.PPid)));
         expect(await eventually(() => parents().size === 1)).toBe(true);
         const [template] = parents();
-        expect(template).not.toBe(process.pid); // which is the parent of a template that is about to start
+        expect(template).not.toBe(process.pid); // a template that is just starting still has this parent
         await idle(Math.random() * 80);
         process.kill(Number(template), "SIGKILL");
         for (const run of going) expect(["ok", "crashed"]).toContain((await within(15_000, run)).status);
@@ -274,7 +274,7 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
   };
 
   test(
-    `at ${hostRounds} moments come back as saved or say what is lost, and nothing is left behind`,
+    `at ${hostRounds} moments are restored as saved or report what is lost, and nothing is left behind`,
     async () => {
       const outcomes: Record<string, number> = {};
       const living = await open();
@@ -315,7 +315,7 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
             const result = await within(15_000, runIn(session, `${value}, open('n.txt').read()`).catch(raise));
             const said = result.notes.join("; ");
             if (id.startsWith("s-")) {
-              // a fork that its host had no time to close: nothing of it was saved
+              // a fork that was never saved because its host was killed
               expect({ n: result.value?.startsWith("(None"), said }).toMatchObject({ n: true });
               if (said !== "") expect(said).toContain("without them");
               outcomes[said === "" ? "fork that never was" : "fork lost"] =
@@ -324,7 +324,7 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
               continue;
             }
             const outcome = judge(result, facts ?? nothing, said);
-            // closing the manager saves what was found
+            // closing the manager saves the session
             const [, n = 0, file = 0] = /^\((\d+|None), '(\d+)'/.exec(result.value ?? "") ?? [];
             known.set(id, { began: 0, ran: 0, saved: n === "None" ? 0 : Number(n), file: Number(file) });
             outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
@@ -360,7 +360,7 @@ describe.skipIf(skipsProcess)("saved sessions whose host is killed", () => {
   );
 });
 
-/** What the host said it did since the last look, and what was found then. */
+/** What the host printed since the last check, and what that check found. */
 interface Facts {
   readonly began: number;
   readonly ran: number;
@@ -375,7 +375,7 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // a rollback has put another in its place
+    // a rollback has replaced it
   }
 }
 
@@ -383,10 +383,10 @@ function raise(error: unknown): never {
   throw error;
 }
 
-/** Whether what came back is what was saved, and whether the result owns up to what is missing. */
+/** Whether the restored state is the saved one, and whether the result reports what is missing. */
 function judge(result: RunResult, facts: Facts, said: string): string {
   if (result.status === "error") {
-    // it never got as far as its first file
+    // killed before its first file
     expect({ ran: facts.ran, name: result.error?.name }).toEqual({ ran: 0, name: "FileNotFoundError" });
     return "never ran";
   }
@@ -394,7 +394,7 @@ function judge(result: RunResult, facts: Facts, said: string): string {
   expect(Number(file)).toBeGreaterThanOrEqual(facts.ran);
   if (n === "None") {
     expect(facts.saved, said).toBe(0);
-    if (facts.ran === 0 && Number(file) === facts.file && !said.includes("lost")) return "saved"; // as it was found last
+    if (facts.ran === 0 && Number(file) === facts.file && !said.includes("lost")) return "saved"; // unchanged since the last check
     expect(said).toMatch(/without them|later changes are lost/);
     return "lost";
   }

@@ -19,7 +19,7 @@ describe.skipIf(skips)("a fault in the srt runner", () => {
   });
   afterAll(() => codecell?.close());
 
-  test("that kills the process which asks sandbox-runtime harms no cell, and the next one starts", async () => {
+  test("that kills the process that hosts sandbox-runtime affects no cell, and the next cell starts", async () => {
     await using session = await codecell.openSession();
     const services = children("wrapWithSandbox");
     expect(services).not.toEqual([]);
@@ -30,7 +30,7 @@ describe.skipIf(skips)("a fault in the srt runner", () => {
     expect(await run(next, "6 * 7")).toMatchObject({ value: "42" });
   });
 
-  test("that kills the cell ends its run, and another session does not notice", async () => {
+  test("that kills the cell ends its run and does not affect another session", async () => {
     await using other = await codecell.openSession();
     const before = new Set(children("--unshare-net").map(({ pid }) => pid));
     await using session = await codecell.openSession();
@@ -41,7 +41,7 @@ describe.skipIf(skips)("a fault in the srt runner", () => {
     expect(await run(other, "6 * 7")).toMatchObject({ value: "42" });
   });
 
-  test("that ends the runner leaves no process", async () => {
+  test("that ends the runner leaves no process behind", async () => {
     const own = await LiveSessions.open({ policy: parsePolicy({}), runners: [testedSrtRunner()] });
     const session = await own.openSession();
     await run(session, "1");

@@ -19,7 +19,7 @@ const children = (part: string) =>
 const services = () => children("wrapWithSandbox");
 const cells = () => children("--unshare-net");
 
-describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
+describe.skipIf(skips)("a stopped process that hosts sandbox-runtime", () => {
   let runtimeDir: string;
   let stopped: number[];
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
   });
   afterEach(() => rm(runtimeDir, { recursive: true, force: true }));
 
-  /** One session, and then the process that was asked for it stops. */
+  /** Opens one session, and then stops the process that prepared it. */
   async function openAndStop(limits: { wrapTimeoutMs?: number } = {}) {
     const runners = [testedSrtRunner({ runtimeDir, ...limits })];
     const codecell = await LiveSessions.open({ policy: parsePolicy({}), runners });
@@ -41,7 +41,7 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
   }
   const files = async () => (await readdir(runtimeDir, { recursive: true })).sort();
 
-  test("does not hold a start for longer than its caller waits, nor anything of it", async () => {
+  test("does not delay a start beyond its caller's timeout, and nothing of the start is left", async () => {
     const { codecell, session } = await openAndStop();
     await using _ = codecell;
     const before = { files: await files(), cells: cells() };
@@ -56,10 +56,10 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
     for (const pid of stopped) process.kill(pid, "SIGCONT");
     await using next = await codecell.openSession();
     expect(await run(next, "6 * 7")).toMatchObject({ value: "42" });
-    expect(services()).toEqual(stopped); // the same ones go on
+    expect(services()).toEqual(stopped); // it was not replaced
   });
 
-  test("is ended when it owes an answer for too long, and the next start has another", async () => {
+  test("is killed and replaced when it does not answer for too long", async () => {
     const { codecell, session } = await openAndStop({ wrapTimeoutMs: 5_000 });
     await using _ = codecell;
     const before = { files: await files(), cells: cells() };
@@ -74,11 +74,11 @@ describe.skipIf(skips)("a stopped process that asks sandbox-runtime", () => {
     expect(await run(session, "6 * 7")).toMatchObject({ value: "42" });
   });
 
-  test("ends with its runner, and so does a start that waits for it", async () => {
+  test("is killed with its runner, and a start that waits for it fails", async () => {
     const { codecell } = await openAndStop();
     const opening = expect(codecell.openSession()).rejects.toMatchObject({ code: "cell_start_failed" });
     const workspaces = async () => (await files()).filter((name) => /\/w\d+$/.test(name));
-    await expect.poll(workspaces).toHaveLength(2); // it has come as far as that
+    await expect.poll(workspaces).toHaveLength(2); // the start has got this far
     await within(30_000, codecell.close());
     await within(30_000, opening);
     expect(await eventually(() => services().length === 0 && cells().length === 0)).toBe(true);

@@ -7,12 +7,12 @@ import { processRunner } from "../../src/runners/process/runner.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { eventually, hostProcesses, run, skipsProcess } from "../support/process-cells.ts";
 
-/** The jails that this process has started and that are there now. */
+/** The running jails that this process has started. */
 const templates = () =>
   hostProcesses().filter(({ command, status }) => command.includes("bwrap") && Number(status.PPid) === process.pid);
 
 test.skipIf(skipsProcess)(
-  "a template whose directories were replaced ends with its last cell, and no earlier",
+  "a template whose directories were replaced exits with its last cell, not earlier",
   async () => {
     const root = await mkdtemp(join(tmpdir(), "cc-superseded-"));
     await chmod(root, 0o711);

@@ -2,7 +2,7 @@ import type { TierName } from "../support/tiers.ts";
 
 export type Verdict = string | number | boolean | null | readonly Verdict[];
 
-/** Where a tier gives another verdict, and why that is no hole. */
+/** A tier's different verdict, and why it is not a hole. */
 export interface Exception {
   readonly verdict: Verdict;
   readonly because: string;
@@ -14,12 +14,12 @@ export type Exceptions = Partial<Record<TierName, Exception>>;
 export interface Probe {
   /** the attack, or what a program may expect */
   readonly name: string;
-  /** Python after the prelude; what `verdict` holds at the end is the answer, or how the run ended if it did not */
+  /** Python after the prelude. The answer is `verdict` at its end, or else how the run ended. */
   readonly code: string;
   readonly expect: Verdict;
   readonly except?: Exceptions;
   readonly language?: "python" | "bash";
-  /** a copy of the interpreter has to be there before it starts */
+  /** a parked copy of the interpreter must exist before it starts */
   readonly afterIdle?: boolean;
 }
 
@@ -28,7 +28,7 @@ export function asks(name: string, expression: string, expect: Verdict, except?:
   return { name, code: `verdict = ${expression}`, expect, ...(except ? { except } : {}) };
 }
 
-/** A probe that is expected to be refused by an error, whichever. */
+/** A probe that must be refused, with any error. */
 export function attacks(name: string, expression: string, except?: Exceptions): Probe {
   return asks(name, `attempt(lambda: ${expression})`, "refused", except);
 }

@@ -1,27 +1,27 @@
 import { asks, attacks, type Exception, type Exceptions, type Probe, type Verdict } from "./probe.ts";
 
-const everywhere = (verdict: Verdict, because: string): Exception => ({ verdict, because });
-const wasmOnly = (verdict: Verdict, because: string): Exceptions => ({ wasm: everywhere(verdict, because) });
+const exception = (verdict: Verdict, because: string): Exception => ({ verdict, because });
+const wasmOnly = (verdict: Verdict, because: string): Exceptions => ({ wasm: exception(verdict, because) });
 
-const virtualFiles = "its whole file system is in the interpreter's memory, and private to it";
+const virtualFiles = "its whole file system is private and in the interpreter's memory";
 const noSockets = "there are no sockets";
 const noProcesses = "there are no processes";
 const noThreads = "there are no threads";
 
 const network: readonly Probe[] = [
   attacks("connects to a port of the host's loopback", `connect(socket.AF_INET, ("127.0.0.1", host["port"]))`),
-  attacks("connects to another address of the loopback", `connect(socket.AF_INET, ("127.0.0.2", host["port"]))`),
+  attacks("connects to another address of the host's loopback", `connect(socket.AF_INET, ("127.0.0.2", host["port"]))`),
   attacks("connects to the host by IPv6", `connect(socket.AF_INET6, ("::1", host["port"]))`),
   attacks("connects to an abstract socket of the host", `connect(socket.AF_UNIX, "\\0" + host["abstract"])`),
   attacks("connects to a named socket of the host", `connect(socket.AF_UNIX, host["socket"])`),
   attacks(
-    "asks a name server",
+    "queries a name server",
     `socket.getaddrinfo("name.invalid", 80)`,
-    wasmOnly("done", "an address is made up, and nothing connects to it"),
+    wasmOnly("done", "the interpreter makes up an address, and nothing connects to it"),
   ),
   attacks("opens a raw socket", `socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)`),
   attacks("opens a packet socket", `socket.socket(17, socket.SOCK_RAW, 0x0300)`),
-  attacks("asks the kernel by netlink", `socket.socket(16, socket.SOCK_RAW, 0)`),
+  attacks("opens a netlink socket to the Linux kernel", `socket.socket(16, socket.SOCK_RAW, 0)`),
   attacks("opens a socket to the hypervisor", `socket.socket(40, socket.SOCK_STREAM)`),
   asks(
     "sees an interface that is not its own loopback",
@@ -29,13 +29,13 @@ const network: readonly Probe[] = [
     [],
   ),
   asks(
-    "serves itself on its own loopback",
+    "connects to its own server on its own loopback",
     `attempt(lambda: (lambda s: (s.bind(("127.0.0.1", 0)), s.listen(), socket.create_connection(s.getsockname(), 2)))(socket.socket()))`,
     "done",
     wasmOnly("refused", noSockets),
   ),
   asks(
-    "knows localhost by name",
+    "resolves localhost",
     `attempt(lambda: socket.getaddrinfo("localhost", 80, socket.AF_INET, socket.SOCK_STREAM))`,
     "done",
   ),
@@ -62,19 +62,22 @@ const files: readonly Probe[] = [
     ...["done", "done", "done"],
   ]),
   {
-    name: "follows a link out of the workspace",
+    name: "follows a symlink out of the workspace",
     code: `os.symlink(host["file"], "/workspace/out")\nverdict = attempt(lambda: read("/workspace/out"))\nos.remove("/workspace/out")`,
     expect: "refused",
   },
-  attacks("links a program of the system into its workspace", `os.link("/usr/bin/env", "/workspace/env")`),
+  attacks("makes a hard link to a system program in its workspace", `os.link("/usr/bin/env", "/workspace/env")`),
   asks(
-    "reads the host's environment where process 1 keeps its own",
+    "reads the host's environment from process 1",
     `any(host["secret"] in text_of(p) for p in ("/proc/1/environ", "/proc/self/environ", "/proc/1/cmdline"))`,
     false,
   ),
   attacks("opens the memory of process 1", `read("/proc/1/mem", 1)`),
-  attacks("lists the descriptors of process 1", `os.listdir("/proc/1/fd")[0]`, {
-    gvisor: everywhere("done", "its kernel asks for the same user only; what speaks there speaks for its own session"),
+  attacks("lists the file descriptors of process 1", `os.listdir("/proc/1/fd")[0]`, {
+    gvisor: exception(
+      "done",
+      "gVisor's Linux kernel only checks for the same user; those descriptors belong to the cell's own session",
+    ),
   }),
   ...[
     "kcore",
@@ -94,53 +97,50 @@ const files: readonly Probe[] = [
       `reads /proc/${name}`,
       `readable("/proc/${name}")`,
       false,
-      name === "cmdline" ? { gvisor: everywhere(true, "the boot line of its own kernel, the same everywhere") } : {},
+      name === "cmdline"
+        ? { gvisor: exception(true, "the command line of gVisor's own Linux kernel, the same everywhere") }
+        : {},
     ),
   ),
   asks(
-    "changes a setting of the kernel",
+    "changes a setting of the Linux kernel",
     `[p for d, _, names in os.walk("/proc/sys") for p in [d + "/" + n for n in names] if attempt(lambda: os.close(os.open(p, os.O_WRONLY))) == "done"]`,
     [],
   ),
-  attacks("presses a system request key", `os.open("/proc/sysrq-trigger", os.O_WRONLY)`),
+  attacks("triggers a system request key", `os.open("/proc/sysrq-trigger", os.O_WRONLY)`),
   asks("sees devices and settings in /sys", `readable("/sys")`, false, {
-    gvisor: everywhere(true, "the sysfs of its own kernel: processors it may use, and empty directories"),
+    gvisor: exception(true, "the sysfs of gVisor's own Linux kernel: usable processors and empty directories"),
   }),
   asks(
-    "finds a device beyond the usual ones",
+    "finds a device other than the usual ones",
     `sorted(n for n in os.listdir("/dev") if stat.S_ISBLK(os.lstat("/dev/" + n).st_mode) or n in ("mem", "kmem", "port", "kvm", "kmsg", "vhost-net", "loop-control", "fuse", "input", "dri", "nvidia0"))`,
     [],
-    { gvisor: everywhere(["fuse"], "a device of its own kernel: the host's is not behind it") },
+    { gvisor: exception(["fuse"], "a device of gVisor's own Linux kernel, without the host's behind it") },
   ),
   asks(
     "reads names of the host in the mount table",
     `[n for n in host["names"] if n in text_of("/proc/self/mountinfo", "/proc/1/mountinfo", "/proc/mounts")]`,
     [],
   ),
-  asks(
-    "reads in the mount table where an engine keeps its files",
-    `"upperdir=" in text_of("/proc/self/mountinfo")`,
-    false,
-    {
-      docker: everywhere(
-        true,
-        "the kernel shows the layers of the root file system; only a kernel of its own hides them",
-      ),
-      podman: everywhere(
-        true,
-        "the kernel shows the layers of the root file system; only a kernel of its own hides them",
-      ),
-    },
-  ),
+  asks("reads the engine's directories in the mount table", `"upperdir=" in text_of("/proc/self/mountinfo")`, false, {
+    docker: exception(
+      true,
+      "the Linux kernel shows the layers of the root file system; only a tier with its own Linux kernel hides them",
+    ),
+    podman: exception(
+      true,
+      "the Linux kernel shows the layers of the root file system; only a tier with its own Linux kernel hides them",
+    ),
+  }),
   attacks("mounts a file system", `call("mount", b"none", b"/tmp", b"tmpfs", 0, 0)`),
   attacks("remounts the root for writing", `call("mount", 0, b"/", 0, 32, 0)`),
-  attacks("unmounts what covers /proc/sys", `call("umount2", b"/proc/sys", 2)`),
+  attacks("unmounts the cover of /proc/sys", `call("umount2", b"/proc/sys", 2)`),
   attacks("changes its root directory", `os.chroot("/tmp")`),
   attacks(
-    "opens a disk by a node that it made",
+    "opens a disk through a device node that it made",
     `(os.mknod("/tmp/disk", 0o60600, os.makedev(8, 0)), os.open("/tmp/disk", os.O_RDONLY))`,
   ),
-  attacks("opens a file by its handle", `call("open_by_handle_at", -100, buffer(), 0)`),
+  attacks("opens a file by handle", `call("open_by_handle_at", -100, buffer(), 0)`),
 ];
 
 const processes: readonly Probe[] = [
@@ -160,18 +160,21 @@ const processes: readonly Probe[] = [
     `call("process_vm_readv", 1, (__import__("ctypes").c_ulong * 2)(0x400000, 16), 1, (__import__("ctypes").c_ulong * 2)(0x400000, 16), 1, 0)`,
   ),
   {
-    name: "ends process 1",
+    name: "kills process 1",
     code: `attempt(lambda: [attempt(lambda: os.kill(1, n)) for n in (9, 15, 2, 19, 11)])\nverdict = "alive"`,
     expect: "alive",
   },
   {
-    name: "ends the copy that a crash falls back on",
-    // an older copy may be on its way out, and a signal to it harms nobody: what stays is meant
+    name: "kills the parked copy that restores its state after a crash",
+    // an older copy may be exiting, and a signal to it does no harm: only the one that stays counts
     code: `import time\nlook = lambda: {int(p) for p in (os.listdir("/proc") if os.path.isdir("/proc") else []) if p.isdigit()} - {1, os.getpid()}\nothers = look()\ntime.sleep(0.5)\nothers &= look()\nverdict = ["done"] if any(attempt(lambda: os.kill(p, 9)) == "done" for p in others) else []`,
     expect: [],
     afterIdle: true,
     except: {
-      gvisor: everywhere(["done"], "its kernel cannot ask the supervisor; the state is lost, the session goes on"),
+      gvisor: exception(
+        ["done"],
+        "gVisor's Linux kernel cannot ask the supervisor; the state is lost, the session stays usable",
+      ),
     },
   },
   attacks("becomes root", `os.setuid(0)`),
@@ -180,7 +183,7 @@ const processes: readonly Probe[] = [
     "is root",
     `os.getuid() == 0`,
     false,
-    wasmOnly(true, "a number that the interpreter makes up: nothing asks for it"),
+    wasmOnly(true, "a number that the interpreter makes up; nothing checks it"),
   ),
   asks(
     "has a capability",
@@ -188,7 +191,7 @@ const processes: readonly Probe[] = [
     ["0".repeat(16)],
   ),
   asks(
-    "may get privileges from a program",
+    "has no_new_privs set",
     `attempt(lambda: (lambda n: n == 1 or 1 / 0)(call("prctl", 39, 0, 0, 0, 0)))`,
     "done",
     wasmOnly("refused", noProcesses),
@@ -200,7 +203,7 @@ const processes: readonly Probe[] = [
     wasmOnly(null, "it makes no system calls: the process around it has the filter"),
   ),
   {
-    name: "gains by a set-user program that it made",
+    name: "gains privileges through a set-user-ID program that it made",
     code: `import shutil, subprocess\ndef made():\n    shutil.copy("/usr/bin/id", "/tmp/id"); os.chmod("/tmp/id", 0o6755)\n    out = subprocess.run(["/tmp/id", "-u"], capture_output=True, text=True).stdout.strip()\n    assert out == "0"\nverdict = attempt(made)`,
     expect: "refused",
   },
@@ -208,15 +211,15 @@ const processes: readonly Probe[] = [
   attacks("makes a mount namespace", `call("unshare", 0x00020000)`),
   attacks("makes a network namespace", `call("unshare", 0x40000000)`),
   attacks("enters the namespace of process 1", `call("setns", os.open("/proc/1/ns/mnt", os.O_RDONLY), 0)`),
-  attacks("loads a program into the kernel (bpf)", `call("bpf", 0, buffer(), 64)`),
-  attacks("watches the kernel (perf_event_open)", `call("perf_event_open", buffer(), 0, -1, -1, 0)`),
+  attacks("loads a program into the Linux kernel (bpf)", `call("bpf", 0, buffer(), 64)`),
+  attacks("observes the Linux kernel (perf_event_open)", `call("perf_event_open", buffer(), 0, -1, -1, 0)`),
   attacks("leaves a key in a keyring", `call("add_key", b"user", b"k", b"x", 1, -2)`),
   attacks("reads a keyring", `call("keyctl", 0, -3, 1)`),
-  attacks("passes calls by io_uring", `call("io_uring_setup", 8, buffer())`),
-  attacks("stops the kernel at a page (userfaultfd)", `call("userfaultfd", 0)`),
-  attacks("takes the randomness of addresses away", `call("personality", 0x0040000)`),
-  attacks("loads a module", `call("finit_module", 0, b"", 0)`),
-  attacks("reads the kernel's log", `call("syslog", 3, buffer(), 16)`),
+  attacks("bypasses the filter with io_uring", `call("io_uring_setup", 8, buffer())`),
+  attacks("stalls the Linux kernel at a page fault (userfaultfd)", `call("userfaultfd", 0)`),
+  attacks("turns off address randomization", `call("personality", 0x0040000)`),
+  attacks("loads a Linux kernel module", `call("finit_module", 0, b"", 0)`),
+  attacks("reads the Linux kernel's log", `call("syslog", 3, buffer(), 16)`),
   attacks("sets the clock", `call("settimeofday", buffer(), 0)`),
   attacks("restarts the machine", `call("reboot", 0xFEE1DEAD, 672274793, 0, 0)`),
   attacks("renames the host", `socket.sethostname("other")`),
@@ -225,23 +228,23 @@ const processes: readonly Probe[] = [
 
 const resources: readonly Probe[] = [
   {
-    name: "keeps more processes than the limit",
+    name: "starts more processes than the limit",
     code: `import time\nmade = ended = 0\ntry:\n    while made < 60:\n        if os.fork() == 0: time.sleep(20); os._exit(0)\n        made += 1\nexcept OSError: pass\ntime.sleep(0.5)\ntry:\n    while os.waitpid(-1, os.WNOHANG)[0]: ended += 1\nexcept ChildProcessError: pass\nverdict = made - ended <= 35`,
     expect: true,
     except: wasmOnly("OSError", noProcesses),
   },
   {
-    name: "takes more memory than it was given",
+    name: "takes more memory than the limit",
     code: "hog = []\nwhile True: hog.append(bytearray(16 << 20))",
     expect: "out_of_memory",
   },
   {
-    name: "takes the memory in children",
+    name: "takes more memory than the limit in children",
     code: `import time\nfor _ in range(8):\n    if os.fork() == 0:\n        hog = bytearray(128 << 20); time.sleep(2); os._exit(0)\nalive = 0\nfor _ in range(8): alive += os.wait()[1] == 0\nverdict = alive < 8`,
     expect: true,
     except: {
-      wasm: everywhere("OSError", noProcesses),
-      gvisor: everywhere("out_of_memory", "the supervisor counts, and ends the whole run"),
+      wasm: exception("OSError", noProcesses),
+      gvisor: exception("out_of_memory", "the supervisor measures, and ends the whole run"),
     },
   },
   {
@@ -250,7 +253,7 @@ const resources: readonly Probe[] = [
     expect: "refused",
   },
   {
-    name: "makes a file of a hundred terabytes with a hole",
+    name: "makes a sparse file of a hundred terabytes",
     code: `def hole():\n    with open("/workspace/hole", "wb") as file: file.truncate(100 << 40)\nverdict = attempt(hole)\nos.remove("/workspace/hole")`,
     expect: "refused",
   },
@@ -269,7 +272,7 @@ const resources: readonly Probe[] = [
     "sees more processors than it may use",
     `len(os.sched_getaffinity(0)) <= host["processors"]`,
     true,
-    wasmOnly("AttributeError", "one thread, and nothing to ask"),
+    wasmOnly("AttributeError", "it has one thread and no such function"),
   ),
   attacks(
     "locks memory in place",
@@ -286,18 +289,18 @@ const resources: readonly Probe[] = [
 
 const environment: readonly Probe[] = [
   asks(
-    "reads a variable of the host",
+    "reads an environment variable of the host",
     `host["variable"] in os.environ or host["secret"] in str(dict(os.environ))`,
     false,
   ),
   asks(
-    "has variables beyond the documented ones",
+    "has environment variables other than the documented ones",
     `sorted(k for k in os.environ if k not in ("PATH", "HOME", "LANG", "TMPDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "OPENBLAS_NUM_THREADS", "GLIBC_TUNABLES", "MPLBACKEND", "GREETING", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"))`,
     [],
   ),
-  asks("sees the variable of its policy", `os.environ.get("GREETING")`, "hello"),
+  asks("sees the environment variable of its policy", `os.environ.get("GREETING")`, "hello"),
   asks(
-    "is called `cell`",
+    "has the host name `cell`",
     `socket.gethostname()`,
     "cell",
     wasmOnly("emscripten", "a name that the interpreter makes up"),
@@ -313,20 +316,20 @@ const environment: readonly Probe[] = [
     [],
   ),
   asks(
-    "finds in /etc/hosts more than itself",
+    "reads /etc/hosts",
     `sorted({n for line in text_of("/etc/hosts").splitlines() for n in line.split("#")[0].split()[1:]})`,
     ["cell", "localhost"],
     wasmOnly([], noSockets),
   ),
   asks(
-    "finds other users",
+    "reads the users in /etc/passwd",
     `[line.split(":")[0] for line in text_of("/etc/passwd").splitlines()]`,
     ["root", "cell"],
     wasmOnly([], "there is no such file"),
   ),
   asks(
-    "learns its place among the control groups",
-    // before control groups v2 Podman gives no namespace of them: the container's own random id shows
+    "learns the path of its control group",
+    // with cgroups v1, Podman makes no cgroup namespace: the container's own random id is visible
     `[line for line in text_of("/proc/self/cgroup").splitlines() if not __import__("re").match(r"/$|(/libpod_parent|/machine.slice)?/libpod-[0-9a-f]{64}(.scope)?$", line.split(":")[2])]`,
     [],
   ),
@@ -348,7 +351,7 @@ const interpreter: readonly Probe[] = [
     except: wasmOnly("OSError", noProcesses),
   },
   {
-    name: "uses a pool of processes",
+    name: "uses a process pool",
     code: `import multiprocessing\nwith multiprocessing.get_context("fork").Pool(2) as pool: verdict = pool.map(abs, [-1, -2])`,
     expect: [1, 2],
     except: wasmOnly("ModuleNotFoundError", noProcesses),
@@ -364,7 +367,7 @@ const interpreter: readonly Probe[] = [
     expect: 7,
   },
   {
-    name: "gets a signal that it sent itself",
+    name: "receives a signal that it sent itself",
     code: `import signal\ngot = []\nold = signal.signal(signal.SIGUSR1, lambda *_: got.append(1))\nos.kill(os.getpid(), signal.SIGUSR1)\nsum(range(1000))\nsignal.signal(signal.SIGUSR1, old)\nverdict = got`,
     expect: [1],
   },
@@ -379,7 +382,7 @@ const interpreter: readonly Probe[] = [
     expect: 10 << 20,
   },
   {
-    name: "uses every letter in file names",
+    name: "uses Unicode file names",
     code: `name = "/workspace/ünï ✓ 日本.txt"\nopen(name, "w").write("x")\nverdict = "ünï ✓ 日本.txt" in os.listdir("/workspace")\nos.remove(name)`,
     expect: true,
   },
@@ -398,12 +401,12 @@ const interpreter: readonly Probe[] = [
   },
 ];
 
-/** Every probe of every tier, with the verdict that all of them give unless a reason is written beside it. */
+/** Every probe, with the verdict of all tiers; an exception states its reason. */
 export const probes: readonly Probe[] = [
   ...network,
   ...files,
   ...processes,
   ...environment,
   ...interpreter,
-  ...resources, // last: what they leave of the session is no matter
+  ...resources, // last, because they may ruin the session
 ];

@@ -26,14 +26,14 @@ const servers: Server[] = [];
 let home: string;
 let facts: Record<string, unknown>;
 
-/** What a cell would have to reach: listeners, a file in the home directory, a variable. */
+/** The targets of the probes: listeners, a file in the home directory, an environment variable. */
 beforeAll(async () => {
   process.env[variable] = secret;
   home = await mkdtemp(join(homedir(), "codecell-parity-")).catch(() => mkdtemp(join(tmpdir(), "codecell-parity-")));
   await writeFile(join(home, "secret.txt"), secret, { mode: 0o644 });
   const port = await listen({ host: "127.0.0.2", port: 0 });
   await listen({ host: "127.0.0.1", port });
-  await listen({ host: "::1", port }).catch(() => 0); // a host without IPv6 has nothing to reach there
+  await listen({ host: "::1", port }).catch(() => 0); // a host without IPv6 has no such target
   await listen({ path: `\0${abstract}` });
   await listen({ path: join(home, "listener.sock") });
   facts = {
@@ -53,7 +53,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** A host that is called like a cell, or a user like every system's, tells nothing. */
+/** Whether a name identifies this host: `cell` or a user name that every system has does not. */
 function isTelling(name: string): boolean {
   return name.length > 2 && !["root", "cell", "localhost", "/root"].includes(name);
 }
@@ -69,7 +69,7 @@ async function listen(options: { host?: string; port?: number; path?: string }):
 const missing = await Promise.all(tiers.map(isMissing));
 
 for (const [index, tier] of tiers.entries()) {
-  describe.skipIf(missing[index])(`a program in ${tier.name}`, () => {
+  describe.skipIf(missing[index])(`the verdict in ${tier.name} on a program that`, () => {
     let codecell: LiveSessions;
     let session: LiveSession;
     let deps: string;
@@ -89,7 +89,7 @@ for (const [index, tier] of tiers.entries()) {
       expect(await verdictOf(session, probe), because).toEqual(verdict);
     });
 
-    test("answers after all of them", async () => {
+    test("runs after all other probes", async () => {
       expect(await session.run("40 + 2")).toMatchObject({ status: "ok", value: "42" });
     });
   });
@@ -114,7 +114,7 @@ async function verdictOf(session: LiveSession, { code, language = "python", name
     const timeoutMs = name === "runs without end" ? 300 : 20_000;
     const result = await session.run(program, { language, timeoutMs });
     if (result.status === "ok") return JSON.parse(result.stdout) as Verdict;
-    // a limit ends the run, or the allocation fails: both hold it
+    // the limit ends the run or the allocation fails: both enforce it
     if (result.error?.name === "MemoryError") return "out_of_memory";
     return result.status === "error" ? (result.error?.name ?? "error") : result.status;
   } catch (error) {

@@ -5,7 +5,7 @@ import { filePath, listChains, listFiles } from "../../src/audit/chain-files.ts"
 import type { AuditEvent } from "../../src/audit/event.ts";
 import { AuditLog, type AuditLogOptions } from "../../src/audit/log.ts";
 
-/** A directory for the audit of one test. */
+/** An audit directory for one test. */
 export async function newAuditDir(): Promise<AsyncDisposable & { readonly path: string }> {
   const root = await mkdtemp(join(tmpdir(), "codecell-audit-"));
   return {
@@ -18,18 +18,18 @@ export function openLog(dir: string, options: Partial<AuditLogOptions> = {}): Au
   return new AuditLog({ dir, durable: false, keepBytes: 2 ** 30, keepMs: 10 ** 9, ...options });
 }
 
-/** A small event that is told from others by its name. */
+/** A small event with a distinct name. */
 export function checkpoint(name: string): AuditEvent {
   return { type: "session.checkpoint", session: "s-1", name };
 }
 
-/** Writes events with a log of their own, which is closed afterwards. */
+/** Writes events with a new log, and closes it. */
 export async function writeEvents(dir: string, names: readonly string[], options: Partial<AuditLogOptions> = {}) {
   await using log = openLog(dir, options);
   for (const name of names) log.record(checkpoint(name));
 }
 
-/** The only chain there is. */
+/** The only chain in the directory. */
 export async function onlyChain(dir: string): Promise<string> {
   const [chain, ...more] = await listChains(dir);
   if (chain === undefined || more.length > 0) throw new Error(`not one chain: ${[chain, ...more].join(", ")}`);

@@ -6,7 +6,7 @@ export interface SimulatedCall {
   readonly args?: readonly (number | bigint)[];
 }
 
-/** What the kernel would answer: runs the filter's bytes over a struct seccomp_data. For tests only. */
+/** The Linux kernel's decision: runs the filter's bytes on a struct seccomp_data. For tests only. */
 export function simulateFilter(program: Buffer, call: SimulatedCall): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(call.number >>> 0, field.syscall);

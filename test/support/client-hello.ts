@@ -18,7 +18,7 @@ export function clientHello(servername: string | undefined): Promise<Buffer> {
   });
 }
 
-/** The same handshake message in records of `size` bytes each, as servers accept it. */
+/** The same handshake message in records of `size` bytes each, which servers accept. */
 export function inRecordsOf(size: number, hello: Buffer): Buffer {
   const message = hello.subarray(5);
   const records: Buffer[] = [];

@@ -12,7 +12,7 @@ import { openEngineHome } from "./engine-home.ts";
 import { findProgram } from "./find-program.ts";
 import { startPodman } from "./podman-service.ts";
 
-/** What tests know of an engine; it crosses to them as plain data. */
+/** What tests know about an engine. Plain data, because vitest passes it to their processes. */
 export type TestEngine =
   | { readonly available: true; readonly host: string; readonly runtimes: readonly string[] }
   | { readonly available: false; readonly reason: string; readonly hint: string };
@@ -20,14 +20,14 @@ export type TestEngine =
 export interface TestEngines extends AsyncDisposable {
   readonly docker: TestEngine;
   readonly podman: TestEngine;
-  /** a directory below which they see what the tests mount; elsewhere they do not: their mounts are their own */
+  /** a directory below which the engines see the tests' mounts; elsewhere they do not, because of their own mount namespace */
   readonly mountable: string;
 }
 
-/** Variables that name engines which run already, for a developer who does not want to wait for new ones. */
+/** Variables that name running engines, for developers who do not want to wait for new ones. */
 const running = { docker: "CODECELL_TEST_DOCKER", podman: "CODECELL_TEST_PODMAN" } as const;
 
-/** Engines of this test run's own, below one temporary directory; nothing of them is left when they are disposed. */
+/** Starts engines for this test run below one temporary directory. Disposing them leaves nothing behind. */
 export async function startEngines(): Promise<TestEngines> {
   await using cleanup = new Cleanup();
   const { directory, cgroup, ...home } = await openEngineHome();
@@ -43,15 +43,15 @@ export async function startEngines(): Promise<TestEngines> {
   return { docker, podman, mountable, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
 }
 
-/** Before an engine starts, which gets what is mounted there later. The home's keeper undoes it. */
+/** Must run before an engine starts, so that the engine sees later mounts. The home's keeper undoes it. */
 async function makeMountable(directory: string): Promise<string> {
   await mkdir(directory);
-  if (process.getuid?.() !== 0) return directory; // nobody mounts anything, then
+  if (process.getuid?.() !== 0) return directory; // without root, tests mount nothing
   await promisify(execFile)("mount", ["--bind", "--make-shared", directory, directory]);
   return directory;
 }
 
-/** A client of an engine that is there. */
+/** A client of a running engine. */
 export async function engineClient(kind: EngineKind, host: string): Promise<EngineClient> {
   const env = kind === "docker" ? { DOCKER_HOST: host } : { CONTAINER_HOST: host };
   const asked = await findEngine(addressFacts(env), kind);
@@ -88,7 +88,7 @@ async function describe(kind: EngineKind, host: string): Promise<TestEngine> {
   return { available: true, host, runtimes: Object.keys(Runtimes ?? {}) };
 }
 
-/** A container outlives its daemon's end; none does after this. */
+/** Removes all containers, which would otherwise outlive their daemon. */
 async function removeContainers(kind: EngineKind, host: string): Promise<void> {
   const client = await engineClient(kind, host);
   const containers = await client.json<{ Id: string }[]>({ path: "/containers/json", query: { all: true } });

@@ -1,6 +1,6 @@
 /**
- * Milliseconds of processor time that this process spent on something: what work costs, however much else the machine does.
- * Test files have a process each, so nothing else is in it.
+ * CPU time in milliseconds that this process spends on some work, independent of other load on the machine. Each test file has
+ * its own process, so no other work is included.
  */
 export async function cpuMsOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();

@@ -1,18 +1,18 @@
 import { readdirSync, readlinkSync } from "node:fs";
 
-/** What the descriptors of a process lead to, without those that differ from look to look. */
+/** The targets of a process's file descriptors, without those that differ between two calls. */
 export function descriptors(pid: number): string[] {
   return readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
     try {
       const target = readlinkSync(`/proc/${pid}/fd/${name}`);
       return target.startsWith("/proc/") ? [] : [target];
     } catch {
-      return []; // the one that we looked through
+      return []; // the descriptor of this very listing
     }
   });
 }
 
-/** Sockets of a process; each has a number of its own on this machine. */
+/** The sockets of a process, each with a number that is unique on this machine. */
 export function sockets(pid: number): string[] {
   return descriptors(pid).filter((target) => target.startsWith("socket:"));
 }

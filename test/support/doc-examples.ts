@@ -1,12 +1,12 @@
 export interface DocExample {
   readonly command: string;
-  /** what the page shows below it; empty: nothing */
+  /** the output that the page shows; may be empty */
   readonly output: string;
 }
 
 /**
- * Commands in ```console runnable blocks of a page. A block that needs a runner names it, as in ```console runnable process,
- * and is left out where that runner is not.
+ * Commands in ```console runnable blocks of a page. A block names the runner that it needs, as in ```console runnable process,
+ * and is skipped where that runner is missing.
  */
 export function examplesOf(text: string, runners: readonly string[]): DocExample[] {
   const blocks = [...text.matchAll(/^```console runnable(?: (\w+))?\n([\s\S]*?)^```$/gm)]
@@ -23,7 +23,7 @@ export function examplesOf(text: string, runners: readonly string[]): DocExample
   );
 }
 
-/** `…` in the page stands for anything. */
+/** `…` in the page matches anything. */
 export function outputPattern(output: string): RegExp {
   const parts = output.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join("[\\s\\S]*")}$`);

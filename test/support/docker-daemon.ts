@@ -7,11 +7,11 @@ import { findProgram } from "./find-program.ts";
 export interface DockerOptions {
   /** the parent control group of its containers */
   readonly cgroup: string;
-  /** one that outlives the daemon, as on a machine of its own; absent: the daemon starts one that ends with it */
+  /** a containerd that outlives the daemon, as on a real machine; default: the daemon starts one that ends with it */
   readonly containerd?: EngineProcess;
 }
 
-/** A Docker daemon below one directory: no bridge, no firewall rules, gVisor as a second runtime where it is installed. */
+/** A Docker daemon below one directory, without bridge and firewall rules. gVisor is a second runtime where installed. */
 export async function startDocker(
   directory: string,
   { cgroup, containerd }: DockerOptions,
@@ -21,10 +21,10 @@ export async function startDocker(
   const socket = join(directory, "docker.sock");
   const config = join(directory, "daemon.json");
   const runsc = findProgram("runsc");
-  // other platforms of gVisor need KVM or a kernel's leave; this one works everywhere
+  // gVisor's other platforms need KVM or a recent Linux kernel; ptrace works everywhere
   const gvisor = { path: runsc, runtimeArgs: ["--platform=ptrace", "--network=none"] };
   await writeFile(config, JSON.stringify(runsc === undefined ? {} : { runtimes: { runsc: gvisor } }));
-  const key = "/etc/docker/key.json"; // old daemons write it, whatever their directories are
+  const key = "/etc/docker/key.json"; // old daemons write it, wherever their directories are
   const hadKey = (await stat(key).catch(() => undefined)) !== undefined;
   if (!hadKey) cleanup.defer(() => unlink(key).catch(() => {}));
   const daemon = await startEngineProcess(
@@ -42,7 +42,7 @@ export async function startDocker(
   return { ...daemon, host: `unix://${socket}`, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
 }
 
-/** containerd alone, below one directory. */
+/** A containerd below one directory. */
 export async function startContainerd(directory: string): Promise<EngineProcess> {
   await mkdir(directory, { recursive: true });
   const at = (name: string) => join(directory, name);

@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where groups may be: each v1 controller's mount, and v2's. */
+/** The mounts of all v1 controllers and of v2. */
 function roots(): string[] {
   const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   return lines.filter((line) => / - cgroup2? /.test(line)).map((line) => line.split(" ")[4] ?? "");
 }
 
-/** Groups of this name, in every hierarchy. */
+/** Groups with this name in every hierarchy. */
 export function cgroupsNamed(name: string): string[] {
   return roots().flatMap((root) => (childrenOf(root).includes(name) ? [join(root, name)] : []));
 }
 
-/** Removes what an engine left of its parent group. One with a process in it stays: the kernel refuses. */
+/** Removes an engine's parent group. The OS refuses to remove a group that still has a process. */
 export function removeEmptyCgroups(name: string): void {
   for (const path of cgroupsNamed(name)) removeTree(path);
 }
@@ -22,7 +22,7 @@ function removeTree(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // in use, or gone already
+    // in use or already removed
   }
 }
 

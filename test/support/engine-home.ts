@@ -4,7 +4,7 @@ import { chmod, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
-/** A directory that an engine of the tests' own keeps everything in. */
+/** The directory of an engine that the tests start. */
 export interface EngineHome extends AsyncDisposable {
   readonly directory: string;
   /** the parent control group of its containers */
@@ -12,8 +12,8 @@ export interface EngineHome extends AsyncDisposable {
 }
 
 /**
- * Waits for the end of its input, which comes with the end of the tests, whatever ended them. What still runs with the
- * directory in its command line is ended, mounts below it are undone, and it is removed with its control groups.
+ * Waits for the end of its input, which comes when the tests end in any way. Then it kills every process with the directory in
+ * its command line, unmounts everything below it, and removes the directory and its control groups.
  */
 export const keeper = `
 directory=$1 cgroup=$2
@@ -29,14 +29,14 @@ find /sys/fs/cgroup -depth -type d -path "*/$cgroup*" -exec rmdir {} + 2>/dev/nu
 rm -rf -- "$directory"
 `;
 
-/** Makes one; short, for the path of a Unix socket has 107 characters at most. */
+/** Creates one with a short path, because the path of a Unix socket has at most 107 characters. */
 export async function openEngineHome(): Promise<EngineHome> {
   const directory = await mkdtemp(join(tmpdir(), "cc-"));
   await chmod(directory, 0o711);
   const cgroup = `codecell-test-${basename(directory)}`;
   const keeping = spawn("sh", ["-c", keeper, "sh", directory, cgroup], {
     stdio: ["pipe", "ignore", "inherit"],
-    detached: true, // Ctrl-C in a terminal ends the tests, and then it is this one's turn
+    detached: true, // Ctrl-C in a terminal ends the tests, and then this process cleans up
   });
   const exited = once(keeping, "exit");
   return {

@@ -8,15 +8,15 @@ const startMs = 60_000;
 const stopMs = 20_000;
 const knockEveryMs = 20;
 
-/** A daemon that a test run started, and that it ends. */
+/** A daemon that the test run starts and stops. */
 export interface EngineProcess extends AsyncDisposable {
   readonly pid: number;
   readonly socket: string;
 }
 
 /**
- * Starts a daemon and waits until its socket takes connections. Its mounts are in a namespace of their own, or of another
- * such process, and go with it; it is told to end when this process dies, however that happens.
+ * Starts a daemon and waits until its socket accepts connections. Its mounts are in its own mount namespace, or in that of
+ * another such process, and disappear with it. It gets a signal when this process dies in any way.
  */
 export async function startEngineProcess(
   command: readonly string[],
@@ -29,7 +29,7 @@ export async function startEngineProcess(
   const child = spawn("setpriv", argv, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, HOME: "/nonexistent", ...env },
-    detached: true, // Ctrl-C in a terminal ends the tests, which then end this
+    detached: true, // Ctrl-C in a terminal ends the tests, which then stop this process
   });
   const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const log = lastOutput(child);
@@ -37,7 +37,7 @@ export async function startEngineProcess(
     using limit = deadline(startMs);
     const died = exited.then(() => Promise.reject(new Error(`${command[0]} ended: ${log()}`)));
     await Promise.race([takesConnections(socket, limit.signal), died]);
-    died.catch(() => {}); // later it is meant to end
+    died.catch(() => {}); // later, its exit is expected
   } catch (error) {
     child.kill("SIGKILL");
     await exited;
@@ -53,7 +53,7 @@ async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {
   await exited;
 }
 
-/** A socket has no event for its other end: we knock until somebody opens. */
+/** Polls, because there is no event for a socket that starts to listen. */
 async function takesConnections(socket: string, signal: AbortSignal): Promise<void> {
   while (!(await isOpen(socket))) {
     signal.throwIfAborted();
@@ -69,7 +69,7 @@ function isOpen(socket: string): Promise<boolean> {
   });
 }
 
-/** The end of what it printed, for the error. */
+/** The last lines of its output, for the error. */
 function lastOutput(child: ChildProcess): () => string {
   let text = "";
   for (const stream of [child.stdout, child.stderr]) {

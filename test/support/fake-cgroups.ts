@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import type { CgroupFiles, Counter } from "../../src/runners/process/cgroup-files.ts";
 
-/** A make-believe kernel: control files appear with a group, and the rules of v2 about inner nodes hold. */
+/** A simulated cgroup file system: control files appear with a group, and v2's rules about inner nodes apply. */
 export class FakeCgroups implements CgroupFiles {
   readonly contents = new Map<string, string>();
   readonly owners = new Map<string, number>();

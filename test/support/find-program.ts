@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Where a program is, also one for administrators; undefined: it is not installed. */
+/** The path of a program, also in the sbin directories; undefined: not installed. */
 export function findProgram(name: string): string | undefined {
   const directories = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/sbin"];
   return directories.map((directory) => join(directory, name)).find(isExecutable);

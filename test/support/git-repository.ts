@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 const exec = promisify(execFile);
 
-/** Makes `repo.git` in a directory that is served as it is: a bare repository with one commit. `work` is made for it. */
+/** Makes a bare repository `repo.git` with one commit in a directory that is served statically. `work` is its checkout. */
 export async function makeRepository(site: string, work: string): Promise<void> {
   const git = (...args: string[]) =>
     exec("git", ["-c", "user.name=test", "-c", "user.email=test@a.example", ...args], { cwd: work });

@@ -9,7 +9,7 @@ import type { ContainersContext } from "../containers/setup.ts";
 
 const run = promisify(execFile);
 
-/** Mounting takes a right that root in a container may lack. */
+/** Mounting needs a capability that root in a container may lack. */
 export const cannotMount = process.platform !== "linux" || !hasAdminRight(readFileSync("/proc/self/status", "utf8"));
 
 function hasAdminRight(status: string): boolean {
@@ -17,10 +17,10 @@ function hasAdminRight(status: string): boolean {
   return (rights >> 21n) % 2n === 1n; // CAP_SYS_ADMIN
 }
 
-/** Where tests make directories of the host: what they mount below it reaches the engines too. */
+/** The parent of host directories in tests. Mounts below it are visible to the engines too. */
 export const mountableDirectory = (inject("containers") as ContainersContext | undefined)?.mountable ?? tmpdir();
 
-/** A file system of its own at a path of the host, which everybody may write, with these files in it. */
+/** Mounts a tmpfs with these files at a path of the host. Everybody may write to it. */
 export async function mountMemory(path: string, files: Readonly<Record<string, string>>): Promise<AsyncDisposable> {
   await mkdir(path, { recursive: true });
   await run("mount", ["-t", "tmpfs", "-o", "mode=777", "nested", path]);
@@ -32,7 +32,7 @@ export async function mountMemory(path: string, files: Readonly<Record<string, s
   return { [Symbol.asyncDispose]: () => unmount(path) };
 }
 
-/** Lazily: a cell that is on its way out may still hold it. */
+/** Lazily, because a cell that is exiting may still use it. */
 async function unmount(path: string): Promise<void> {
   await run("umount", ["--lazy", path]);
 }

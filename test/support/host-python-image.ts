@@ -4,20 +4,20 @@ import { promisify } from "node:util";
 import type { EngineClient } from "../../src/runners/container/engine/engine-client.ts";
 
 const python = "/usr/bin/python3";
-/** bash and nothing that it would call, a shell of another kind, and something that goes on */
+/** bash without the programs that it would call, another shell, and a program that keeps running */
 const usual: readonly string[] = ["/bin/bash", "/bin/sh", "/bin/sleep"];
 const importMs = 120_000;
 
 export interface HostPythonParts {
   readonly programs?: readonly string[];
-  /** a directory of the host whose content the image has at its root */
+  /** a host directory whose content goes to the image's root */
   readonly overlay?: string;
-  /** instructions as a Dockerfile has them */
+  /** Dockerfile instructions */
   readonly changes?: readonly string[];
 }
 
 /**
- * Gives an engine a small image: this machine's own Python, its library and what they load, and some programs beside it.
+ * Imports a small image into an engine: this machine's Python with its library and shared objects, and some programs.
  * Nothing is downloaded.
  */
 export async function importHostPython(

@@ -29,12 +29,12 @@ export interface ServiceSetup {
   readonly openMetrics?: boolean;
   readonly now?: () => number;
   readonly egress?: EgressOptions;
-  /** whether what happens is written down, as `codecell serve` does */
+  /** whether an audit is written, as `codecell serve` does */
   readonly audit?: boolean;
   readonly logger?: Logger;
 }
 
-/** A service on a port of its own, with a state directory that ends with it. */
+/** A service on its own port, with a temporary state directory. */
 export class TestService implements AsyncDisposable {
   readonly service: HttpService;
   readonly manager: Codecell;
@@ -90,7 +90,7 @@ export class TestService implements AsyncDisposable {
     return new TestService({ service, manager, listener, tokens, stateDir }, cleanup.move());
   }
 
-  /** A client with a token of its own. */
+  /** A client with its own token. */
   async client(
     name: string,
     options: { scopes?: Scope[]; sessions?: number; expiresMs?: number } = {},
@@ -104,7 +104,7 @@ export class TestService implements AsyncDisposable {
     return new TestClient(this.listener.url, undefined);
   }
 
-  /** A bare connection, for what no client would send. */
+  /** A raw connection, for requests that no client would send. */
   socket(): Promise<Socket> {
     return new Promise((resolve, reject) => {
       const socket = connect(this.listener.port, "127.0.0.1", () => resolve(socket));
@@ -121,7 +121,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose schemas are tested elsewhere
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers whose schemas are tested elsewhere
   readonly json: any;
 }
 
@@ -145,7 +145,7 @@ export class TestClient {
     });
   }
 
-  /** Sends JSON where there is a body, and reads the whole answer. */
+  /** Sends the body, if any, as JSON, and reads the whole answer. */
   async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
     const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
@@ -169,7 +169,7 @@ export class TestClient {
 
 const router = new Router(routes);
 
-/** No answer has a field that its schema, and so docs/wire.md and the OpenAPI document, does not know. */
+/** Checks that an answer has only fields of its schema, and so of docs/wire.md and the OpenAPI document. */
 function checkAnswer(method: string, path: string, status: number, answer: unknown): void {
   if (status >= 400 && !path.startsWith("/mcp")) {
     errorSchema.parse(answer);
@@ -182,7 +182,7 @@ function checkAnswer(method: string, path: string, status: number, answer: unkno
   schema.parse(answer);
 }
 
-/** Events as they come, until the stream ends. */
+/** Yields events until the stream ends. */
 export async function* eventsOf(
   response: Response,
 ): AsyncGenerator<{ id: string | undefined; event: string; data: Record<string, unknown> }> {

@@ -7,7 +7,7 @@ const cgroupRoots = readFileSync("/proc/self/mountinfo", "utf8")
   .filter((line) => / - cgroup2? /.test(line))
   .map((line) => line.split(" ")[4] as string);
 
-/** What hosts with these tags have left on the machine: processes that carry a tag, and groups that are named by it. */
+/** What hosts with these tags left on the machine: processes with a tag in their command line, and groups named after it. */
 export function leftBehind(tags: readonly string[]): { processes: string[]; cgroups: string[] } {
   return {
     processes: hostProcesses()
@@ -17,7 +17,7 @@ export function leftBehind(tags: readonly string[]): { processes: string[]; cgro
   };
 }
 
-/** Groups that a host made, wherever its own group is. */
+/** Groups that a host created, wherever its own group is. */
 function groupsNamed(root: string, tags: readonly string[], depth = 4): string[] {
   if (depth === 0 || tags.length === 0) return [];
   try {
@@ -28,6 +28,6 @@ function groupsNamed(root: string, tags: readonly string[], depth = 4): string[]
         return [...(tags.some((tag) => name.startsWith(tag)) ? [path] : []), ...groupsNamed(path, tags, depth - 1)];
       });
   } catch {
-    return []; // it was removed while we looked
+    return []; // removed in the meantime
   }
 }

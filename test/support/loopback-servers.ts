@@ -2,13 +2,13 @@ import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { EgressProxy } from "../../src/egress/proxy/proxy.ts";
 
-/** The servers, sockets and proxies of one test, all on loopback; they end with it. */
+/** The servers, sockets and proxies of one test on loopback. Disposing closes them all. */
 export class LoopbackServers implements AsyncDisposable {
   readonly proxies: EgressProxy[] = [];
   sockets: Socket[] = [];
   readonly #servers: Server[] = [];
 
-  /** The port on which it listens now. */
+  /** Starts to listen, and returns the port. */
   async listen(server: Server): Promise<number> {
     this.#servers.push(server);
     server.on("connection", (socket: Socket) => this.sockets.push(socket));

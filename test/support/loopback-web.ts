@@ -7,7 +7,7 @@ export interface LoopbackWeb {
   close(): Promise<void>;
 }
 
-/** A web server on loopback: says what it was asked, echoes bodies, and can talk without end. */
+/** A web server on loopback that reports requests, echoes bodies, and can send endless responses. */
 export async function openLoopbackWeb(): Promise<LoopbackWeb> {
   const server = createServer((request, answer) => {
     answer.on("error", () => {});

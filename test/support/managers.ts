@@ -10,7 +10,7 @@ import type { RunResult } from "../../src/sessions/runs/run.ts";
 import type { RunOptions } from "../../src/sessions/runs/run-options.ts";
 import type { Session } from "../../src/sessions/session.ts";
 
-/** A state directory of a test's own. As root, cells have another uid and have to pass through. */
+/** A state directory for one test. Under root, cells run under another uid and must enter it. */
 export async function newStateDir(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "cc-state-"));
   await chmod(path, 0o711);

@@ -9,7 +9,7 @@ export const carriers = (["template", "direct"] as const).flatMap((layout) =>
   (["listener", "streams"] as const).map((carrier) => ({ name: `${layout} layout, ${carrier}`, layout, carrier })),
 );
 
-/** Process cells that may reach one port of this machine by the name good.example, and their proxy. */
+/** Process cells that may reach one port of this machine as good.example, and their proxy. */
 export class NetworkedCells implements AsyncDisposable {
   readonly codecell: LiveSessions;
   readonly #log: EventEmitter;
@@ -33,14 +33,14 @@ export class NetworkedCells implements AsyncDisposable {
     return new NetworkedCells(codecell, log, others);
   }
 
-  /** The process of their proxy; the first session with a network starts it. */
+  /** The pid of their proxy, which starts with the first session that has a network. */
   get proxy(): number {
     const [pid] = ownProxies().filter((one) => !this.#others.has(one));
     if (pid === undefined) throw new Error("there is no proxy");
     return pid;
   }
 
-  /** Returns when the host knows that the proxy is dead. */
+  /** Kills the proxy, and waits until the host has noticed. */
   async killProxy(): Promise<void> {
     const noticed = once(this.#log, "the egress proxy exited");
     process.kill(this.proxy, "SIGKILL");
@@ -60,7 +60,7 @@ function ownProxies(): number[] {
     .map(({ pid }) => pid);
 }
 
-/** Python that prints what a server says. */
+/** Python that prints a server's response. */
 export function fetching(port: number, path = "/"): string {
   return `import urllib.request\nprint(urllib.request.urlopen("http://good.example:${port}${path}").read().decode())`;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
-/** A package with nothing but its description, as a registry serves it. */
+/** A package that contains only package.json, as a registry serves it. */
 export function npmPackage(name: string): { tarball: Buffer; document: (tarballUrl: string) => object } {
   const version = "1.0.0";
   const tarball = gzipSync(tarOf("package/package.json", JSON.stringify({ name, version })));
@@ -25,7 +25,7 @@ function tarOf(path: string, content: string): Buffer {
   head.write(octal(0, 7), 116);
   head.write(octal(body.length, 11), 124);
   head.write(octal(0, 11), 136);
-  head.write("        0", 148); // the checksum counts as spaces; then the type: a file
+  head.write("        0", 148); // spaces in place of the checksum, then the type: a file
   head.write("ustar\x0000", 257);
   const sum = head.reduce((total, byte) => total + byte, 0);
   head.write(`${octal(sum, 6)} `, 148);

@@ -1,7 +1,7 @@
 import type { SandboxRunner } from "../../src/runners/runner.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 
-/** The one runner that every machine has, without bubblewrap around it. */
+/** The runner that every machine has, without bubblewrap around it. */
 export function plainWasm(): SandboxRunner[] {
   return [wasmRunner({ bubblewrap: "off" })];
 }

@@ -4,7 +4,7 @@ import { Cleanup } from "../../src/lib/cleanup.ts";
 import { cgroupsNamed, removeEmptyCgroups } from "./engine-cgroups.ts";
 import { type EngineProcess, startEngineProcess } from "./engine-process.ts";
 
-/** Podman's service below one directory, with runc, which knows every layout of control groups. */
+/** Podman's service below one directory, with runc, which supports cgroups v1 and v2. */
 export async function startPodman(directory: string): Promise<EngineProcess & { host: string }> {
   await using cleanup = new Cleanup();
   await mkdir(join(directory, "networks"), { recursive: true });
@@ -21,7 +21,7 @@ export async function startPodman(directory: string): Promise<EngineProcess & { 
       ...["--runtime", "runc", "--cgroup-manager", "cgroupfs", "--log-level", "warn"],
       ...["system", "service", "--time=0", `unix://${socket}`],
     ],
-    // loaded images pass through TMPDIR, and stay there
+    // loaded images are copied to TMPDIR and stay there
     { socket, env: { CONTAINERS_CONF: config, TMPDIR: at("scratch") } },
   );
   cleanup.defer(() => service[Symbol.asyncDispose]());
@@ -29,10 +29,10 @@ export async function startPodman(directory: string): Promise<EngineProcess & { 
   return { ...service, host: `unix://${socket}`, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
 }
 
-/** the group that Podman puts containers below, when it is not told another */
+/** Podman's default parent group of containers */
 const parentGroup = "libpod_parent";
 
-/** Podman raises limits to a million unless it is told otherwise, and a root without CAP_SYS_RESOURCE may not. */
+/** By default Podman raises limits to a million, which root without CAP_SYS_RESOURCE may not. */
 async function containersConf(directory: string): Promise<string> {
   const limits = await readFile("/proc/self/limits", "utf8");
   const files = /^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1] ?? "1024";
@@ -41,7 +41,7 @@ async function containersConf(directory: string): Promise<string> {
     `default_ulimits = ["nofile=${files}:${files}", "nproc=4096:4096"]`,
     "[engine]",
     'events_logger = "none"',
-    'lock_type = "file"', // the other kind is one for the whole machine, and stays
+    'lock_type = "file"', // the default is shared by the whole machine and persists
     "[network]",
     `network_config_dir = "${join(directory, "networks")}"`,
     "",

@@ -18,7 +18,7 @@ import { marked } from "./process-cells.ts";
 
 export const image = "codecell-faults:latest";
 
-/** Whether this machine can have a Docker daemon of a test's own, which the test may kill, stop and fill. */
+/** Whether this machine can run a private Docker daemon that a test may kill, stop and fill. */
 export function privateDockerProbe(): Probe {
   const hint = "run the tests as root on Linux with dockerd, containerd and runc installed";
   if (process.platform !== "linux" || process.getuid?.() !== 0)
@@ -35,7 +35,7 @@ export interface ListedContainer {
   readonly Labels: Readonly<Record<string, string>>;
 }
 
-/** A Docker daemon with its own data, sockets and containers, whose containerd is another service and outlives it. */
+/** A Docker daemon with its own data, sockets and containers. Its containerd is a separate process that outlives it. */
 export class PrivateDocker implements AsyncDisposable {
   readonly host: string;
   readonly addresses: AddressFacts;
@@ -56,7 +56,7 @@ export class PrivateDocker implements AsyncDisposable {
     this.client = new EngineClient(address);
   }
 
-  /** `dataBytes`: its data lies in memory of this size, so that a test can fill it. */
+  /** `dataBytes`: its data is on a tmpfs of this size, so that a test can fill it. */
   static async start(options: { dataBytes?: number } = {}): Promise<PrivateDocker> {
     await using cleanup = new Cleanup();
     const home = await openEngineHome();
@@ -83,7 +83,7 @@ export class PrivateDocker implements AsyncDisposable {
     return findProgram("runsc") !== undefined;
   }
 
-  /** Fills the disk of its data to the last byte; what comes back frees it again. */
+  /** Fills the disk of its data to the last byte. The returned function frees it again. */
   async fill(): Promise<() => Promise<void>> {
     const path = join(this.#home.directory, "data", "filler");
     const file = await open(path, "w");
@@ -103,7 +103,7 @@ export class PrivateDocker implements AsyncDisposable {
     return () => rm(path);
   }
 
-  /** Starts the daemon, again after a kill, and waits until it answers. */
+  /** Starts or restarts the daemon, and waits until it answers. */
   async up(): Promise<void> {
     const { directory, cgroup } = this.#home;
     this.#daemon = await startDocker(directory, { cgroup, containerd: this.#containerd });
@@ -113,7 +113,7 @@ export class PrivateDocker implements AsyncDisposable {
     if (this.#daemon) process.kill(this.#daemon.pid, signal);
   }
 
-  /** As a power cut does it: no goodbye to anybody. */
+  /** Kills it without a shutdown, like a power cut. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.#daemon?.[Symbol.asyncDispose]();
@@ -129,7 +129,7 @@ export class PrivateDocker implements AsyncDisposable {
     await this.client.bytes({ method, path, ...(json === undefined ? {} : { json }) });
   }
 
-  /** Processes of the host that belong to containers of this daemon: their shims carry its directory. */
+  /** Host processes of this daemon's containers: their shims have its directory in their command line. */
   shims(): number[] {
     return marked(this.#home.directory)
       .filter(({ command }) => command.includes("containerd-shim"))

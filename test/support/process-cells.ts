@@ -15,10 +15,10 @@ import { containerTiers, isMissing, testsContainersOnly } from "./tiers.ts";
 export interface Layout {
   readonly name: string;
   readonly options: HostOptions;
-  /** another runner than the process runner */
+  /** a runner other than the process runner */
   readonly make?: () => SandboxRunner;
   readonly isMissing?: boolean;
-  /** processes of the cell are none of the host's, and its supervisor has no kernel to guard it */
+  /** the host does not see the cell's processes, and the Linux kernel does not protect its supervisor */
   readonly hasOwnKernel?: boolean;
 }
 
@@ -61,11 +61,11 @@ export function describeAttacks(
     describe.skipIf(tier.isMissing)(title.replace("$name", tier.name), () => attacks(tier));
 }
 
-/** The container tiers whose cells run on the host's kernel. */
+/** The container tiers whose cells run on the host's Linux kernel. */
 export const sharedKernelTiers = containerLayouts.filter(({ hasOwnKernel }) => !hasOwnKernel);
 
 const hasDocker = containerLayouts.some(({ name, isMissing }) => name === "docker" && !isMissing);
-/** For attacks that stay between the programs in a cell: Docker and Podman start the same ones on the same kernel. */
+/** For attacks among the programs in a cell: Docker and Podman start the same ones on the same Linux kernel. */
 export const oneTierPerKernel = containerLayouts.filter(({ name }) => name !== "podman" || !hasDocker);
 
 /** A policy's sessions in one layout. */
@@ -74,7 +74,7 @@ export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<Liv
   return LiveSessions.open({ policy: parsePolicy(policy), runners: [runner] });
 }
 
-/** Runs code that is expected to get through, and gives back what its last expression printed as JSON. */
+/** Runs code that must succeed, and returns the JSON that it printed. */
 export async function look(session: LiveSession, code: string, options?: LiveRunOptions): Promise<unknown> {
   const result = await session.run(`import json\n${code}`, options);
   if (result.status !== "ok")
@@ -86,20 +86,20 @@ export function run(session: LiveSession, code: string, options?: LiveRunOptions
   return session.run(code, options);
 }
 
-/** Long enough for the copy of the state that is made in idle time. */
+/** Waits long enough for the copy that is made while idle. */
 export function idle(ms = 80): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /**
- * After this the next request finds a copy of the latest state, or has one made first, however busy the machine is:
- * `LONGEST_WITHOUT_COPY` of the kernel's copier has passed.
+ * Waits for `LONGEST_WITHOUT_COPY` of the kernel's copier. After that, the next request finds a copy of the latest state or
+ * makes one first, however busy the machine is.
  */
 export function copied(): Promise<void> {
   return idle(1_100);
 }
 
-/** Fails instead of waiting for ever: a hung client is what an attacker may be after. */
+/** Fails instead of waiting forever, because a hung client may be the attacker's goal. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -115,7 +115,7 @@ export interface HostProcess {
   readonly status: Readonly<Record<string, string>>;
 }
 
-/** Living processes of the host; a zombie is nobody. */
+/** Running processes of the host, without zombies. */
 export function hostProcesses(): HostProcess[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -127,12 +127,12 @@ export function hostProcesses(): HostProcess[] {
         const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
         return [{ pid: Number(name), uid: Number(status.Uid?.split("\t")[0]), command, status }];
       } catch {
-        return []; // it ended while we looked
+        return []; // it exited in the meantime
       }
     });
 }
 
-/** The first processes of the cells that this very process started, and nobody else's. */
+/** The first processes of the cells that this process started. */
 export function ownCells(ancestor = process.pid): HostProcess[] {
   const all = hostProcesses();
   const parents = new Map(all.map(({ pid, status }) => [pid, Number(status.PPid)]));
@@ -140,16 +140,16 @@ export function ownCells(ancestor = process.pid): HostProcess[] {
     const parent = parents.get(pid);
     return parent === ancestor || (parent !== undefined && parent > 1 && descends(parent));
   };
-  // Cells of the template layout are in a second pid namespace below the template's own.
+  // Cells of the template layout are in a second pid namespace, below the template's.
   return all.filter(({ pid, status }) => /^\d+\t\d+\t1$/.test(status.NSpid ?? "") && descends(pid));
 }
 
-/** Processes of the host whose command line carries a mark that a test planted in it. */
+/** Processes of the host whose command line contains a mark. */
 export function marked(mark: string): HostProcess[] {
   return hostProcesses().filter(({ command }) => command.includes(mark));
 }
 
-/** Waits until the condition holds; false when it never does. */
+/** Waits until the condition is true. Returns false if it never is. */
 export async function eventually(holds: () => boolean, ms = 30_000): Promise<boolean> {
   const end = performance.now() + ms;
   while (!holds()) {

@@ -7,14 +7,14 @@ import type { TestAuthority } from "./test-authority.ts";
 
 export interface SecretOrigin {
   readonly port: number;
-  /** what was sent as `authorization`, by host */
+  /** received `authorization` headers, by host */
   readonly seen: { readonly host: string; readonly authorization: string; readonly path: string }[];
   close(): Promise<void>;
 }
 
 /**
- * A server with TLS for every name of its certificate. `/echo` repeats what it was sent, `/to-other` sends clients to
- * another host, and what lies below `/site` is for whoever has the password.
+ * A TLS server for every name of its certificate. `/echo` repeats the request, `/to-other` redirects to another host, and
+ * `/site` needs the password.
  */
 export async function openSecretOrigin(
   { key, cert }: TestAuthority,

@@ -7,13 +7,13 @@ import { join } from "node:path";
 const isRoot = process.getuid?.() === 0;
 const unshare = ["--mount", "--propagation", "private", ...(isRoot ? [] : ["--map-root-user"])];
 
-/** Why there can be no file system of its own here; undefined: there can. */
+/** Why this machine cannot mount a small file system; undefined: it can. */
 export const noSmallDisk: string | undefined =
   process.platform === "linux" && spawnSync("unshare", [...unshare, "true"]).status === 0
     ? undefined
     : "needs a mount namespace";
 
-/** A real file system that is soon full, in a mount namespace of its own: nothing else on the machine sees it. */
+/** A small real file system in its own mount namespace, which nothing else on the machine sees. */
 export async function smallDisk(size: string): Promise<AsyncDisposable & { readonly path: string }> {
   const place = await mkdtemp(join(tmpdir(), "codecell-disk-"));
   const script = `mount -t tmpfs -o size=${size},mode=0700 tmpfs "$1" && echo ready && exec cat`;

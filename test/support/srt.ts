@@ -7,7 +7,7 @@ const withClients = join(import.meta.dirname, "../clients/node_modules/@anthropi
 
 export const hasSrtPackage = existsSync(withClients);
 
-/** The runner with the package that the client tests install, where it is not a dependency. */
+/** The runner with the package that test/clients installs, because it is not a dependency here. */
 export function testedSrtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
   return srtRunner({ ...options, ...(hasSrtPackage ? { packagePath: withClients } : {}) });
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A process that does something hostile over and over until it is disposed. `body` is JavaScript with `fs`, `args` and `pause`. */
+/** A process that repeats an attack until it is disposed. `body` is JavaScript with `fs`, `args` and `pause`. */
 export async function startSwapper(body: string, args: readonly string[]): Promise<AsyncDisposable> {
   const script = `
     const fs = require("node:fs");

@@ -1,4 +1,4 @@
-/** Python that begins an attack by system calls: `call(number, …)` answers with the error's number, or 0 when it was done. */
+/** The start of a Python attack by system calls: `call(number, …)` returns the errno, or 0 if the call succeeded. */
 export const systemCalls = `
 import ctypes, os, json
 libc = ctypes.CDLL(None, use_errno=True)

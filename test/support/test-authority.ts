@@ -6,13 +6,13 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 export interface TestAuthority {
-  /** directory with nothing but `ca.pem`, the authority's certificate */
+  /** directory with only `ca.pem`, the authority's certificate */
   readonly directory: string;
   readonly key: Buffer;
   readonly cert: Buffer;
 }
 
-/** An authority that lives for one test, and a certificate of it for some names. */
+/** Makes a certificate authority for one test, and a certificate for some names. */
 export async function makeAuthority(root: string, names: readonly string[]): Promise<TestAuthority> {
   const at = (name: string) => join(root, name);
   const openssl = (...args: string[]) => run("openssl", args, { cwd: root });

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { openWorkspaceFiles, type WorkspaceFiles } from "../../src/artifacts/workspace-files.ts";
 
 export interface TestWorkspace extends AsyncDisposable {
-  /** holds the workspace, and what is beside it */
+  /** the parent of the workspace */
   readonly base: string;
   readonly root: string;
-  /** a file outside of the workspace: whoever reads CANARY has got out */
+  /** a file outside the workspace; code that reads CANARY has escaped */
   readonly canary: string;
   readonly files: WorkspaceFiles;
 }
 
-/** An empty workspace in a directory of its own. */
+/** An empty workspace in its own directory. */
 export async function openTestWorkspace(): Promise<TestWorkspace> {
   const base = await realpath(await mkdtemp(join(tmpdir(), "codecell-files-")));
   const root = join(base, "workspace");

@@ -11,7 +11,7 @@ import type { TestEngine } from "./container-engines.ts";
 
 export type TierName = "process template" | "process direct" | "wasm" | "docker" | "podman" | "gvisor";
 
-/** One kind of isolation, and whether this machine has it. */
+/** One kind of isolation, and how to start its runner. */
 export interface Tier {
   readonly name: TierName;
   readonly make: () => SandboxRunner;
@@ -19,10 +19,10 @@ export interface Tier {
 
 /** Engines that the containers project started; undefined in other projects. */
 const started = inject("containers") as ContainersContext | undefined;
-/** In the containers project only container tiers are tested: the others have their own. */
+/** The containers project tests only container tiers. */
 export const testsContainersOnly = started !== undefined;
 
-/** Else `DOCKER_HOST` and `CONTAINER_HOST` say where engines listen. An image needs Python, ctypes and bash. */
+/** In other projects, `DOCKER_HOST` and `CONTAINER_HOST` name the engines. The image needs Python, ctypes and bash. */
 const image = started ? undefined : process.env.CODECELL_TEST_IMAGE;
 const options = {
   ...(image === undefined ? {} : { image }),
@@ -48,21 +48,21 @@ const containerNames: readonly TierName[] = ["docker", "podman", "gvisor"];
 export const containerTiers = every.filter(({ name }) => containerNames.includes(name));
 export const tiers = testsContainersOnly ? containerTiers : every;
 
-/** True where the tier is not there and may be missing; `REQUIRE_RUNNERS` takes the names of runners and of engines. */
+/** Whether the tier is missing. Fails if `REQUIRE_RUNNERS` names it, as a runner or an engine. */
 export async function isMissing({ name, make }: Tier): Promise<boolean> {
-  // they have a project of their own; elsewhere they are asked for by naming an image
+  // container tiers have their own project; in others they run only if an image is named
   if (containerNames.includes(name) && !testsContainersOnly && image === undefined) return true;
   await using runner = make();
   return skipOrFail(requiredName(name), await probeWithImage(runner));
 }
 
-/** As REQUIRE_RUNNERS has it: `container` is Docker, and Podman has its own name. */
+/** Its name in REQUIRE_RUNNERS: Docker is `container`, Podman is `podman`. */
 export function requiredName(name: TierName): string {
   if (name === "docker") return "container";
   return name.startsWith("process") ? "process" : name;
 }
 
-/** An engine without an image to run is of no use here. */
+/** Unavailable also if the engine lacks the image. */
 export async function probeWithImage(runner: SandboxRunner): Promise<Probe> {
   const probe = await runner.probe({ isPatient: true });
   if (!probe.available) return probe;

@@ -3,7 +3,7 @@ import { type WireName, wireNames, wireSchemas } from "../../src/service/wire/sc
 
 const names = new Map<z.ZodType, WireName>(wireNames.map((name) => [wireSchemas[name], name]));
 
-/** The table of an object's fields as docs/wire.md shows it. */
+/** The table of an object's fields, as in docs/wire.md. */
 export function fieldTable(name: WireName): string {
   const schema = wireSchemas[name];
   const variants: readonly z.ZodType[] =

@@ -1,5 +1,5 @@
-// The interpreter's thread as the product starts it, step by step, but for its last step: instead of serving a channel
-// it evaluates the attack. It lives with the tests, so no option or message of the product leads here.
+// Starts the interpreter's thread like the product, except for the last step: it evaluates the attack instead of serving a
+// channel. It lives with the tests, so no option or message of the product can reach it.
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";

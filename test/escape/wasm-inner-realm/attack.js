@@ -1,5 +1,5 @@
-// Evaluated inside the empty context, after Python has handed out everything it can reach: more than any program in a
-// cell gets. It looks for one object of the outer realm, because one is enough to reach all that Node can do.
+// Evaluated inside the empty context, after Python has handed out everything that it can reach. No program in a cell gets
+// that much. It looks for one object of the outer realm, because one is enough to reach all of Node.
 void (async () => {
   const found = [];
   const tried = [];
@@ -55,7 +55,7 @@ void (async () => {
     });
   }
 
-  // Code from strings would undo every name that is missing.
+  // Code from strings would bring back every name that was removed.
   const AsyncFunction = (async () => {}).constructor;
   const GeneratorFunction = function* () {}.constructor;
   for (const Constructor of [Function, AsyncFunction, GeneratorFunction]) {
@@ -144,7 +144,7 @@ void (async () => {
     });
   }
 
-  // Running out of stack inside a host function makes the engine throw there, in the outer realm.
+  // A stack overflow inside a host function throws in the outer realm.
   const thrown = [];
   for (const call of Object.values(calls)) {
     const dive = (padding) => {
@@ -208,7 +208,7 @@ void (async () => {
   });
   if (globalThis.stringTimerRan) found.push("a timer ran a string");
 
-  // Everything that can be reached from the global object and from Pyodide's own interface, by any property.
+  // Everything reachable from the global object and from Pyodide's own interface through any property.
   const seen = new Set();
   const queue = [
     ["globalThis", globalThis],
@@ -235,13 +235,13 @@ void (async () => {
   tried.push(`walk over ${seen.size} objects`);
   if (seen.size < 1000) found.push("the walk saw too little");
 
-  // The one expression that reaches the host's module loader. Code from strings is closed, so an attacker cannot write it.
+  // The one expression that reaches the host's module loader. Code from strings is disabled, so an attacker cannot write it.
   tried.push("literal import()");
   try {
     await import("node:fs");
     found.push("import() gave a module");
   } catch (error) {
-    // Its error is the one outer object there is; it must lead nowhere.
+    // Its error is the only outer object; it must lead nowhere.
     tried.push("code through the loader's error");
     try {
       error.constructor.constructor("return process")();
@@ -251,7 +251,7 @@ void (async () => {
     if (Reflect.set(rootOf(error), "polluted", true)) found.push("a change of the loader's prototypes: worked");
   }
 
-  // Pollution of what the inner realm owns; the test looks at the outer realm afterwards.
+  // Prototype pollution in the inner realm; the test checks the outer realm afterwards.
   Object.prototype.polluted = true;
   Array.prototype[Symbol.iterator] = hooked("an inner iterator");
   Uint8Array.prototype.subarray = hooked("an inner subarray");

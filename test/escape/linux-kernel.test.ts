@@ -4,13 +4,13 @@ import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
 import { systemCalls } from "../support/system-calls.ts";
 
-// the numbers of system calls below are of one architecture
+// the system call numbers below are those of x64
 const layouts = process.arch === "x64" ? everyLayout : [];
 const containers = process.arch === "x64" ? undefined : [];
 
 describeAttacks(
   layouts,
-  "the kernel from the $name",
+  "the Linux kernel in the $name",
   (layout) => {
     let codecell: LiveSessions;
     let session: LiveSession;
@@ -20,7 +20,7 @@ describeAttacks(
     });
     afterAll(() => codecell?.close());
 
-    test("gives no new namespace, mount or root", async () => {
+    test("refuses new namespaces, mounts and roots", async () => {
       const code = `${systemCalls}
 done = []
 for flag in (0x10000000, 0x20000000, 0x00020000, 0x40000000, 0x08000000, 0x04000000, 0x02000000, 0x80, 0x7e020000):
@@ -41,7 +41,7 @@ print(json.dumps(done))`;
       expect(await look(session, code)).toEqual([]);
     });
 
-    test("offers none of its wide interfaces", async () => {
+    test("refuses bpf, keyrings, io_uring, modules, raw sockets and other large interfaces", async () => {
       const code = `${systemCalls}
 import socket
 done = []
@@ -63,11 +63,11 @@ for family in range(2, 48):
             except OSError: continue
             if (family, kind) not in ((2, 1), (2, 2), (10, 1), (10, 2)) or protocol not in (0, 6, 17): done.append((family, kind, protocol))
 print(json.dumps(done))`;
-      // a node that gVisor lets a program make has no device behind it
+      // gVisor allows mknod, but there is no device behind the node
       expect(await look(session, code)).toEqual(layout.hasOwnKernel ? ["mknod"] : []);
     });
 
-    test("lets nobody type into a terminal", async () => {
+    test("does not let code type into a terminal", async () => {
       const code = `
 import fcntl, os, pty, struct
 master, slave = pty.openpty()
@@ -81,7 +81,7 @@ print(json.dumps(done))`;
       expect(await look(session, code)).toEqual([]);
     });
 
-    test("gives nothing to programs with a set-user bit, neither found nor made", async () => {
+    test("gives no privileges to set-user-ID programs, neither existing nor new ones", async () => {
       const code = `
 import os, shutil, subprocess
 uids = set()
@@ -97,7 +97,7 @@ print(json.dumps([sorted(uids), os.getresuid(), os.getgroups()]))`;
       expect(real).toEqual([own, own, own]);
     });
 
-    test("writes no core file of what crashes", async () => {
+    test("writes no core file of a crashed process", async () => {
       const code = `
 import glob, os, resource, subprocess
 subprocess.run(["sh", "-c", "ulimit -c unlimited; kill -SEGV $$"], cwd="/workspace", capture_output=True)
@@ -105,7 +105,7 @@ print(json.dumps([glob.glob("/workspace/core*"), resource.getrlimit(resource.RLI
       expect(await look(session, code)).toEqual([[], true]);
     });
 
-    test.skipIf(layout.hasOwnKernel)("ends a process that calls it through another system call table", async () => {
+    test.skipIf(layout.hasOwnKernel)("kills a process that uses another system call table", async () => {
       const code = `import ctypes, mmap
 page = mmap.mmap(-1, 4096, prot=7); page.write(bytes.fromhex("b814000000cd80c3"))
 ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()`;

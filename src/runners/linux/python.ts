@@ -34,7 +34,7 @@ export interface FindPythonOptions {
 
 const oldestMinor = 9;
 /** It answers at once, except on a machine that is busy; somebody may wait for `auto` to choose. */
-export const questionMs = { inPassing: 2_000, wanted: 15_000 };
+export const probeTimeoutMs = { quick: 2_000, patient: 15_000 };
 const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
 const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or set kernel.python";
 
@@ -75,14 +75,14 @@ export function pythonFinder(
   forOtherUid: boolean,
 ): (requested: string | undefined, timeoutMs?: number) => Promise<PythonInstallation> {
   const cache = new Map<string, Promise<PythonInstallation>>();
-  return (requested, timeoutMs = questionMs.wanted) => findPython(requested, { forOtherUid, cache, timeoutMs });
+  return (requested, timeoutMs = probeTimeoutMs.patient) => findPython(requested, { forOtherUid, cache, timeoutMs });
 }
 
 function examined(executable: string, options: FindPythonOptions): Promise<PythonInstallation> {
   const key = `${options.forOtherUid ? "other" : "own"}:${executable}`;
   const known = options.cache?.get(key);
   if (known) return known;
-  const answer = examine(executable, options.forOtherUid ?? false, options.timeoutMs ?? questionMs.wanted);
+  const answer = examine(executable, options.forOtherUid ?? false, options.timeoutMs ?? probeTimeoutMs.patient);
   options.cache?.set(key, answer);
   answer.catch(() => options.cache?.delete(key)); // a Python installed later is found later
   return answer;

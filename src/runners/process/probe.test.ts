@@ -6,7 +6,7 @@ import { readHostFacts } from "./host-facts.ts";
 import { probeBubblewrap, trialMs } from "./probe.ts";
 
 test("says what works here, or a reason and a fix", async () => {
-  const probe = await probeBubblewrap(trialMs.wanted);
+  const probe = await probeBubblewrap(trialMs.patient);
   if (probe.available) {
     expect(probe.version).toMatch(/^\d+\.\d+/);
     expect(probe.layouts.template || probe.layouts.direct).toBe(true);
@@ -17,7 +17,7 @@ test("says what works here, or a reason and a fix", async () => {
 });
 
 test.runIf(process.platform === "linux")("gives up what never answers, within two seconds in passing", async () => {
-  expect(trialMs.inPassing).toBeLessThan(2_000);
+  expect(trialMs.quick).toBeLessThan(2_000);
   const facts = { ...(await readHostFacts()), bubblewrap: await program("exec sleep 1000") };
   const probe = await probeBubblewrap(100, facts);
   expect(probe).toMatchObject({ available: false, reason: expect.stringContaining("did not end within 0.1 s") });
@@ -26,9 +26,9 @@ test.runIf(process.platform === "linux")("gives up what never answers, within tw
 test.runIf(process.platform === "linux")(
   "waits for a machine that is busy where nothing else is to be chosen",
   async () => {
-    const bubblewrap = await program(`sleep ${trialMs.inPassing / 1000 + 0.2}; echo bubblewrap 1.2.3`);
+    const bubblewrap = await program(`sleep ${trialMs.quick / 1000 + 0.2}; echo bubblewrap 1.2.3`);
     const facts = { ...(await readHostFacts()), bubblewrap };
-    expect(await probeBubblewrap(trialMs.wanted, facts)).toMatchObject({ available: true, version: "1.2.3" });
+    expect(await probeBubblewrap(trialMs.patient, facts)).toMatchObject({ available: true, version: "1.2.3" });
   },
 );
 

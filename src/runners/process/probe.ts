@@ -18,7 +18,7 @@ export type BubblewrapProbe =
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
 /** Somebody may wait for `auto` to choose: what does not answer soon is passed over, unless nothing else is to be chosen. */
-export const trialMs = { inPassing: 1_800, wanted: 15_000 };
+export const trialMs = { quick: 1_800, patient: 15_000 };
 
 /** Really starts a jail, as the uid that cells will have, because settings and versions promise nothing. */
 export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promise<BubblewrapProbe> {

@@ -12,7 +12,7 @@ import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { type PythonInstallation, pythonFinder, questionMs } from "../linux/python.ts";
+import { type PythonInstallation, probeTimeoutMs, pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type {
@@ -75,11 +75,11 @@ class ProcessRunner implements SandboxRunner {
   async probe({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<Probe> {
     const unheld = noFilterHere();
     if (unheld) return unheld;
-    const patience = isWanted || isPatient ? "wanted" : "inPassing";
+    const patience = isWanted || isPatient ? "patient" : "quick";
     const found = await this.#bubblewrap(trialMs[patience]);
     if (!found.available) return found;
     try {
-      await this.#python(undefined, questionMs[patience]);
+      await this.#python(undefined, probeTimeoutMs[patience]);
     } catch (error) {
       if (!(error instanceof CodecellError)) throw error;
       return { available: false, reason: error.message, hint: error.hint ?? "" };
@@ -278,7 +278,7 @@ class ProcessRunner implements SandboxRunner {
 
   #openHost(): Promise<Host> {
     const open = async () => {
-      const found = await this.#bubblewrap(trialMs.wanted);
+      const found = await this.#bubblewrap(trialMs.patient);
       if (found.available) return openHost(found, this.#options, this.#cleanup);
       this.#host = undefined;
       throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });

@@ -5,7 +5,7 @@ import { srtSettings } from "./settings.ts";
 import { spawnWrapped } from "./spawn-wrapped.ts";
 
 /** Somebody may wait for `auto` to choose: what does not answer soon is passed over, unless it is the one that was asked for. */
-export const trialMs = { inPassing: 1_900, wanted: 15_000 };
+export const trialMs = { quick: 1_900, patient: 15_000 };
 const fix = "run `codecell doctor`: what the process runner needs, srt needs too; or use the wasm runner";
 
 /** Runs a command that does nothing in srt's sandbox: whether namespaces can be made here is known only by making them. */

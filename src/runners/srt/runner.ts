@@ -14,7 +14,7 @@ import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { pythonFinder, questionMs } from "../linux/python.ts";
+import { probeTimeoutMs, pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
@@ -65,8 +65,8 @@ class SrtRunner implements SandboxRunner {
     if (unheld) return unheld;
     try {
       const host = await this.#openHost();
-      const patience = isWanted || isPatient ? "wanted" : "inPassing";
-      await this.#python(undefined, questionMs[patience]);
+      const patience = isWanted || isPatient ? "patient" : "quick";
+      await this.#python(undefined, probeTimeoutMs[patience]);
       this.#trial ??= trySrt(host, trialMs[patience]);
       await this.#trial;
     } catch (error) {

@@ -91,7 +91,7 @@ describe("when a runner fails after it was chosen", () => {
 
 describe("a start that fails in a runner that is there", () => {
   test("moves nobody to a weaker one: what a session left in its workspace may be the reason", async () => {
-    const failure = new CodecellError("cell_start_failed", "its files take more than proc.disk allows");
+    const failure = new CodecellError("cell_start_failed", "its files exceed proc.disk (8MiB)");
     const beforeStart = () => {
       throw failure;
     };

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readHostFacts } from "./host-facts.ts";
 import { probeBubblewrap, trialMs } from "./probe.ts";
 
-test("says what works here, or a reason and a fix", async () => {
+test("probeBubblewrap reports which layouts work, or a reason and a fix", async () => {
   const probe = await probeBubblewrap(trialMs.patient);
   if (probe.available) {
     expect(probe.version).toMatch(/^\d+\.\d+/);
@@ -16,15 +16,18 @@ test("says what works here, or a reason and a fix", async () => {
   }
 });
 
-test.runIf(process.platform === "linux")("gives up what never answers, within two seconds in passing", async () => {
-  expect(trialMs.quick).toBeLessThan(2_000);
-  const facts = { ...(await readHostFacts()), bubblewrap: await program("exec sleep 1000") };
-  const probe = await probeBubblewrap(100, facts);
-  expect(probe).toMatchObject({ available: false, reason: expect.stringContaining("did not end within 0.1 s") });
-});
+test.runIf(process.platform === "linux")(
+  "probeBubblewrap times out if bubblewrap hangs, and its quick timeout is under two seconds",
+  async () => {
+    expect(trialMs.quick).toBeLessThan(2_000);
+    const facts = { ...(await readHostFacts()), bubblewrap: await program("exec sleep 1000") };
+    const probe = await probeBubblewrap(100, facts);
+    expect(probe).toMatchObject({ available: false, reason: expect.stringContaining("timed out after 0.1 s") });
+  },
+);
 
 test.runIf(process.platform === "linux")(
-  "waits for a machine that is busy where nothing else is to be chosen",
+  "probeBubblewrap waits longer for a busy machine with the patient timeout",
   async () => {
     const bubblewrap = await program(`sleep ${trialMs.quick / 1000 + 0.2}; echo bubblewrap 1.2.3`);
     const facts = { ...(await readHostFacts()), bubblewrap };
@@ -32,7 +35,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-/** A program in bubblewrap's place that any uid may run. */
+/** A fake bubblewrap that any uid may run. */
 async function program(body: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "codecell-probe-"));
   onTestFinished(() => rm(directory, { recursive: true }));

@@ -34,21 +34,21 @@ import { planProcess } from "./plan.ts";
 import { type BubblewrapProbe, probeBubblewrap, trialMs } from "./probe.ts";
 import { Template } from "./template.ts";
 
-/** What the process runner is told; everything has a default. */
+/** Options of the process runner. All have defaults. */
 export interface ProcessRunnerOptions extends HostOptions {
   readonly logger?: Logger;
-  /** how connections of cells with a network travel; streams, for tests and measurements: no policy reaches this @internal */
+  /** how connections of cells reach the proxy; `streams` is for tests and measurements, and no policy can set it @internal */
   readonly carrier?: Carrier["kind"];
 }
 
 const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
 
-/** Linux namespaces through bubblewrap, with a system call filter and control groups. Making it starts nothing. */
+/** Linux namespaces through bubblewrap, with a system call filter and cgroups. Creating the runner starts nothing. */
 export function processRunner(options: ProcessRunnerOptions = {}): SandboxRunner {
   return new ProcessRunner(options);
 }
 
-/** A template, and the directories of the host that it was started with. */
+/** A template, and the host directories that it was started with. */
 interface StartedTemplate {
   readonly sources: string;
   readonly template: Promise<Template>;
@@ -90,7 +90,7 @@ class ProcessRunner implements SandboxRunner {
   }
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
-    // Sessions have a directory of their own, unless the policy names one for all of them.
+    // Each session has its own directory, unless the policy names one for all of them.
     return planProcess(policy, (await this.#openHost()).facts, policy.fs.workspace === undefined);
   }
 
@@ -111,7 +111,7 @@ class ProcessRunner implements SandboxRunner {
     const carrier: Carrier = jail.expected
       ? await takeListener(jail.expected, channel, options)
       : { kind: "streams", reason: "the embedding program chose streams" };
-    // after the cell is gone: as long as it lives, nobody in it may listen in the proxy's place
+    // after the cell has exited, so that code in it cannot listen in place of the proxy
     cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());
     const cell = new ChannelCell({
       ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
@@ -130,7 +130,7 @@ class ProcessRunner implements SandboxRunner {
     return this.#cleanup[Symbol.asyncDispose]();
   }
 
-  /** A template may have died since the last cell: the next one takes its place. */
+  /** Retries with a new template, because the last one may have exited since the last cell. */
   async #forkFromLivingTemplate(
     spec: CellSpec,
     host: Host,
@@ -201,9 +201,9 @@ class ProcessRunner implements SandboxRunner {
   }
 
   /**
-   * One template per policy; one that died is replaced. A replaced directory on the host makes another one, and so does a
-   * file system that was mounted or unmounted below a read-only one: a template need not see that, and would not have made it
-   * read-only. The one before ends with its cells.
+   * One template per policy. It is replaced if it has exited, if a host directory was replaced, or if a file system was
+   * mounted or unmounted below a read-only directory: the old template may not see it, or see it writable. The old template
+   * exits with its last cell.
    */
   async #template(
     spec: CellSpec,
@@ -268,7 +268,7 @@ class ProcessRunner implements SandboxRunner {
     return policy.net.enabled && this.#options.carrier !== "streams";
   }
 
-  /** A failure is not remembered: the machine was busy, or somebody mends it while we live. */
+  /** A failure is not cached, because the machine may have been busy, or may be fixed meanwhile. */
   async #bubblewrap(limitMs: number): Promise<BubblewrapProbe> {
     this.#probe ??= probeBubblewrap(limitMs);
     const found = await this.#probe;

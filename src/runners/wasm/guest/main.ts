@@ -10,7 +10,7 @@ const log = (line: string) => {
   try {
     writeSync(2, `${line.slice(0, 4000)}\n`);
   } catch {
-    // nobody reads the log any more
+    // the reader of the log has closed it
   }
 };
 

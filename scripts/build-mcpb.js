@@ -13,7 +13,9 @@ const json = async (path) => JSON.parse(await readFile(join(root, path), "utf8")
 const { version } = await json("package.json");
 const manifest = await json("mcpb/manifest.json");
 if (manifest.version !== version) {
-  console.error(`mcpb/manifest.json says ${manifest.version} and package.json ${version}: give both the same version`);
+  console.error(
+    `mcpb/manifest.json has version ${manifest.version}, but package.json has ${version}: give both the same version`,
+  );
   process.exit(1);
 }
 if (!values.json) console.error("packing …");
@@ -29,14 +31,14 @@ await mkdir(dirname(path), { recursive: true });
 await writeFile(path, archive);
 const facts = {
   ...{ path, bytes: archive.length, files: files.length + 1 },
-  sha256: createHash("sha256").update(archive).digest("hex"), // what a registry asks for beside a bundle
+  sha256: createHash("sha256").update(archive).digest("hex"), // registries require it with a bundle
 };
 const mebibytes = (facts.bytes / 2 ** 20).toFixed(1);
 console.log(
   values.json ? JSON.stringify(facts) : `${path}: ${facts.files} files, ${mebibytes} MiB\nsha256 ${facts.sha256}`,
 );
 
-/** The installed packages that the published package needs, as the lock file has them. */
+/** The installed packages that the published package needs, from the lock file. */
 async function productionPackages() {
   const { packages } = await json("package-lock.json");
   return Object.entries(packages)
@@ -44,7 +46,7 @@ async function productionPackages() {
     .map(([place]) => place);
 }
 
-/** Everything below a directory that is read when a server runs; types, source maps and caches are not. */
+/** All files in a directory that a running server needs, without types, source maps and caches. */
 async function filesBelow(directory) {
   const entries = await readdir(join(root, directory), { withFileTypes: true });
   const found = await Promise.all(

@@ -1,13 +1,13 @@
 /**
- * Pure: a JSON report of the tests in, one line out that says what was skipped and how to enable it. Skipped suites carry
- * what they miss in their metadata (test/contract/required.ts).
+ * Pure: one line about the tests that were skipped and how to enable them, from a JSON report. Skipped suites have the
+ * reason in their metadata (test/contract/required.ts).
  * @param {{ testResults: { assertionResults: { status: string, meta?: { missing?: { name: string, hint: string } } }[] }[] }} report
  * @param {{ hasPython: boolean }} facts
  */
 export function skippedLine(report, { hasPython }) {
   const tests = report.testResults.flatMap((file) => file.assertionResults);
   const skipped = tests.filter(({ status }) => status !== "passed" && status !== "failed");
-  /** what to do, and what that enables */
+  /** each hint, with what it enables */
   const byHint = new Map();
   for (const { meta } of skipped) {
     if (!meta?.missing) continue;

@@ -1,5 +1,5 @@
-// Reads the JSON reports of test runs and prints, for all of them together: how many passed, which were skipped, and
-// last, because the end of a log is what is read first, which failed and why. Exits with 1 if any failed.
+// Summarizes the JSON reports of several test runs: how many tests passed, which were skipped, and which failed and why.
+// Failures come last, because people read the end of a log first. Exits with 1 if any test failed.
 // Usage: node scripts/summarize-tests.js REPORT.json...
 import { readFileSync } from "node:fs";
 import { basename, relative } from "node:path";

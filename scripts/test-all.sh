@@ -16,12 +16,12 @@ suite() { # NAME SECONDS VITEST-ARGUMENTS...
   step "$name" "$limit" npx vitest run --reporter=default --reporter=json --outputFile.json="$logs/$name.json" "$@"
 }
 
-# Clients and sandbox-runtime, which the package itself does not depend on. None runs a script while it is installed.
+# Clients and sandbox-runtime, which are not dependencies of the package. No install scripts are run.
 step install-clients 180 npm ci --prefix test/clients --ignore-scripts --no-audit --no-fund
 step static 300 npm run test:static
 
-# Two lanes of about the same length beside each other. Tests of real runtimes wait as much as they compute, so the second
-# lane takes two files at a time, and both cores are busy.
+# Two parallel lanes of about the same length. Tests of real runtimes mostly wait, so the second lane runs two files at a
+# time to keep both cores busy.
 containers() {
   suite containers 1000 --project containers
 }
@@ -30,7 +30,7 @@ others() {
   suite units 300 --project unit || failed=1
   step check-clients 120 npx tsc --noEmit -p test/clients || failed=1
   suite clients 400 --config test/clients/vitest.config.ts || failed=1
-  # the containers' contract is asked in the other lane
+  # the contract of containers runs in the other lane
   suite runtime 900 --project contract --project runtime --exclude test/containers/contract.test.ts || failed=1
   return "$failed"
 }

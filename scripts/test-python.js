@@ -1,5 +1,5 @@
-// Runs the kernel's own tests with the Python that is there. Without one they are skipped by name: the WASM runner
-// brings its own interpreter, so a machine with nothing but Node still passes.
+// Runs the kernel's own tests with the installed Python. Without one they are reported as skipped: the WASM runner has its
+// own interpreter, so a machine with only Node still passes.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { findPython } from "./find-python.js";

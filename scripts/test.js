@@ -15,7 +15,7 @@ const report = join(reports, "report.json");
 const hasPython = findPython() !== undefined;
 
 try {
-  // the build first, because runners start what it makes
+  // the build comes first, because runners start the built files
   const passed = (await step("build", "npm", ["run", "build"])) && (await staticChecks()) && (await tests());
   process.exitCode = passed ? 0 : 1;
   if (existsSync(report)) console.log(skippedLine(JSON.parse(readFileSync(report, "utf8")), { hasPython }));
@@ -38,7 +38,7 @@ async function tests() {
   return (await run(bin("vitest"), ["run", "--silent=passed-only", ...projects, ...reporters], "inherit")).code === 0;
 }
 
-/** One line when it passes, everything it printed when it fails. */
+/** Prints one line if the step passes, and all its output if it fails. */
 async function step(name, command, args) {
   const began = Date.now();
   const { code, output } = await run(command, args, "pipe");

@@ -2,12 +2,12 @@ import { crc32, deflateRawSync } from "node:zlib";
 
 const utf8Names = 0x0800;
 const deflated = 8;
-const madeByUnix = (3 << 8) | 20; // so that readers take the mode
-/** 1980-01-01, the first day of the format: the same files make the same bytes whenever they are packed. */
+const madeByUnix = (3 << 8) | 20; // so that readers apply the file mode
+/** 1980-01-01, the earliest date of the format, so that the same files always give the same bytes. */
 const date = 0x0021;
 
 /**
- * Pure: files in, the bytes of a zip archive out. No ZIP64, so at most 65,535 files and 4 GiB.
+ * Pure: packs files into a zip archive. No ZIP64, so at most 65,535 files and 4 GiB.
  * @param {readonly { name: string, data: Uint8Array, isExecutable?: boolean }[]} files
  */
 export function zip(files) {

@@ -1,1 +1,1 @@
-"""The program inside a cell: a supervisor that holds the channel and a worker that runs user code."""
+"""The program inside a cell: a supervisor that owns the channel and a worker that runs user code."""

@@ -6,7 +6,7 @@ the other, an index of where each starts and ends, and in the last four bytes th
 import marshal
 import os
 
-PLACE = "/.kernel/codecell_kernel/"  # what tracebacks call the kernel's directory, wherever it is
+PLACE = "/.kernel/codecell_kernel/"  # the kernel's directory in tracebacks, wherever it really is
 ELSEWHERE = ("bundle.py", "importer.py", "worker/wasm.py", "worker/wasm_asyncio.py")
 
 

@@ -1,4 +1,4 @@
-"""Imports the kernel's modules from the file that holds them all, which `bundle.py` makes.
+"""Imports the kernel's modules from one file that contains all of them, which `bundle.py` writes.
 
 It runs before everything else and is not a module itself: whoever starts the kernel reads the file, and passes its content
 as `data` and its directory as `root`. A module is unpacked on import: many are imported after the cell is ready, or never.
@@ -36,5 +36,5 @@ class Importer:
 
 
 sys.meta_path.insert(0, Importer)
-# for child processes that inherit our paths but not our importer, such as those of multiprocessing
+# for child processes that inherit the import path but not this importer, such as those of multiprocessing
 sys.path.append(ROOT)

@@ -70,10 +70,10 @@ class ReadOnlyMounts(unittest.TestCase):
                 jail.mount("tmpfs", source + "/hidden", "tmpfs")
                 os.mkdir(source + "/hidden/file")
                 jail.bind(source, target, jail.READ_ONLY)
-                places = [target + "/" + path for path in ("", "disk/", "disk/below/", "a b\r\u00a0c/", "hidden/")]
-                before = [can_write(path + "x") for path in places]
+                paths = [target + "/" + path for path in ("", "disk/", "disk/below/", "a b\r\u00a0c/", "hidden/")]
+                before = [can_write(path + "x") for path in paths]
                 jail.close_below(target)
-                return before, [can_write(path + "y") for path in places]
+                return before, [can_write(path + "y") for path in paths]
 
             answer = in_namespace(attempt)
             if answer is None:

@@ -7,9 +7,9 @@ from codecell_kernel.bundle import sources
 
 KERNEL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "codecell_kernel")
 MAY_IMPORT = {
-    "": (),  # bundle.py and importer.py run before there is a package
+    "": (),  # bundle.py and importer.py run before the package exists
     "shared": (),
-    "supervisor": ("shared",),  # holds the channel and never runs user code
+    "supervisor": ("shared",),  # owns the channel and never runs user code
     "worker": ("shared",),  # runs user code
     "entry": ("shared", "supervisor", "worker"),
 }

@@ -41,7 +41,7 @@ def say_where_the_sibling_is(write):
 class SiblingForkTest(unittest.TestCase):
     def test_a_sibling_fork_takes_one_fork_and_has_the_same_parent(self):
         self.assertEqual(in_child(say_where_the_sibling_is), "%d 1" % os.getpid())
-        os.wait()  # it is our child now
+        os.wait()  # it is a child of this process now
 
     def test_a_single_fork_is_not_used_if_there_is_another_thread(self):
         self.assertTrue(sibling.is_only_thread())

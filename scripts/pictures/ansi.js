@@ -1,4 +1,4 @@
-/** What `cli/style.ts` uses, and how the picture draws it. `undefined` ends a colour. */
+/** Escape codes that `cli/style.ts` uses, and their colours in the picture. `undefined` resets the colour. */
 const colours = new Map([
   [0, {}],
   [1, { weight: "bold" }],
@@ -10,7 +10,7 @@ const colours = new Map([
   [39, { colour: undefined }],
 ]);
 
-/** Lines of characters with a style each. An escape sequence that is not known here is an error: it would be drawn as text. */
+/** Splits text into lines of styled characters. Throws at an unknown escape sequence, which would be drawn as text. */
 export function styledLines(text) {
   let style = {};
   const lines = [[]];

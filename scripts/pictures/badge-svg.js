@@ -21,7 +21,7 @@ export function badgeSvg({ label, value }) {
   )}\n`;
 }
 
-/** About what Verdana takes at 11 pixels; the padding forgives other fonts. */
+/** Approximate width in Verdana at 11 pixels. The padding allows for other fonts. */
 function textWidth(text) {
   const widths = [...text].map((character) => {
     if (/[ijlft.:,1 -]/.test(character)) return 4.4;

@@ -6,7 +6,7 @@ import { addressFacts } from "../../dist/runners/container/engine/engine-address
 
 const privateImage = "codecell-pictures:latest";
 
-/** The Docker that is running, if it has our image; else a private one, as the tests start it; else why there is none. */
+/** A running Docker that has codecell's image, or a private one as in the tests, or the reason why there is none. */
 export async function openDocker() {
   const { client, lacking } = await benchEngine();
   const close = async () => {};
@@ -20,7 +20,7 @@ export async function openDocker() {
   }
 }
 
-/** A daemon below a directory of its own, with an image made of this machine's Python. */
+/** A daemon in its own directory, with an image that contains this machine's Python. */
 async function startPrivateDocker() {
   const { openEngineHome } = await fromTests("engine-home.ts");
   const { startDocker } = await fromTests("docker-daemon.ts");
@@ -34,7 +34,7 @@ async function startPrivateDocker() {
     undo.push(home);
     const daemon = await startDocker(home.directory, { cgroup: home.cgroup });
     undo.push(daemon);
-    process.env.DOCKER_HOST = daemon.host; // our container runner looks here
+    process.env.DOCKER_HOST = daemon.host; // the container runner reads this variable
     const { engine } = await findEngine(addressFacts(), "docker");
     await importHostPython(engine.client, privateImage);
     return { engine: { client: engine.client, host: daemon.host, image: privateImage }, close };
@@ -44,7 +44,7 @@ async function startPrivateDocker() {
   }
 }
 
-/** The tests are TypeScript, which Node 20 cannot read. */
+/** Compiles a test file, because Node 20 cannot load TypeScript. */
 async function fromTests(file) {
   const path = fileURLToPath(new URL(`../../test/support/${file}`, import.meta.url));
   const { module } = await runnerImport(path, { configFile: false, oxc: { target: "node20" }, logLevel: "error" });

@@ -3,7 +3,7 @@ import { element, escapeXml } from "./xml.js";
 
 const size = { width: 850, left: 268, right: 90, top: 84, bar: 18, step: 29, head: 44, foot: 88 };
 
-/** What is drawn, and how it is called. `ours`: in colour. */
+/** The bars of the picture and their labels. Bars with `ours` are coloured. */
 const panels = [
   {
     name: "first",
@@ -91,7 +91,7 @@ function known(bars, key) {
   return bars[key];
 }
 
-/** From milliseconds to a place on the picture, with a tick at each power of ten. */
+/** Maps milliseconds to a position in the picture, with a tick at each power of ten. */
 function logScale(least, most) {
   const width = size.width - size.left - size.right;
   const at = (value) => size.left + (width * Math.log(value / least)) / Math.log(most / least);

@@ -1,4 +1,4 @@
-// Records the terminal picture: runs each command of the story in a real terminal and keeps what it prints.
+// Records the terminal picture: runs each command of the story in a real terminal and stores its output.
 import { execFile } from "node:child_process";
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,16 +9,16 @@ import { promisify } from "node:util";
 const launcher = fileURLToPath(new URL("../../bin/codecell.js", import.meta.url));
 const attack = fileURLToPath(new URL("attack.py", import.meta.url));
 const columns = 96;
-/** A path that is the same on every machine: attack.py and the picture name it. */
+/** A path that is the same on every machine, because attack.py and the picture contain it. */
 const directory = "/tmp/agent";
 const commands = ["cat .env", "cat attack.py", "codecell run --receipt attack.py"];
 
-/** The commands of the story with what they really print, escape sequences for colours included. */
+/** The commands of the story with their real output, including escape sequences for colours. */
 export async function recordAttack() {
-  await mkdir(directory); // fails if it is there: it may be somebody's
+  await mkdir(directory); // fails if it exists, because it may belong to somebody
   const tools = await mkdtemp(join(tmpdir(), "codecell-pictures-"));
   try {
-    await chmod(tools, 0o711); // as root, the cell is another user
+    await chmod(tools, 0o711); // if codecell runs as root, the cell has another user
     await chmod(directory, 0o755);
     await mkdir(join(tools, "bin"));
     await writeFile(join(tools, "bin", "codecell"), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`, {
@@ -41,7 +41,7 @@ function assertStopped(output) {
   if (stopped !== 4 || / got /.test(output)) throw new Error(`an attack was not stopped:\n${output}`);
 }
 
-/** `script` gives the command a terminal, so that it prints as it does for a person. */
+/** `script` gives the command a terminal, so that it prints as it does for a user. */
 async function inTerminal(command, tools) {
   const env = {
     PATH: `${tools}/bin:/usr/bin:/bin`,

@@ -1,5 +1,5 @@
-// npm run pictures: records and measures again, then draws (two minutes). `-- --draw` draws what is stored, `-- --check`
-// says whether the pictures are what is stored.
+// npm run pictures: records, measures and draws (two minutes). `-- --draw` draws from the stored data, `-- --check` checks
+// that the pictures match the stored data.
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg, release, totalmem } from "node:os";
@@ -32,7 +32,7 @@ const pictures = [
   },
 ];
 
-/** What the badges say is what package.json says. */
+/** Badges with values from package.json. */
 const badges = {
   license: ({ license }) => ({ label: "license", value: license }),
   node: ({ engines }) => ({ label: "node", value: engines.node }),
@@ -53,7 +53,7 @@ for (const { name, obtain, draw } of pictures) {
 const manifest = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
 for (const [name, badge] of Object.entries(badges)) await keep(`badge-${name}`, badgeSvg(badge(manifest)));
 
-/** Writes a picture, or says that the one that is there is another. */
+/** Writes a picture or, with `--check`, reports that the stored picture differs. */
 async function keep(name, drawn) {
   const picture = new URL(`${name}.svg`, folder);
   if (!values.check) return await writeFile(picture, drawn);

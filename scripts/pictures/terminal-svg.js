@@ -1,4 +1,4 @@
-// A recording as a terminal window: an SVG without fonts, scripts or links. It types and prints once and stays.
+// Draws a recording as a terminal window: an SVG without fonts, scripts or links. The animation plays once.
 import { styledLines } from "./ansi.js";
 import { element, escapeXml } from "./xml.js";
 
@@ -6,10 +6,10 @@ const cell = { width: 8.4, height: 20, font: 14 };
 const padding = { side: 22, top: 58, bottom: 18 };
 const typing = { beforeMs: 500, perCharacterMs: 45, afterMs: 450, perLineMs: 70 };
 const prompt = "$ ";
-/** air above each command but the first */
+/** space above each command except the first */
 const gap = 8;
 
-/** Words that are drawn in a colour, besides what the program coloured itself. */
+/** Words that are drawn in a colour, in addition to the colours of the program. */
 const accents = [
   { pattern: /\bstopped:/g, colour: "green" },
   { pattern: /^(?:fs\.mounts|net\.enabled|proc\.pids|proc\.disk)\b/g, colour: "green" },
@@ -53,7 +53,7 @@ export function terminalSvg({ columns, steps }, { title, description }) {
   )}\n`;
 }
 
-/** Without motion everything is there at once; with it, each line appears when its time comes. */
+/** With reduced motion, everything is visible at once. Otherwise each line appears at its time. */
 const style = `
 text{font:${cell.font}px ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono","DejaVu Sans Mono",monospace;fill:#e6edf3;white-space:pre}
 .dim{fill:#8b949e}.red{fill:#ff7b72}.green{fill:#3fb950}.yellow{fill:#d29922}.prompt{fill:#58a6ff}
@@ -117,7 +117,7 @@ function drawLine({ cells, at, typed, cursor }, y) {
   );
 }
 
-/** Each run has its place and its length, so that columns stand below each other in whatever font a reader has. */
+/** Each run of text has a fixed position and length, so that columns are aligned in any font. */
 function drawRun({ column, text, colour, weight }, y) {
   const names = [colour, weight].filter(Boolean).join(" ") || undefined;
   const textLength = text.length * cell.width;
@@ -144,7 +144,7 @@ function accented(cells, rules) {
   return result;
 }
 
-/** Neighbours of one style, without the spaces around them. */
+/** Groups adjacent characters of one style, without the spaces around them. */
 function runsOf(cells) {
   const runs = [];
   for (const [column, { character, colour, weight }] of cells.entries()) {

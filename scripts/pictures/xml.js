@@ -1,11 +1,11 @@
 const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** A text as XML writes it, in content and in attributes. */
+/** Escapes a text for XML content and attributes. */
 export function escapeXml(text) {
   return String(text).replace(/[&<>"]/g, (character) => escapes[character]);
 }
 
-/** One element; attributes that are undefined are left out. */
+/** One XML element. Undefined attributes are left out. */
 export function element(name, attributes, ...content) {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
@@ -14,7 +14,7 @@ export function element(name, attributes, ...content) {
   return inner === "" ? `<${name}${written.join("")}/>` : `<${name}${written.join("")}>${inner}</${name}>`;
 }
 
-/** Two digits are finer than any screen, and keep the file short. */
+/** Two digits are precise enough for any screen, and keep the file small. */
 function round(value) {
   return Number(value.toFixed(2));
 }

@@ -2,7 +2,7 @@ import { CodecellError } from "../lib/errors.ts";
 import { type CellFile, type CellFileList, cellFileList, type HostMessage } from "./messages.ts";
 
 type FileMessage = Extract<HostMessage, { t: `file.${string}` }>;
-/** A request about files but for its number. */
+/** A file request without its id. */
 export type FileRequest = FileMessage extends infer Message
   ? Message extends { id: number }
     ? Omit<Message, "id">
@@ -14,15 +14,15 @@ export interface FileAnswer {
   readonly file: CellFile | undefined;
 }
 
-/** Sends one request, with a body where there is one, and waits for its answer. */
+/** Sends one request, with an optional body, and waits for the reply. */
 export type FileExchange = (request: FileRequest, maxBytes: number, body?: Uint8Array) => Promise<FileAnswer>;
 
 const timeoutMs = 10_000;
 const maxListBytes = 16 * 1024 * 1024;
 
 /**
- * The files of a cell that keeps them in its own memory, over the channel. A request waits for the run that goes on.
- * Nothing here is checked but sizes and shapes: names are the caller's business, and contents are the program's.
+ * The files of a cell that keeps them in its own memory, over the channel. A request waits for the current run.
+ * Only sizes and shapes are checked here. The caller checks names, and the contents belong to the program.
  */
 export class CellFiles {
   readonly #exchange: FileExchange;
@@ -32,7 +32,7 @@ export class CellFiles {
     this.#exchange = exchange;
   }
 
-  /** At most `end - start` bytes: fewer where the file ends before. */
+  /** Reads at most `end - start` bytes, fewer if the file is shorter. */
   async read(path: string, start: number, end: number): Promise<{ data: Buffer; file: CellFile }> {
     const { data, file } = await this.#exchange({ t: "file.read", path, start, end, timeoutMs }, end - start);
     if (file === undefined) throw new CodecellError("cell_lost", "the cell sent a file without describing it");
@@ -43,12 +43,12 @@ export class CellFiles {
     return ++this.#uploads;
   }
 
-  /** Adds bytes to an upload. When it fails, nothing is left of the upload. */
+  /** Adds bytes to an upload. If it fails, the whole upload is removed. */
   async write(upload: number, data: Uint8Array): Promise<void> {
     await this.#exchange({ t: "file.write", upload, size: data.byteLength, timeoutMs }, 0, data);
   }
 
-  /** Gives an upload its name; directories on the way are made. */
+  /** Gives an upload its name, and creates missing parent directories. */
   async place(upload: number, path: string): Promise<void> {
     await this.#exchange({ t: "file.place", upload, path, timeoutMs }, 0);
   }

@@ -17,7 +17,7 @@ import {
   variableList,
 } from "./messages.ts";
 
-/** The number of the run that is nobody's; the kernel knows it by this. */
+/** The id of a rehearsal. The kernel recognizes it by this number. */
 const rehearsalId = 0;
 const rehearsalMs = 5_000;
 
@@ -28,21 +28,21 @@ export interface RunRequest {
   readonly outputBytes: number;
 }
 
-/** What a run sends before it ends. */
+/** What a run sends while it is running. */
 export interface RunHandlers {
   onOutput(stream: "stdout" | "stderr", bytes: Uint8Array): void;
   onDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void;
-  /** called with the last message, before anything that came after it */
+  /** called with the last message of the run, before any later message is handled */
   onEnd?(): void;
 }
 
 export type LostMessage = Extract<CellMessage, { t: "lost" }>;
 
-/** What an interpreter tells when nobody asked. */
+/** What an interpreter reports without a request. */
 export interface InterpreterEvents {
   /** it died between two runs */
   onLost?(message: LostMessage): void;
-  /** a checkpoint of it has ended */
+  /** a checkpoint of it was lost */
   onGone?(name: string): void;
 }
 
@@ -63,7 +63,7 @@ type Pending =
       reject: (error: Error) => void;
     };
 
-/** Everything of a request but its number. */
+/** A request without its id. */
 type Request = HostMessage extends infer Message
   ? Message extends { id: number }
     ? Omit<Message, "id">
@@ -73,14 +73,14 @@ type Request = HostMessage extends infer Message
 const maxVariablesBytes = 8 * 1024 * 1024;
 const maxReportBytes = 4 * 1024 * 1024;
 const transferTimeoutMs = 120_000;
-/** How long after a request's own limit the supervisor may take to say so: it may have to bring a copy back first. */
+/** How long after a request's own limit the supervisor may take to answer: it may have to wake a parked copy first. */
 const answerGraceMs = 15_000;
-/** Requests and runs share the wire but not their numbers: `<run 3>` in a traceback is the third run. */
+/** Requests have ids far above those of runs, so that `<run 3>` in a traceback is the third run. */
 const firstRequestId = 2 ** 32;
 
-/** Speaks to one interpreter of a cell. */
+/** The client of one interpreter in a cell. */
 export class KernelClient implements Branch {
-  /** the files in the cell's memory, where the kernel has the feature "files" */
+  /** the files in the cell's memory, if the kernel has the feature "files" */
   readonly files = new CellFiles((request, maxBytes, body) =>
     body === undefined ? this.#exchange(request, maxBytes) : this.#transfer(request, body, maxBytes),
   );
@@ -118,12 +118,12 @@ export class KernelClient implements Branch {
     return this.#connection.failure === undefined;
   }
 
-  /** Whether nothing was asked that is not answered. */
+  /** Whether no run or request is waiting for its answer. */
   get isIdle(): boolean {
     return this.#pending.size === 0;
   }
 
-  /** The number that the next run gets. */
+  /** The id of the next run. */
   get nextRunId(): number {
     return this.#runs + 1;
   }
@@ -133,8 +133,9 @@ export class KernelClient implements Branch {
   }
 
   /**
-   * Runs nothing, once, for nobody. A process that was forked copies each page it touches for the first time: after
-   * this, the first real run finds its pages in place. No run is counted, and no copy is made after it.
+   * Runs an empty program before the first real run. A forked process copies each memory page on the first write;
+   * a rehearsal copies these pages ahead of time, so the first real run is faster. It gets no run number, and no copy is
+   * parked after it.
    */
   async rehearse(): Promise<void> {
     const nothing: RunRequest = { code: "None", language: defaultLanguage, timeoutMs: rehearsalMs, outputBytes: 0 };
@@ -151,7 +152,7 @@ export class KernelClient implements Branch {
     return { id, done };
   }
 
-  /** First call: stop the run and keep the state. Second call: end it. */
+  /** First call: interrupt the run and keep the state. Second call: kill the worker. */
   interrupt(runId: number): void {
     if (this.isAlive) this.#send({ t: "interrupt", id: runId });
   }
@@ -165,7 +166,7 @@ export class KernelClient implements Branch {
     return this.#request({ t: "get", expression, format, ...options }, options.maxBytes);
   }
 
-  /** Puts bytes (raw, or as JSON text) into a variable; large values go as a stream of raw frames. */
+  /** Sets a variable to bytes (raw, or as JSON text). Large values are sent as a stream of raw frames. */
   async set(name: string, format: "json" | "bytes" | "text", data: Uint8Array): Promise<void> {
     await this.#transfer({ t: "set", name, format, size: data.byteLength, timeoutMs: transferTimeoutMs }, data, 0);
   }
@@ -179,7 +180,7 @@ export class KernelClient implements Branch {
     await this.#request({ t: "checkpoint", name }, 0);
   }
 
-  /** Goes on from a named copy, which stays. */
+  /** Continues from a checkpoint, which is kept. */
   async rollback(name: string): Promise<void> {
     await this.#request({ t: "rollback", name }, 0);
   }
@@ -188,7 +189,7 @@ export class KernelClient implements Branch {
     await this.#request({ t: "forget", name }, 0);
   }
 
-  /** A second interpreter in the same cell that starts from this one's state. */
+  /** Starts a second interpreter in the same cell, from this one's state. */
   async fork(events: InterpreterEvents): Promise<KernelClient> {
     const branch = this.#connection.newBranch();
     const fork = new KernelClient(this.#connection, branch, this.#runs, events);
@@ -201,13 +202,13 @@ export class KernelClient implements Branch {
     }
   }
 
-  /** Ends a fork's interpreter; the cell goes on for the others. */
+  /** Ends a fork's interpreter. The cell keeps running for the others. */
   async leave(): Promise<void> {
     await this.#request({ t: "leave" }, 0);
     this.#connection.detach(this.#branch);
   }
 
-  /** Every variable as bytes, made inside the cell; they are for `restore` and nobody else. */
+  /** Every variable as bytes, made inside the cell. Untrusted: pass them to `restore` and nothing else. */
   snapshot(options: {
     maxBytes: number;
     timeoutMs: number;
@@ -218,7 +219,7 @@ export class KernelClient implements Branch {
     return this.#request({ t: "snapshot", ...options }, options.maxBytes);
   }
 
-  /** Puts the variables of a snapshot back and tells what did not come back. */
+  /** Restores the variables of a snapshot, and returns those that could not be restored. */
   async restore(data: Uint8Array, timeoutMs = transferTimeoutMs): Promise<RestoreFailure[]> {
     const request: Request = { t: "restore", size: data.byteLength, timeoutMs };
     const { data: report } = await this.#transfer(request, data, maxReportBytes);
@@ -283,7 +284,7 @@ export class KernelClient implements Branch {
     const id = ++this.#requests;
     const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
     let watchdog: NodeJS.Timeout | undefined;
-    // Stops a cell that never answers from holding its caller. What came before may take its own time.
+    // Stops a cell that never answers from blocking its caller forever. Requests before this one have their own limit.
     const watch = () => {
       const [oldest] = this.#pending.keys();
       if (oldest === id)
@@ -293,7 +294,7 @@ export class KernelClient implements Branch {
     return new Promise<Answer>((resolve, reject) => {
       this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
       this.#send({ ...request, id } as HostMessage);
-      watchdog = setTimeout(watch, limitMs); // set while the cell is at work
+      watchdog = setTimeout(watch, limitMs); // started after sending, so that it covers the cell's work alone
     }).finally(() => clearTimeout(watchdog));
   }
 
@@ -318,7 +319,7 @@ export class KernelClient implements Branch {
     const pending = this.#pending.get(id);
     if (pending?.kind !== "request") return;
     pending.received += body.byteLength;
-    // The cell promised to stay below the limit; it is not believed.
+    // Stops a compromised cell from filling the host's memory.
     if (pending.received > pending.maxBytes) {
       throw new CodecellError("cell_lost", "the cell sent more than was requested");
     }
@@ -342,7 +343,7 @@ export class KernelClient implements Branch {
   }
 }
 
-/** User code can change what the cell answers with. */
+/** User code can forge the answer, so it is validated. */
 function listOfVariables(data: Buffer): Variable[] {
   try {
     return variableList.parse(JSON.parse(data.toString()));

@@ -9,32 +9,35 @@ import { plainDone } from "./plain-done.ts";
 export interface KernelInfo {
   readonly python: string;
   readonly languages: readonly string[];
-  /** what this kernel can do beyond runs and variables: checkpoints, fork, snapshot, changes, files */
+  /** what this kernel supports beyond runs and variables: checkpoints, fork, snapshot, changes, files */
   readonly features: readonly string[];
 }
 
-/** One interpreter in the cell listens for what is addressed to it. */
+/** One interpreter in the cell. It receives the messages that are addressed to it. */
 export interface Branch {
   onMessage(message: CellMessage, body: Uint8Array): void;
   onFailure(error: CodecellError): void;
 }
 
-/** Takes a connection that a program in the cell made to its proxy. */
+/** Called for each connection that a program in the cell makes to its proxy. */
 export type OnStream = (stream: Duplex) => void;
 
 export interface ConnectionOptions {
   readonly signal?: AbortSignal;
-  /** gives the cell a way out: present where the policy has a network */
+  /** gives the cell its network; set only if the policy enables it */
   readonly onStream?: OnStream;
-  /** a file with authorities, for the cell's TLS clients */
+  /** a file with certificate authorities, for the cell's TLS clients */
   readonly authorities?: { readonly path: string; readonly content: Uint8Array } | undefined;
 }
 
 const startTimeoutMs = 60_000;
-/** Up to this size a copy is cheaper than a second piece. */
+/** Up to this size, copying the body is cheaper than a second write. */
 const smallBodyBytes = 8 * 1024;
 
-/** A cell's channel: frames out, checked messages in, each to its branch. A broken promise ends it. */
+/**
+ * A cell's channel. It sends frames, validates each message from the cell and passes it to its branch. A cell that breaks
+ * the protocol is disconnected.
+ */
 export class KernelConnection {
   readonly #channel: Duplex;
   readonly #decoder = new FrameDecoder();
@@ -68,7 +71,7 @@ export class KernelConnection {
         reject(new CodecellError(code, `the start was aborted: ${messageOf(reason)}`));
       };
       limit.signal.addEventListener("abort", giveUp);
-      // What happened while the runner was still at work is told to nobody who listens only now.
+      // Events that fired before these listeners were added are not repeated, so check the state once.
       if (limit.signal.aborted) giveUp();
       if (channel.destroyed || channel.readableEnded) connection.fail(cellEnded());
       const { authorities } = options;
@@ -89,7 +92,7 @@ export class KernelConnection {
     return this.#failure;
   }
 
-  /** A number that no branch of this cell had before. */
+  /** A number that no branch of this cell has had before. */
   newBranch(): number {
     return ++this.#latestBranch;
   }
@@ -106,7 +109,7 @@ export class KernelConnection {
     const size = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const header = branch === 0 ? message : { ...message, branch };
     if (size <= smallBodyBytes) {
-      this.#channel.write(encodeFrame(header, body, size)); // one write for one system call
+      this.#channel.write(encodeFrame(header, body, size)); // one write is one system call
       flushed?.();
       return;
     }
@@ -118,7 +121,7 @@ export class KernelConnection {
     this.#channel.uncork();
   }
 
-  /** Ends the cell: it did not answer, or sent what it may not. */
+  /** Disconnects the cell after it did not answer or broke the protocol. */
   abandon(error: CodecellError): void {
     this.fail(error);
     this.#channel.destroy();
@@ -158,7 +161,7 @@ export class KernelConnection {
       this.#ready?.resolve();
       this.#ready = undefined;
     } else if (message.t === "failed") {
-      // Once user code has run, a cell that reports a failed start is one that was lost.
+      // After the start, user code can forge this message, so it only means that the cell is lost.
       const code = this.#ready ? "cell_start_failed" : "cell_lost";
       this.fail(new CodecellError(code, `the cell could not be set up: ${message.reason}`));
     } else if (isNetMessage(message)) {

@@ -1,6 +1,6 @@
 import { chunkBytes } from "./frames.ts";
 
-/** Bytes that the receiver of a bulk transfer is ready to take; one flood cannot fill the other side's memory. */
+/** Flow control of a bulk transfer: the sender waits for credit, so it cannot fill the receiver's memory. */
 export class Credit {
   #bytes = 0;
   #closed = false;
@@ -11,13 +11,13 @@ export class Credit {
     this.#wake?.();
   }
 
-  /** The transfer ended, well or not: whoever waits returns. */
+  /** Ends the transfer, whether it succeeded or failed. A sender that waits for credit returns. */
   close(): void {
     this.#closed = true;
     this.#wake?.();
   }
 
-  /** Sends `data` piece by piece as credit comes in. */
+  /** Sends `data` piece by piece as credit arrives. */
   async spend(data: Uint8Array, send: (piece: Uint8Array) => void): Promise<void> {
     let at = 0;
     while (at < data.byteLength && !this.#closed) {

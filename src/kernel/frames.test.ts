@@ -25,17 +25,17 @@ function decodeAll(bytes: Uint8Array, pieceBytes = bytes.length): { header: unkn
 }
 
 describe("frames", () => {
-  test.each(fixtures)("decodes $name", ({ header, bodyHex, frameHex }) => {
+  test.each(fixtures)("the decoder reads $name", ({ header, bodyHex, frameHex }) => {
     expect(decodeAll(Buffer.from(frameHex, "hex"))).toEqual([{ header, body: bodyHex }]);
   });
 
-  test.each(fixtures)("encodes $name so that it decodes to the same", ({ header, bodyHex }) => {
+  test.each(fixtures)("$name is the same after encoding and decoding", ({ header, bodyHex }) => {
     const body = Buffer.from(bodyHex, "hex");
     const frame = Buffer.concat([encodeFrameHead(header, body.length), body]);
     expect(decodeAll(frame)).toEqual([{ header, body: bodyHex }]);
   });
 
-  test.each([1, 2, 3, 7, 11])("decodes a stream that arrives in pieces of %i bytes", (pieceBytes) => {
+  test.each([1, 2, 3, 7, 11])("the decoder reads a stream that arrives in chunks of %i bytes", (pieceBytes) => {
     const stream = Buffer.concat(fixtures.map(({ frameHex }) => Buffer.from(frameHex, "hex")));
     const expected = fixtures.map(({ header, bodyHex }) => ({ header, body: bodyHex }));
     expect(decodeAll(stream, pieceBytes)).toEqual(expected);
@@ -44,20 +44,20 @@ describe("frames", () => {
   test.each([
     ["a length over the limit", [maxFrameBytes + 1, 2]],
     ["a header longer than the frame", [10, 7]],
-    ["a length that leaves no room for the header's own", [3, 0]],
-  ])("refuses %s before it takes memory", (_, [length, headerLength]) => {
+    ["a length too small for a header", [3, 0]],
+  ])("the decoder rejects %s before it allocates memory", (_, [length, headerLength]) => {
     const prefix = Buffer.alloc(8);
     prefix.writeUInt32LE(length as number, 0);
     prefix.writeUInt32LE(headerLength as number, 4);
     expect(() => decodeAll(prefix)).toThrowError(expect.objectContaining({ code: "cell_lost" }));
   });
 
-  test("refuses a header that is not JSON", () => {
+  test("the decoder rejects a header that is not JSON", () => {
     const frame = Buffer.from("06000000020000007b7b", "hex");
     expect(() => decodeAll(frame)).toThrowError(expect.objectContaining({ code: "cell_lost" }));
   });
 
-  test("does not send what the other side would refuse", () => {
+  test("a frame over the size limit is not encoded", () => {
     expect(() => encodeFrameHead({}, maxFrameBytes)).toThrowError(expect.objectContaining({ code: "too_large" }));
   });
 });

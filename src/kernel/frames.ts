@@ -2,7 +2,7 @@ import { CodecellError } from "../lib/errors.ts";
 
 /**
  * One frame: `u32 length · u32 header length · JSON header · raw bytes`, little-endian. `length` counts everything
- * after itself. The bounds are checked before any memory is taken for a frame.
+ * after itself. Both lengths are checked before memory is allocated, so a cell cannot exhaust the host's memory.
  */
 export const maxFrameBytes = 4 * 1024 * 1024;
 export const maxHeaderBytes = 256 * 1024;
@@ -18,12 +18,12 @@ export interface Frame {
 
 const none = Buffer.alloc(0);
 
-/** Prefix and header of a frame; the body follows as its own write, so that bulk is never copied. */
+/** Prefix and header of a frame. The body is written separately, so that large bodies are not copied. */
 export function encodeFrameHead(header: object, bodyBytes = 0): Buffer {
   return allocated(header, bodyBytes, 0).frame;
 }
 
-/** A whole frame in one piece, for a body that is small enough to be copied. */
+/** A whole frame in one buffer, for a body that is small enough to copy. */
 export function encodeFrame(header: object, body: readonly Uint8Array[], bodyBytes: number): Buffer {
   const { frame, bodyAt } = allocated(header, bodyBytes, bodyBytes);
   let at = bodyAt;
@@ -34,7 +34,7 @@ export function encodeFrame(header: object, body: readonly Uint8Array[], bodyByt
   return frame;
 }
 
-/** Prefix and header are in it, and room for as much of the body as is asked for. */
+/** A buffer that holds the prefix and the header, with `roomBytes` left for the body. */
 function allocated(header: object, bodyBytes: number, roomBytes: number): { frame: Buffer; bodyAt: number } {
   const json = JSON.stringify(header);
   const headerBytes = Buffer.byteLength(json);
@@ -49,13 +49,13 @@ function allocated(header: object, bodyBytes: number, roomBytes: number): { fram
   return { frame, bodyAt };
 }
 
-/** Turns a byte stream into frames. Bytes from a cell are untrusted: a frame out of bounds ends the stream. */
+/** Turns a byte stream into frames. Bytes from a cell are untrusted: a frame over the limits ends the stream. */
 export class FrameDecoder {
   #chunks: Buffer[] = [];
   #buffered = 0;
   #needed = 8;
 
-  /** Feeds received bytes; calls `onFrame` for each complete frame, in order. */
+  /** Adds received bytes and calls `onFrame` for each complete frame, in order. */
   push(bytes: Uint8Array, onFrame: (frame: Frame) => void): void {
     this.#chunks.push(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     this.#buffered += bytes.byteLength;
@@ -66,7 +66,7 @@ export class FrameDecoder {
       if (data.length < this.#needed || data.length < 8) break;
       const end = this.#needed;
       onFrame(decode(data, end));
-      data = end === data.length ? none : data.subarray(end); // mostly a read is a frame
+      data = end === data.length ? none : data.subarray(end); // usually one read is exactly one frame
     }
     this.#chunks = data.length > 0 ? [data] : [];
     this.#buffered = data.length;

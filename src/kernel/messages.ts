@@ -17,20 +17,20 @@ export type RunStatus =
 /** What is left of the interpreter's state after a run. */
 export type RunState = "kept" | "recovered" | "lost";
 
-/** `preview`: the beginning of it as text, behind a line that says how long the whole is; see value-preview.ts. */
+/** `preview`: the beginning of the value as text, after a line with its full length; see value-preview.ts. */
 export type ValueFormat = "json" | "bytes" | "repr" | "preview";
 
-/** How the kernel is set up before it runs code. A runner fills it in, and the `start` message carries it. */
+/** The kernel's configuration before it runs code. A runner fills it in, and the `start` message carries it. */
 export interface KernelSetup {
   readonly env: Readonly<Record<string, string>>;
-  /** directories for imports as the cell sees them, in order */
+  /** import directories by their paths in the cell, in order */
   readonly path: readonly string[];
   readonly preload: readonly string[];
   readonly background: boolean;
   readonly recovery: boolean;
-  /** watch the sum of resident memory, where the OS enforces no limit */
+  /** kill a run whose processes use more resident memory than this; set if the OS enforces no limit */
   readonly watchMemoryBytes?: number;
-  /** count the processes that runs start, where the OS enforces no limit; needs `watchMemoryBytes` */
+  /** limit on the processes that runs start; set if the OS enforces no limit; needs `watchMemoryBytes` */
   readonly watchProcesses?: number;
 }
 
@@ -39,27 +39,27 @@ export interface StartMessage extends KernelSetup {
   readonly t: "start";
   /** listen for connections to the proxy; they arrive as `net.*` frames */
   readonly egress?: boolean;
-  /** the file that the body is written to, before any user code exists: the authorities that the cell's TLS clients trust */
+  /** the file that the body is written to before user code starts: the authorities that the cell's TLS clients trust */
   readonly authorities?: string;
 }
 
-/** Host to cell. Every request has an id; its replies carry it. Bulk follows as `data` frames. */
+/** Host to cell. Every request has an id, and its replies carry the same id. Large bodies follow as `data` frames. */
 export type HostMessage =
   | StartMessage
   /** body: the code, UTF-8 */
   | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number }
-  /** stop the run with this id, keeping the state */
+  /** stop the run with this id and keep the state */
   | { t: "interrupt"; id: number }
   | { t: "vars"; id: number; timeoutMs: number }
-  /** value of a variable, or of an expression; what takes more than `maxBytes` is refused, or cut for a preview */
+  /** value of a variable or expression; a value over `maxBytes` is rejected, or truncated if it is a preview */
   | { t: "get"; id: number; expression: string; format: ValueFormat; maxBytes: number; timeoutMs: number }
-  /** followed by `data` frames with `size` bytes in all */
+  /** followed by `data` frames with `size` bytes in total */
   | { t: "set"; id: number; name: string; format: "json" | "bytes" | "text"; size: number; timeoutMs: number }
   | { t: "data"; id: number }
   | { t: "reset"; id: number }
   /** keep a frozen copy of the interpreter under a name */
   | { t: "checkpoint"; id: number; name: string }
-  /** go on from a named copy, which stays */
+  /** continue from a named copy, which is kept */
   | { t: "rollback"; id: number; name: string }
   | { t: "forget"; id: number; name: string }
   /** start a second interpreter from this one's state, in the same cell; `into` is its branch */
@@ -72,18 +72,18 @@ export type HostMessage =
       id: number;
       maxBytes: number;
       timeoutMs: number;
-      /** a value that takes more is left out, where the kernel looks */
+      /** larger values are left out, if the kernel supports this limit */
       maxValueBytes?: number;
-      /** give up at once when containers hold more than this, where the kernel looks */
+      /** give up at once if containers hold more items than this, if the kernel supports this limit */
       maxItems?: number;
-      /** how long after its limit an interpreter that does not react is left alone, where the kernel would end it */
+      /** how long after the timeout an interpreter that does not react is killed, if the kernel supports this limit */
       graceMs?: number;
     }
-  /** followed by `data` frames; the reply's data is a JSON list of what did not come back */
+  /** followed by `data` frames; the reply's data is a JSON list of the variables that were not restored */
   | { t: "restore"; id: number; size: number; timeoutMs: number }
-  /** part of a file below the workspace, in a kernel that serves files; the reply tells about the whole file */
+  /** part of a file in the workspace, if the kernel serves files; the reply describes the whole file */
   | { t: "file.read"; id: number; path: string; start: number; end: number; timeoutMs: number }
-  /** followed by `data` frames, which are added to an upload; a new number begins one */
+  /** followed by `data` frames, which are appended to the upload; a new number starts a new upload */
   | { t: "file.write"; id: number; upload: number; size: number; timeoutMs: number }
   /** gives an upload its name in the workspace */
   | { t: "file.place"; id: number; upload: number; path: string; timeoutMs: number }
@@ -91,9 +91,9 @@ export type HostMessage =
   | { t: "file.remove"; id: number; path: string; timeoutMs: number }
   /** the reply's data is a page of the list, as JSON */
   | { t: "file.list"; id: number; prefix: string; after: string; limit: number; timeoutMs: number }
-  /** the receiver of a bulk transfer has taken this many bytes */
+  /** the receiver of a bulk transfer is ready for this many more bytes */
   | { t: "credit"; id: number; bytes: number }
-  /** a connection of a program to its proxy, by the number that the cell gave it: bytes, no more bytes, the end */
+  /** a program's connection to its proxy, by the id that the cell chose: data, end of data, closed */
   | { t: "net.data"; id: number }
   | { t: "net.end"; id: number }
   | { t: "net.close"; id: number }
@@ -113,11 +113,11 @@ const runError = z.object({ name: text, message: text, traceback: text });
 /** The exception that ended a program. */
 export type RunError = z.output<typeof runError>;
 
-/** A file that a run created or changed, as the cell tells it: a hint, not a fact. */
+/** A file that a run created or changed, as the cell reports it. User code can forge it: a hint, not a fact. */
 const changedFile = z.object({ path: text.max(4096), size: count, modifiedMs: count });
 export type ChangedFile = z.output<typeof changedFile>;
 
-/** What the cell tells about a file that it serves; `version` changes with the content. */
+/** How the cell describes a file that it serves; `version` changes with the content. */
 const cellFile = z.object({ size: count, modifiedMs: count, version: count });
 export type CellFile = z.output<typeof cellFile>;
 
@@ -130,23 +130,23 @@ const done = z.object({
   exitCode: z.int().min(0).max(255).optional(),
   /** repr of the last expression's value */
   result: text.optional(),
-  /** the repr was longer than what is sent */
+  /** whether the repr was truncated */
   resultTruncated: z.boolean().optional(),
   error: runError.optional(),
-  /** true sizes, of which the stream may have carried less; left out where nothing was printed */
+  /** full sizes; the stream may have carried less; left out if nothing was printed */
   stdoutBytes: count.default(0),
   stderrBytes: count.default(0),
   /** processor time of the run in microseconds, and the largest resident size of the interpreter so far */
   cpuUs: count.optional(),
   peakBytes: count.optional(),
-  /** what was lost or ended, one sentence each */
+  /** what was lost or killed, one sentence each */
   notes: z.array(text).max(32).default([]),
-  /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
+  /** after a recovery: the run whose end state was restored; 0 is the fresh interpreter */
   recoveredTo: count.optional(),
   signal: count.optional(),
-  /** files below the workspace that the run created or changed */
+  /** files in the workspace that the run created or changed */
   files: z.array(changedFile).max(maxChangedFiles).optional(),
-  /** false: there were more than could be told */
+  /** false if more files changed than `files` may list */
   filesComplete: z.boolean().optional(),
 });
 
@@ -186,7 +186,7 @@ export const cellMessage = z.discriminatedUnion("t", [
       ])
       .optional(),
     message: text.optional(),
-    /** size in bytes of the `data` frames that came before */
+    /** total size in bytes of the `data` frames before this reply */
     size: count.optional(),
     file: cellFile.optional(),
   }),
@@ -205,11 +205,11 @@ export const cellMessage = z.discriminatedUnion("t", [
     recoveredTo: count.optional(),
     notes: z.array(text).max(32),
   }),
-  /** the copy behind a checkpoint has ended */
+  /** the process that held a checkpoint has exited */
   z.object({ t: z.literal("gone"), name: text.max(64) }),
 ]);
 export type CellMessage = z.output<typeof cellMessage>;
-/** What the cell says about connections to its proxy. */
+/** Messages about connections of the cell's programs to their proxy. */
 export type NetMessage = Extract<CellMessage, { t: `net.${string}` }>;
 export type DoneMessage = z.output<typeof done>;
 
@@ -217,13 +217,13 @@ export type DoneMessage = z.output<typeof done>;
 export const variableList = z.array(variable).max(10_000);
 
 const restoreFailure = z.object({ name: text.max(1000), reason: text.max(2000) });
-/** A variable that a snapshot had and that did not come back. */
+/** A variable of a snapshot that could not be restored. */
 export type RestoreFailure = z.output<typeof restoreFailure>;
 
 /** body of the `restore` reply */
 export const restoreFailures = z.array(restoreFailure).max(10_000);
 
-/** body of the `file.list` reply; paths are as the cell tells them, unchecked */
+/** body of the `file.list` reply; its paths are untrusted */
 export const cellFileList = z.object({
   files: z.array(changedFile).max(10_000),
   next: text.max(4096).optional(),

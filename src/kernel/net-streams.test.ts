@@ -37,8 +37,8 @@ const data = (id: number, size: number) => streams.receive({ t: "net.data", id }
 const credit = (id: number, bytes: number) => streams.receive({ t: "net.credit", id, bytes }, new Uint8Array());
 const sentBytes = () => sent.filter(({ t }) => t === "net.data").reduce((sum, { size }) => sum + size, 0);
 
-describe("a stream on the channel", () => {
-  test("sends a window and waits for credit", async () => {
+describe("a stream over the channel", () => {
+  test("sends one window of data and then waits for credit", async () => {
     const stream = open();
     stream.write(Buffer.alloc(2 * windowBytes));
     expect(sentBytes()).toBe(windowBytes);
@@ -46,7 +46,7 @@ describe("a stream on the channel", () => {
     expect(sentBytes()).toBe(windowBytes + 1000);
   });
 
-  test("returns credit only for what is read", async () => {
+  test("returns credit only for data that was read", async () => {
     const stream = open();
     for (let count = 0; count < 16; count++) data(1, windowBytes / 4);
     const returned = () => sent.filter((one) => one.t === "net.credit").length;
@@ -57,7 +57,7 @@ describe("a stream on the channel", () => {
     expect(returned()).toBeGreaterThan(before);
   });
 
-  test("has a wide window while there are few, and a narrow one among many", () => {
+  test("has a wide window if there are few streams, and a narrow one if there are many", () => {
     const returned = () => sent.flatMap((one) => (one.t === "net.credit" ? [one.bytes] : []));
     for (let id = 1; id <= 8; id++) open(id);
     data(1, windowBytes / 4);
@@ -67,19 +67,19 @@ describe("a stream on the channel", () => {
     expect(returned().at(-1)).toBe(windowBytes / 4);
   });
 
-  test("gathers what waits for credit, and sends it whole and in order", () => {
+  test("sends data that waited for credit completely and in order", () => {
     const stream = open();
     const bytes = Buffer.from(Array.from({ length: windowBytes + 300 }, (_, at) => at % 251));
     stream.write(bytes.subarray(0, windowBytes));
     for (let at = windowBytes; at < bytes.length; at += 100) stream.write(bytes.subarray(at, at + 100));
     const before = bodies.length;
     credit(1, 300);
-    // the first that waited, and all that came behind it
+    // the first write that waited, then all later ones in one frame
     expect(bodies.slice(before).map(({ length }) => length)).toEqual([100, 200]);
     expect(Buffer.concat(bodies)).toEqual(bytes);
   });
 
-  test("says that bytes are written when they have left, and not before: their memory is used again", async () => {
+  test("reports a write as finished only after the flush, because the writer reuses the buffer", async () => {
     isFlushed = false;
     const stream = open();
     let isWritten = false;
@@ -93,7 +93,7 @@ describe("a stream on the channel", () => {
     expect(isWritten).toBe(true);
   });
 
-  test("a destroyed stream still counts the bytes that have not left", async () => {
+  test("reports a write as finished only after the flush even if it is destroyed", async () => {
     isFlushed = false;
     const stream = open();
     let isWritten = false;
@@ -108,14 +108,14 @@ describe("a stream on the channel", () => {
     expect(isWritten).toBe(true);
   });
 
-  test("a stalled stream does not hold up the others", () => {
+  test("does not block other streams while it waits for credit", () => {
     const [stalled, other] = [open(1), open(2)];
     stalled.write(Buffer.alloc(2 * windowBytes));
     other.write(Buffer.alloc(10));
     expect(sent.at(-1)).toMatchObject({ t: "net.data", id: 2, size: 10 });
   });
 
-  test("ends each side by itself, and is over when both have", async () => {
+  test("closes after both sides have ended", async () => {
     const stream = open();
     stream.resume();
     streams.receive({ t: "net.end", id: 1 }, new Uint8Array());
@@ -125,7 +125,7 @@ describe("a stream on the channel", () => {
     expect(sent.map(({ t }) => t)).toEqual(["net.data", "net.end"]);
   });
 
-  test("tells the cell when it is cut, and not when the cell did it", async () => {
+  test("tells the cell that it was closed, unless the cell closed it", async () => {
     const [cut, gone] = [open(1), open(2)];
     cut.destroy();
     streams.receive({ t: "net.close", id: 2 }, new Uint8Array());
@@ -138,7 +138,7 @@ const repeat = (times: number, act: () => void) => {
   for (let count = 0; count < times; count++) act();
 };
 
-describe("a cell that lies", () => {
+describe("a cell that breaks the protocol", () => {
   test.each<[string, () => void]>([
     ["sends more than its credit", () => repeat(18, () => data(1, windowBytes / 4))],
     [
@@ -150,18 +150,18 @@ describe("a cell that lies", () => {
     ],
     ["returns credit that it never had", () => credit(1, wideWindowBytes - windowBytes + 1)],
     ["opens one connection twice", () => open(1)],
-  ])("and %s is ended", (_, lie) => {
+  ])("is disconnected if it %s", (_, violate) => {
     open();
-    expect(lie).toThrow(expect.objectContaining({ code: "cell_lost" }));
+    expect(violate).toThrow(expect.objectContaining({ code: "cell_lost" }));
   });
 
-  test("gets 64 connections and no more", () => {
+  test("gets no more than 64 connections", () => {
     for (let id = 1; id <= 65; id++) open(id);
     expect(opened).toHaveLength(64);
     expect(sent).toEqual([{ t: "net.close", id: 65, size: 0 }]);
   });
 
-  test("may speak of connections that are gone", () => {
+  test("is not disconnected for a message about a connection that is closed", () => {
     expect(() => data(7, 100)).not.toThrow();
   });
 });

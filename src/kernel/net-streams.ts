@@ -2,20 +2,20 @@ import { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
 import type { HostMessage, NetMessage } from "./messages.ts";
 
-/** How much of one stream may be on its way; the kernel in the cell knows the same number. */
+/** Flow-control window of one stream. The kernel in the cell has the same number. */
 export const windowBytes = 256 * 1024;
-/** The same while there are few streams: a fast one needs more under way, and many must not take that much each. */
+/** Window while there are few streams: one fast stream needs more, but many streams would use too much memory. */
 export const wideWindowBytes = 1024 * 1024;
 const fewStreams = 8;
 const pieceBytes = 128 * 1024;
-/** Bytes that wait for the channel before streams do: what controls runs waits behind them. */
+/** Streams pause while the channel buffers this much, so that messages that control runs are not delayed. */
 const congestedBytes = 256 * 1024;
 const maxStreams = 64;
 
-/** `flushed` is called when the operating system has the bytes. */
+/** `flushed` is called once the bytes are handed to the OS. */
 type Send = (message: HostMessage, body?: readonly Uint8Array[], flushed?: () => void) => void;
 
-/** What a stream needs of its siblings. */
+/** What a stream asks of the set of streams that it is in. */
 interface Siblings {
   readonly ready: () => void;
   readonly gone: () => void;
@@ -28,7 +28,7 @@ export class NetStreams {
   readonly #send: Send;
   readonly #onStream: (stream: Duplex) => void;
   readonly #streams = new Map<number, NetStream>();
-  /** streams that have bytes and credit, in turn */
+  /** streams that have both bytes and credit, served in turn */
   readonly #ready = new Set<NetStream>();
   #latest = 0;
 
@@ -39,14 +39,14 @@ export class NetStreams {
     channel.on("drain", () => this.#pump());
   }
 
-  /** Takes what the cell said. Untrusted: a broken promise ends the cell. */
+  /** Handles a message of the cell. Untrusted: it throws if the cell breaks the protocol. */
   receive(message: NetMessage, body: Uint8Array): void {
     if (message.t === "net.open") {
       this.#open(message.id);
       return;
     }
     const stream = this.#streams.get(message.id);
-    if (!stream) return; // it ended while the message was on its way
+    if (!stream) return; // it was closed while the message was in transit
     switch (message.t) {
       case "net.data":
         stream.receive(body);
@@ -63,7 +63,7 @@ export class NetStreams {
     }
   }
 
-  /** The cell is gone. */
+  /** Closes every stream, because the cell has exited. */
   close(): void {
     for (const stream of [...this.#streams.values()]) stream.receiveClose();
   }
@@ -91,7 +91,7 @@ export class NetStreams {
     this.#onStream(stream);
   }
 
-  /** One piece of each in turn, so that no stream holds the others up, and none while the channel is full. */
+  /** Sends one piece of each stream in turn, so that no stream blocks the others. Stops while the channel is full. */
   #pump(): void {
     while (this.#channel.writableLength < congestedBytes) {
       const [stream] = this.#ready;
@@ -107,13 +107,13 @@ class NetStream extends Duplex {
   readonly #send: Send;
   readonly #siblings: Siblings;
   #credit = windowBytes;
-  /** what the cell may have under way */
+  /** how many bytes the cell may send before it gets new credit */
   #window = windowBytes;
   readonly #waiting: Buffer[] = [];
-  /** frames that the channel still has */
+  /** frames that the channel has not written yet */
   #unflushed = 0;
   #taken: ((error?: Error | null) => void) | undefined;
-  /** received, and the cell does not have the credit for it back yet */
+  /** bytes received whose credit has not been returned to the cell */
   #owed = 0;
   #mayReturn = true;
   #hasSentEnd = false;
@@ -129,7 +129,7 @@ class NetStream extends Duplex {
 
   receive(body: Uint8Array): void {
     this.#owed += body.byteLength;
-    // The cell promised to stay within its credit; it is not believed.
+    // Stops a compromised cell from filling the host's memory.
     if (this.#owed > this.#window || this.#hasReceivedEnd) {
       throw new CodecellError("cell_lost", "the cell exceeded the flow-control window of a connection");
     }
@@ -156,7 +156,7 @@ class NetStream extends Duplex {
     if (this.#waiting.length > 0) this.#siblings.ready();
   }
 
-  /** Sends what one turn allows; whether there is more to send now. */
+  /** Sends one piece and returns whether more can be sent now. */
   sendPiece(): boolean {
     const pieces = this.destroyed ? [] : this.#takePieces(Math.min(pieceBytes, this.#credit));
     if (pieces.length === 0) return false;
@@ -210,8 +210,8 @@ class NetStream extends Duplex {
   }
 
   /**
-   * Whoever wrote the bytes uses their memory again for another's once they are taken: not before all that was sent has
-   * left, even when the stream is destroyed meanwhile.
+   * Reports the write as finished, after which the writer reuses the buffer. While the channel still has bytes of it, that
+   * would send one connection's data to another, so this waits for the flush even if the stream is destroyed.
    */
   #finishWrite(): void {
     if (this.#waiting.length > 0 || this.#unflushed > 0) return;
@@ -220,7 +220,7 @@ class NetStream extends Duplex {
     taken?.();
   }
 
-  /** What waits, up to a size. */
+  /** Removes up to `size` bytes from the waiting ones. */
   #takePieces(size: number): Buffer[] {
     const pieces: Buffer[] = [];
     for (let first = this.#waiting[0]; first && size > 0; first = this.#waiting[0]) {

@@ -13,16 +13,18 @@ const ordinary = {
   exitCode: 0,
 };
 
-describe("the end of an ordinary run", () => {
+describe("plainDone", () => {
   test.each([
     ordinary,
     { t: "done", id: 3, status: "ok", state: "kept" },
     { ...ordinary, result: "42" },
     { ...ordinary, exitCode: 255, status: "error" },
     { ...ordinary, cpuUs: 1_500, peakBytes: 2 ** 30 },
-  ])("is taken as the schema takes it: %j", (header) => expect(plainDone(header)).toEqual(cellMessage.parse(header)));
+  ])("reads an ordinary message exactly as the schema does: %j", (header) =>
+    expect(plainDone(header)).toEqual(cellMessage.parse(header)),
+  );
 
-  test("the plain done message of a branch is read without the branch", () => {
+  test("leaves out the branch of a message", () => {
     expect(plainDone({ ...ordinary, branch: 2 })).toEqual(ordinary);
   });
 
@@ -46,7 +48,7 @@ describe("the end of an ordinary run", () => {
     { ...ordinary, peakBytes: "1" },
     { ...ordinary, error: { name: "E", message: "", traceback: "" } },
     { ...ordinary, files: [] },
-  ])("is left to the schema when anything about it is not: %j", (header) => {
+  ])("leaves any other message to the schema: %j", (header) => {
     expect(plainDone(header)).toBeUndefined();
   });
 });

@@ -7,9 +7,8 @@ const fields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The end of an ordinary run, checked by hand: nothing but whole numbers, known words and an optional result. It comes
- * with every run, and the full schema takes a tenth of a short run's time. Anything else about the message, and the
- * schema decides.
+ * Validates the `done` message of an ordinary run by hand, because the full schema would take a tenth of a short run's
+ * time. It accepts only whole numbers, known words and an optional result. Any other message is left to the schema.
  */
 export function plainDone(header: unknown): DoneMessage | undefined {
   if (typeof header !== "object" || header === null) return undefined;

@@ -3,7 +3,7 @@ import { CodecellError } from "../lib/errors.ts";
 
 /** The beginning of a value, as text. */
 export interface ValuePreview {
-  /** `repr`: what JSON cannot hold */
+  /** `repr` if the value has no JSON form */
   readonly form: "json" | "repr";
   readonly text: string;
   /** length of the whole text, in Unicode characters */
@@ -13,7 +13,7 @@ export interface ValuePreview {
 
 const header = z.object({ form: z.enum(["json", "repr"]), characters: z.int().min(0) });
 
-/** Reads what the cell answers: a line about the text, then the text. User code can have replaced either. */
+/** Parses the cell's answer: a header line, then the text. User code can forge both, so the header is validated. */
 export function parsePreview(data: Buffer): ValuePreview {
   const end = data.indexOf("\n");
   try {

@@ -2,16 +2,16 @@ import { type CellRuleName, isHostRule, policyRules } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcedBy, EnforcedRule, EnforcementPlan, RefusedRule } from "./receipt.ts";
 
-/** Who holds a rule, and by what. */
+/** Who enforces a rule, and how. */
 export interface Held {
   readonly by: EnforcedBy;
   readonly how: string;
 }
 
-/** What a runner says to one rule of a policy: it holds it, or it refuses and says what would. */
+/** A runner's answer to one rule of a policy: it enforces the rule, or refuses it with a reason and a fix. */
 export type Answer = Held | { readonly reason: string; readonly hint: string };
 
-/** One row per rule that a runner answers for: a rule without an answer does not compile. */
+/** One row per rule of a cell. A table without a row for a rule does not compile. */
 export type AnswerTable<Facts> = Readonly<Record<CellRuleName, (policy: Policy, facts: Facts) => Answer>>;
 
 export const byOs = (how: string): Held => ({ by: "os", how });

@@ -6,7 +6,7 @@ import type { SandboxRunner } from "./runner.ts";
 import { srtRunner } from "./srt/runner.ts";
 import { wasmRunner } from "./wasm/runner.ts";
 
-/** Every runner this build has. Making one starts nothing. */
+/** Every runner of this package. Creating one starts nothing. */
 export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
   const silent = new SilentEngines();
   return [

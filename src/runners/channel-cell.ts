@@ -7,7 +7,7 @@ import type { Carrier, Cell, CellExit, CellUsage } from "./runner.ts";
 
 const endingMs = 5_000;
 
-/** Where nothing is known about what a cell uses. */
+/** The usage of a cell that cannot be measured. */
 export const noUsage: CellUsage = {
   memoryBytes: undefined,
   peakMemoryBytes: undefined,
@@ -23,12 +23,12 @@ export interface ChannelCellParts {
   readonly exited: Promise<CellExit>;
   readonly carrier?: Carrier;
   readonly usage: () => Promise<CellUsage>;
-  /** ends the cell when closing the channel did not */
+  /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
   readonly cleanup: Cleanup;
 }
 
-/** A cell that ends when its channel closes; what does not end then is killed. */
+/** A cell that exits when its channel closes. If it does not, it is killed. */
 export class ChannelCell implements Cell {
   readonly id: string;
   readonly channel: Duplex;
@@ -54,7 +54,7 @@ export class ChannelCell implements Cell {
     return this.#parts.usage();
   }
 
-  /** Ends it for what it has done: whoever asks later is told so. */
+  /** Ends the cell for a reason, which `exited` then carries. */
   endFor(reason: CodecellError): Promise<void> {
     this.#reason ??= reason;
     return this[Symbol.asyncDispose]();

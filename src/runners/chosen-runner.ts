@@ -5,14 +5,15 @@ import { type Choice, chooseRunner } from "./registry.ts";
 import type { SandboxRunner } from "./runner.ts";
 
 /**
- * Failures that say that a runner is not what it was when it was chosen. Not `cell_start_failed`: what a session left in its
- * workspace can make its next start fail, and must not move it, or anybody, to a weaker runner.
+ * Failures of the runner itself, after which another one is chosen. `cell_start_failed` is not among them: files that a
+ * session leaves in its workspace can make its next start fail, and code must not be able to move itself or other sessions
+ * to a weaker runner.
  */
 const replaceable: ReadonlySet<CodecellErrorCode> = new Set(["runner_unavailable", "policy_refused"]);
 
 /**
- * The runner that cells are started in. An engine may stop answering, lose its image or turn out to start nothing at all:
- * where the policy leaves the choice, it is made anew, and stays.
+ * The runner that cells are started in. If it fails, because its engine stopped answering or lost its image, another runner
+ * is chosen and kept, as long as the policy says `auto`.
  */
 export class ChosenRunner {
   readonly #runners: readonly SandboxRunner[];
@@ -35,7 +36,7 @@ export class ChosenRunner {
     return this.#choice;
   }
 
-  /** Starts something in the runner that was chosen, or in the one that takes its place. */
+  /** Starts something in the chosen runner, or in the one that replaces it. */
   async start<Started>(attempt: (choice: Choice) => Promise<Started>): Promise<Started> {
     const choice = this.#choice;
     try {
@@ -45,7 +46,7 @@ export class ChosenRunner {
       if (!hasOthers || !(error instanceof CodecellError) || !replaceable.has(error.code)) throw error;
       const next = await chooseRunner(this.#runners, this.#policy);
       if (next.runner === choice.runner) throw error;
-      this.#logger.warn("another runner is taken from now on", {
+      this.#logger.warn("the runner failed and was replaced", {
         ...{ runner: next.runner.name, before: choice.runner.name, why: error.message },
       });
       this.#choice = next;

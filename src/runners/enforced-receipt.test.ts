@@ -10,7 +10,7 @@ test("a receipt has the rows and the notes of the plan", () => {
   expect(enforcedReceipt(plan, cell)).toEqual({ ...cell, rules: [held], notes: ["a note"] });
 });
 
-test("a plan that refuses a rule gives no receipt, and the error names the rule and the fix", () => {
+test("a plan that refuses a rule gives no receipt, but an error with the rule and the fix", () => {
   const plan = { rules: [held], refused: [refused], notes: [] };
   expect(() => enforcedReceipt(plan, cell)).toThrow(
     expect.objectContaining({

@@ -3,8 +3,8 @@ import type { RunnerName } from "../policy/schema.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
 
 /**
- * The receipt of a cell that starts under a plan. A plan that refuses a rule throws `policy_refused`: a receipt is made of
- * the plan that was checked, and of no other.
+ * The receipt of a cell that starts under a plan. It throws `policy_refused` if the plan refuses a rule, so a receipt
+ * always comes from the plan that was checked.
  */
 export function enforcedReceipt(
   plan: EnforcementPlan,
@@ -15,7 +15,7 @@ export function enforcedReceipt(
   return { runner, runnerVersion, policyHash, rules: plan.rules, notes: plan.notes };
 }
 
-/** Pure: the rules that a plan refuses, each with its reason; the runner is the subject of this sentence. */
+/** Pure: the rules that a plan refuses, each with its reason. The text continues a sentence that starts with the runner. */
 export function refusalOf({ refused }: EnforcementPlan): string {
   return `refuses ${refused.map(({ rule, value, reason }) => `${rule} (${value}): ${reason}`).join("; ")}`;
 }

@@ -1,24 +1,24 @@
 /** The kernel's settings in a cell, which `Cell.setup` carries. */
 export type { KernelSetup } from "../kernel/messages.ts";
-/** What a `CodecellError` of a runner says beyond its code and message. */
+/** The hint, cause and details of a `CodecellError`. */
 export type { CodecellErrorOptions } from "../lib/errors.ts";
 /** A listening socket that a cell handed to the host. */
 export type { PassedListener } from "../lib/passed-listener.ts";
-/** How strong an isolation is; `isolation.minimum` is compared with it. */
+/** How strong an isolation is. `isolation.minimum` is compared with it. */
 export type { IsolationLevel } from "../policy/isolation.ts";
 /** Every rule of a policy with its value: a plan answers each of them. */
 export { type PolicyFieldName, policyRules, type RuleName } from "../policy/rules.ts";
 /** The runners that `isolation.runner` can name. */
 export type { RunnerName } from "../policy/schema.ts";
-/** Every runner of this package; making them starts nothing. */
+/** Every runner of this package. Creating them starts nothing. */
 export { builtInRunners } from "./built-in-runners.ts";
 /** A container engine. */
 export type { EngineKind } from "./container/engine/engine-address.ts";
-/** Which container engine is taken. */
+/** Which container engine to use. */
 export type { EngineFinderOptions } from "./container/engine/engine-finder.ts";
 /** Turns a plan into the receipt of a cell, or throws `policy_refused`. */
 export { enforcedReceipt } from "./enforced-receipt.ts";
-/** The files of the Python kernel, to bring into a cell. */
+/** The files of the Python kernel, to copy into a cell. */
 export { type KernelSource, kernelSources, writeKernelSources } from "./kernel-sources.ts";
 /** How the process runner sets up its host. */
 export type { HostOptions } from "./process/host.ts";

@@ -5,8 +5,8 @@ import { byOs, type Held } from "./answer-rules.ts";
 type NetworkRule = Extract<RuleName, `net.${string}`>;
 
 /**
- * How runners whose cells have sockets answer for the network: the cell keeps its empty one, and what its programs send to
- * their proxy goes over the channel to the host's. `without` says what holds a cell that has no network.
+ * The rows for the network of runners whose cells have sockets. The cell's own network stays empty, and its programs reach
+ * only the host's proxy. `without` says what isolates a cell that has no network.
  */
 export function networkRules(without: string): Readonly<Record<NetworkRule, (policy: Policy) => Held>> {
   const proxy = (how: string): Held => ({ by: "proxy", how });

@@ -5,11 +5,11 @@ const free = { container: undefined, isNested: false };
 const kindOf = (env: Record<string, string>, facts: Partial<typeof free> | { container: string } = {}) =>
   detectOuterSandbox(env, { ...free, ...facts })?.kind;
 
-test("finds nothing where nothing is around us", () => {
+test("no outer sandbox is found if there are no signs of one", () => {
   expect(kindOf({ PATH: "/usr/bin", CLAUDECODE: "1", SANDBOX_RUNTIME: "0" })).toBeUndefined();
 });
 
-test("tells Claude Code's sandbox from srt alone, and each says what to do", () => {
+test("Claude Code's sandbox and plain srt are told apart, each with its fix", () => {
   const claude = detectOuterSandbox({ SANDBOX_RUNTIME: "1", CLAUDECODE: "1" }, { ...free, isNested: true });
   expect(claude).toMatchObject({ kind: "claude-code", remedy: expect.stringContaining("sandbox.excludedCommands") });
   expect(claude?.remedy).toContain("MCP tools");
@@ -17,13 +17,13 @@ test("tells Claude Code's sandbox from srt alone, and each says what to do", () 
   expect(srt).toMatchObject({ kind: "srt", remedy: expect.stringContaining("wasm") });
 });
 
-test("knows other sandboxes by what they leave in the environment", () => {
+test("Codex and Flatpak sandboxes are recognized by their environment variables", () => {
   expect(kindOf({ CODEX_SANDBOX: "seatbelt" })).toBe("codex");
   expect(kindOf({ CODEX_SANDBOX_NETWORK_DISABLED: "1" })).toBe("codex");
   expect(kindOf({ FLATPAK_ID: "com.example.Editor" })).toBe("flatpak");
 });
 
-test("names a container, and a user namespace that nobody explains", () => {
+test("a container and an unknown user namespace are reported as outer sandboxes", () => {
   expect(detectOuterSandbox({}, { container: "docker", isNested: true })).toMatchObject({
     kind: "container",
     name: "a docker container",

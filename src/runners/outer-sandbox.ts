@@ -1,29 +1,29 @@
-/** What about this process tells that another sandbox is around it. */
+/** Signs that this process runs inside another sandbox. */
 export interface OuterFacts {
   readonly container: string | undefined;
-  /** in a user namespace that somebody else made */
+  /** in a user namespace that another program created */
   readonly isNested: boolean;
 }
 
-/** Another sandbox around this process, in which no second one may start. */
+/** A sandbox that this process runs in, and that may not allow another sandbox inside. */
 export interface OuterSandbox {
   readonly kind: "claude-code" | "srt" | "codex" | "flatpak" | "container" | "user-namespace";
   /** as in "codecell runs inside NAME" */
   readonly name: string;
-  /** what to do, when an isolation does not start because of it */
+  /** what to do if a runner does not start because of it */
   readonly remedy: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Pure: which sandbox is around this process, the most certain sign first; undefined: none that shows itself. */
+/** Pure: the sandbox that this process runs in, by the most certain sign first. Undefined if none is found. */
 export function detectOuterSandbox(env: Environment, facts: OuterFacts): OuterSandbox | undefined {
   if (env.SANDBOX_RUNTIME === "1" && env.CLAUDECODE === "1") {
     return {
       kind: "claude-code",
       name: "Claude Code's sandbox for shell commands",
       remedy:
-        'use the MCP tools of codecell, which run outside of it (`codecell setup claude-code`), or add "codecell" to sandbox.excludedCommands in Claude Code\'s settings',
+        'use the MCP tools of codecell, which run outside this sandbox (`codecell setup claude-code`), or add "codecell" to sandbox.excludedCommands in Claude Code\'s settings',
     };
   }
   if (env.SANDBOX_RUNTIME === "1") {
@@ -34,7 +34,7 @@ export function detectOuterSandbox(env: Environment, facts: OuterFacts): OuterSa
     };
   }
   if (env.CODEX_SANDBOX !== undefined || env.CODEX_SANDBOX_NETWORK_DISABLED === "1") {
-    const remedy = "use the MCP tools of codecell, which run outside of it, or run the command without the sandbox";
+    const remedy = "use the MCP tools of codecell, which run outside this sandbox, or run the command without it";
     return { kind: "codex", name: "Codex's sandbox for shell commands", remedy };
   }
   if (env.FLATPAK_ID !== undefined) {
@@ -47,6 +47,6 @@ export function detectOuterSandbox(env: Environment, facts: OuterFacts): OuterSa
     return { kind: "container", name, remedy };
   }
   if (!facts.isNested) return undefined;
-  const remedy = "start codecell outside of it, or use the wasm runner";
-  return { kind: "user-namespace", name: "a user namespace that another sandbox made", remedy };
+  const remedy = "start codecell outside this sandbox, or use the wasm runner";
+  return { kind: "user-namespace", name: "a user namespace of another sandbox", remedy };
 }

@@ -1,6 +1,6 @@
 /**
- * What enforces a rule: the operating system, the language runtime around the code, the egress proxy, a watchdog, or
- * codecell's own process, which does the thing itself because nothing in the cell can.
+ * What enforces a rule: the OS, the language runtime around the code, the egress proxy, a watchdog, or codecell's own
+ * process, for actions that only the host performs.
  */
 export type EnforcedBy =
   | "os"
@@ -12,37 +12,37 @@ export type EnforcedBy =
   /** not enforced in this call; `how` says why */
   | "nobody";
 
-/** How every runner answers for `fs.load`: the host reads, so the kind of cell makes no difference. */
+/** The row for `fs.load`. It is the same in every runner, because the host reads the file. */
 export const loadedByHost: { readonly by: EnforcedBy; readonly how: string } = {
   by: "host",
   how: "the real path is checked against fs.load and fs.deny before the file is read",
 };
 
-/** One rule of the policy and what holds it. */
+/** One rule of the policy and what enforces it. */
 export interface EnforcedRule {
   /** path as written in the policy file, such as `proc.memory` */
   readonly rule: string;
-  /** the value in force, as a person writes it */
+  /** the value in force, in the format of the policy file */
   readonly value: string;
   readonly by: EnforcedBy;
   /** the mechanism, such as `cgroup v1 memory.limit_in_bytes` */
   readonly how: string;
 }
 
-/** One rule that this runner cannot hold on this machine. */
+/** One rule that this runner cannot enforce on this machine. */
 export interface RefusedRule {
   readonly rule: string;
   readonly value: string;
-  /** why, and what would hold it */
+  /** why it is refused */
   readonly reason: string;
   readonly hint: string;
 }
 
-/** What a runner would do with a policy: every rule is in exactly one of the two lists. */
+/** How a runner would enforce a policy. Every rule is in exactly one of the two lists. */
 export interface EnforcementPlan {
   readonly rules: readonly EnforcedRule[];
   readonly refused: readonly RefusedRule[];
-  /** what a reader should know beyond the rules, such as what stays possible on this tier */
+  /** what a reader should know beyond the rules, such as attacks that are not contained */
   readonly notes: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export interface EnforcementReceipt {
   readonly policyHash: string;
   readonly rules: readonly EnforcedRule[];
   readonly notes: readonly string[];
-  /** how connections travel to the proxy, where the policy gives a network */
+  /** how connections reach the proxy, if the policy enables the network */
   readonly network?: NetworkCarrier;
 }
 
@@ -62,6 +62,6 @@ export interface EnforcementReceipt {
 export interface NetworkCarrier {
   /** `listener`: the proxy accepts them on the cell's own socket; `streams`: they share the cell's channel */
   readonly carrier: "listener" | "streams";
-  /** why it is not the faster one, where that is possible */
+  /** why the faster carrier is not used, if it is available */
   readonly reason?: string;
 }

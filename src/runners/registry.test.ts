@@ -5,7 +5,7 @@ import { chooseRunner } from "./registry.ts";
 
 const missing = { available: false, reason: "it is not here", hint: "bring it" } as const;
 
-test("the last runner that may be chosen is probed patiently", async () => {
+test("the last runner that auto can choose is probed with the longer timeout", async () => {
   const process = new FakeRunner({ name: "process", probe: missing });
   const wasm = new FakeRunner({ name: "wasm" });
   expect((await chooseRunner([wasm, process], parsePolicy({}))).runner).toBe(wasm);
@@ -13,7 +13,7 @@ test("the last runner that may be chosen is probed patiently", async () => {
   expect(wasm.probed).toEqual([{ isWanted: false, isPatient: true }]);
 });
 
-test("auto goes by the isolation that runners declare, and not by their names", async () => {
+test("auto ranks runners by the isolation that they declare, not by their names", async () => {
   const weak = new FakeRunner({ name: "microvm", isolation: "srt" });
   const strong = new FakeRunner({ name: "wasm", isolation: "gvisor" });
   expect((await chooseRunner([weak, strong], parsePolicy({}))).runner).toBe(strong);
@@ -25,7 +25,7 @@ test("auto goes by the isolation that runners declare, and not by their names", 
   });
 });
 
-test("a policy that no runner enforces is refused, with the kind of every runner's answer", async () => {
+test("a policy that no runner can enforce is refused, and the error lists why each runner was skipped", async () => {
   const refused = [{ rule: "proc.cpus", value: "1", reason: "refuses nothing", hint: "" }];
   const runners = [new FakeRunner({ name: "process", probe: missing }), new FakeRunner({ name: "wasm", refused })];
   await expect(chooseRunner(runners, parsePolicy({}))).rejects.toMatchObject({
@@ -34,7 +34,7 @@ test("a policy that no runner enforces is refused, with the kind of every runner
   });
 });
 
-test("a reason that reads like a refusal does not make an unavailable runner a refused policy", async () => {
+test("an unavailable runner is not reported as a refused policy, whatever its reason says", async () => {
   const probe = { available: false, reason: "refuses to start", hint: "" } as const;
   await expect(chooseRunner([new FakeRunner({ probe })], parsePolicy({}))).rejects.toMatchObject({
     code: "runner_unavailable",

@@ -6,12 +6,12 @@ import type { EnforcementPlan } from "./receipt.ts";
 import type { Probe, SandboxRunner } from "./runner.ts";
 
 /**
- * Why a runner was not taken: it does not work on this machine, it cannot enforce a rule of the policy, or it is weaker than
+ * Why a runner was skipped: it does not work on this machine, it cannot enforce a rule of the policy, or it is weaker than
  * `isolation.minimum`.
  */
 export type PassedOverKind = "unavailable" | "refused" | "below_minimum";
 
-/** A runner that was not taken, and why. */
+/** A runner that was skipped, and why. */
 export interface PassedOver {
   readonly kind: PassedOverKind;
   readonly runner: RunnerName;
@@ -19,7 +19,7 @@ export interface PassedOver {
   readonly hint: string;
 }
 
-/** The runner that was taken for a policy, and why no stronger one. */
+/** The runner that was chosen for a policy, and the stronger ones that were skipped. */
 export interface Choice {
   readonly runner: SandboxRunner;
   readonly probe: Extract<Probe, { available: true }>;
@@ -29,8 +29,8 @@ export interface Choice {
 }
 
 /**
- * The runner that a policy names, or for `auto` the strongest one that is there, is not below `isolation.minimum` and
- * can hold every rule. A named runner is never replaced by another.
+ * The runner that a policy names. For `auto`, the strongest available one that is not below `isolation.minimum` and can
+ * enforce every rule. A named runner is never replaced by another.
  */
 export async function chooseRunner(runners: readonly SandboxRunner[], policy: Policy): Promise<Choice> {
   const wanted = policy.isolation.runner;
@@ -47,7 +47,7 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
   }
   const names = runners.map((runner) => runner.name).join(", ");
   if (wanted !== "auto") {
-    throw new CodecellError("runner_unavailable", `this build has no runner named ${wanted}`, {
+    throw new CodecellError("runner_unavailable", `there is no runner named ${wanted}`, {
       hint: `use one of: ${names}`,
     });
   }
@@ -72,7 +72,7 @@ async function consider(
 > {
   if (compareIsolation(runner.isolation, policy.isolation.minimum) < 0) {
     const reason = `${runner.name} is weaker than isolation.minimum, which is ${policy.isolation.minimum}`;
-    const hint = `lower isolation.minimum, or provide the ${policy.isolation.minimum} runner`;
+    const hint = `lower isolation.minimum, or install the ${policy.isolation.minimum} runner`;
     return {
       passedOver: { kind: "below_minimum", runner: runner.name, reason, hint },
       error: new CodecellError("policy_refused", reason, { hint }),
@@ -90,7 +90,7 @@ async function consider(
     if (error instanceof CodecellError && error.code === "runner_unavailable") return error;
     throw error;
   });
-  // An engine that answered the first question may not answer the second.
+  // An engine that answered the probe may fail to answer now.
   if (plan instanceof CodecellError) {
     return {
       passedOver: { kind: "unavailable", runner: runner.name, reason: plan.message, hint: plan.hint ?? "" },

@@ -2,7 +2,7 @@ import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
 import { byHost, byOs, bySupervisor, type Held } from "./answer-rules.ts";
 
-/** A run may print much more than is kept: only a runaway is stopped (`RUNAWAY_BYTES` of the kernel). */
+/** A run may print much more than is kept. Only a runaway is stopped (`RUNAWAY_BYTES` in the kernel). */
 const cutOutput = "the rest is cut and counted; a run that prints 16 times as much, and over 64MiB, is interrupted";
 
 type SupervisedRule = Extract<
@@ -16,7 +16,7 @@ type SupervisedRule = Extract<
   | "kernel.preload"
 >;
 
-/** Rules that are held alike wherever our supervisor is the first process of a cell on a Linux kernel. */
+/** Rules that every runner with the Python supervisor enforces in the same way. */
 export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) => Held>> = {
   "fs.deny": () => byOs("matching entries of every mount are hidden when the cell starts"),
   "proc.files": () => byOs("RLIMIT_NOFILE for each process"),

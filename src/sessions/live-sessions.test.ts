@@ -91,7 +91,7 @@ describe("when a runner fails after it was chosen", () => {
 
 describe("a start that fails in an available runner", () => {
   test("a failed start does not move sessions to a weaker runner: files in the workspace may be the cause", async () => {
-    const failure = new CodecellError("cell_start_failed", "its files take more than proc.disk allows");
+    const failure = new CodecellError("cell_start_failed", "its files exceed proc.disk (8MiB)");
     const beforeStart = () => {
       throw failure;
     };

@@ -58,7 +58,7 @@ describe.skipIf(skipsProcess)("session files", () => {
     const code = "for n in range(32): open(str(n), 'wb').write(bytes(1 << 20))\nimport time\nwhile True: time.sleep(1)";
     const { status, state, notes } = await runIn(full, code);
     expect({ status, state }).toEqual({ status: "crashed", state: "lost" });
-    expect(notes).toContain("the cell exited: its files take more than proc.disk allows, 8MiB");
+    expect(notes).toContain("the cell exited: its files exceed proc.disk (8MiB)");
   });
 
   test("that are symlinks, pipes or badly named are never followed or returned", async () => {

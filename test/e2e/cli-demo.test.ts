@@ -33,7 +33,7 @@ test("the demo prints only the main rows of the receipt, and every row with --fu
 test("the demo explains in one sentence why it cannot run", async () => {
   const { code, stdout, stderr } = await script("scripts/demo.js", "--runner", "microvm");
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain("the demo failed: this build has no runner named microvm");
+  expect(stderr).toContain("the demo failed: there is no runner named microvm");
 });
 
 describe("examples", () => {

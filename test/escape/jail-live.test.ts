@@ -18,7 +18,7 @@ import { identityFiles } from "../../src/runners/process/identity-files.ts";
 import { probeBubblewrap, trialMs } from "../../src/runners/process/probe.ts";
 import { findProcMasks } from "../../src/runners/process/proc-masks.ts";
 
-const probe = await probeBubblewrap(trialMs.wanted);
+const probe = await probeBubblewrap(trialMs.patient);
 const arch = process.arch === "arm64" ? "arm64" : "x64";
 const isRequired = (process.env.REQUIRE_RUNNERS ?? "").split(",").includes("process");
 if (!probe.available && isRequired) throw new Error(`${probe.reason}; ${probe.hint}`);

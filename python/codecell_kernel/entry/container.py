@@ -1,4 +1,4 @@
-"""Entry in a container: the engine has made the cell, and this process is its pid 1. Frames go over its stdio."""
+"""Entry in a container: the engine has created the cell, and this process is its pid 1. Frames go over its stdio."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import gc
 import posix
@@ -68,7 +68,7 @@ def connect_host(path):
 
 
 def check_targets(targets):
-    """Stops a symlink that an earlier session left in its workspace, so that a mount would cover system files."""
+    """Stops an attack with a symlink that an earlier session left in its workspace: a mount on it would cover system files."""
     for target in targets:
         end = target.find("/", 1)
         while True:
@@ -82,7 +82,7 @@ def check_targets(targets):
 
 
 def check_identities(identities):
-    """Stops a directory that was swapped after the host checked it."""
+    """Detects a directory that was swapped after the host checked it."""
     for one in identities:
         found = posix.stat(one["target"])
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
@@ -104,7 +104,7 @@ def check_nested(nested):
 
 
 def add_filter(name):
-    """Adds our filter to the engine's. From here on it also applies to the supervisor itself."""
+    """Adds codecell's filter to the engine's. From here on it also applies to the supervisor itself."""
     if not name:
         return
     from ..shared.system import filter_pointer, prctl

@@ -1,4 +1,4 @@
-"""Entry of the process runner's direct layout: bubblewrap has made the cell, and this process is its pid 1."""
+"""Entry of the process runner's direct layout: bubblewrap has created the cell, and this process is its pid 1."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import sys
@@ -25,7 +25,7 @@ def main():
     for one in cell["identities"]:
         found = posix.stat(one["target"])
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
-            posix._exit(5)  # stops a directory that was swapped after the host checked it
+            posix._exit(5)  # the directory was swapped after the host checked it
     set_limits(cell)
     set_dumpable(0)
     Supervisor(CHANNEL, run_worker, read_filter(), listener=open_listener(cell)).main()

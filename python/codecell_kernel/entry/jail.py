@@ -49,13 +49,13 @@ def mount(source, target, kind=None, flags=0, data=None):
 
 
 def bind(source, target, flags):
-    """A bind mount takes its flags only in a second call. Recursive: Linux refuses a bind that drops locked mounts."""
+    """The flags of a bind mount need a second call. Recursive, because Linux refuses a bind that drops locked mounts."""
     mount(source, target, None, BIND | RECURSIVE)
     mount(None, target, None, BIND | REMOUNT | flags)
 
 
 def join_cgroups(files):
-    """Before any user code runs, and before the cgroup namespace is made: /proc/self/cgroup then shows only '/'."""
+    """Called before the cgroup namespace is created, so that /proc/self/cgroup shows only '/'."""
     for path in files:
         write_file("/run/cg/" + path, "0")
 
@@ -102,7 +102,7 @@ def place(one):
     source = "/run/m/" + one["stage"]
     check_identity(source, one.get("identity"))
     make_mount_point(source, one["target"])
-    # Stops a symlink that an earlier session left in its workspace, so that a mount would cover system files.
+    # Stops an attack with a symlink that an earlier session left in its workspace: a mount on it would cover system files.
     if os.path.realpath(one["target"]) != one["target"]:
         raise OSError("a symlink is in the way of the mount at %s" % one["target"])
     bind(source, one["target"], flags)
@@ -130,14 +130,14 @@ def close_below(target):
 
 
 def check_identity(path, expected):
-    """Stops a directory that was swapped after the host checked it."""
+    """Detects a directory that was swapped after the host checked it."""
     found = os.stat(path)
     if expected is not None and "%d:%d" % (found.st_dev, found.st_ino) != expected:
         raise OSError("a mounted directory was replaced by another one")
 
 
 def make_mount_point(source, target):
-    """Needed below /workspace and /tmp, which belong to this cell. The template has made all others."""
+    """Needed below /workspace and /tmp, which belong to this cell. The template has created all others."""
     if os.path.lexists(target):
         return
     if os.path.isdir(source):

@@ -1,4 +1,4 @@
-"""Entry under sandbox-runtime, which has made the cell: this process is the only child of the cell's pid 1.
+"""Entry under sandbox-runtime, which has created the cell: this process is the only child of the cell's pid 1.
 
 It sets up what the Linux kernel gives a pid 1 for free: orphans are reparented to this process, and a filter and the kill
 guard keep user code from stopping it.
@@ -17,7 +17,7 @@ from .limits import set_limits
 from .memory_files import MemoryFiles
 
 CHANNEL = 3
-PID = 2  # the filter's rules for the supervisor name it
+PID = 2  # the filter protects the supervisor by this pid
 PR_SET_SECCOMP, MODE_FILTER, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 22, 2, 36, 38
 
 
@@ -38,7 +38,7 @@ def main():
     set_limits(cell)
     set_dumpable(0)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    # The cell's root is the host's: nothing else hides what is added there later.
+    # The cell's root is the host's root, and only this hides directories that the host adds there later.
     open_below(directories_in("/"))
     add_filter(bytes.fromhex(cell["filter"]))
     if prctl(PR_SET_CHILD_SUBREAPER, 1) < 0:
@@ -74,12 +74,12 @@ class SrtLimits(WatchedLimits):
         if not self.memory_files.are_over():
             return
         if not active:
-            posix._exit(7)  # no run is left that could remove them
+            posix._exit(7)  # no run is active that could be stopped for it
         active[-1].stopper.stop("out_of_memory", kill=True)
 
 
 def add_filter(program):
-    """Adds our filter to sandbox-runtime's. From here on it also applies to the supervisor itself."""
+    """Adds codecell's filter to sandbox-runtime's. From here on it also applies to the supervisor itself."""
     pointer = filter_pointer(program)
     if prctl(PR_SET_NO_NEW_PRIVS, 1) < 0 or prctl(PR_SET_SECCOMP, MODE_FILTER, pointer) < 0:
         fail(b"the system call filter could not be installed\n")

@@ -39,7 +39,7 @@ def main():
 
 
 class Template:
-    """Accepts connections. Closes a connection when, and only when, its cell is gone."""
+    """Accepts connections. Closes a connection when, and only when, its cell has exited."""
 
     def __init__(self, config, cell_filter, notify_filter):
         self.config = config
@@ -62,7 +62,7 @@ class Template:
         while True:
             for fd, _ in self.poll.poll():
                 if fd == 0:
-                    os._exit(0)  # the host is gone
+                    os._exit(0)  # the host has exited
                 elif fd == self.listener.fileno():
                     self.accept()
                 elif fd == MESSAGES and messages:
@@ -83,7 +83,7 @@ class Template:
         self.connections[connection.fileno()] = connection
 
     def born(self, fd, pid):
-        """A cell's pid 1 exists. Pid 0 means that its set-up failed."""
+        """A cell's pid 1 exists. Pid 0 means that its setup failed."""
         try:
             pidfd = os.pidfd_open(pid)
         except (OSError, ValueError):
@@ -116,7 +116,7 @@ class Template:
 
 
 def preload(config):
-    """Imports everything that a cell needs once, so that no cell pays for it."""
+    """Imports everything that a cell needs once, so that no cell has to."""
     for entry in config["path"]:
         if entry not in sys.path:
             sys.path.append(entry)
@@ -160,7 +160,7 @@ def become_supervisor(connection, template, request):
     try:
         os.setsid()
         jail.enter(cell_of(template.config, request))
-        # All cells of a template share the host's message channel: this is its last use, before any user code exists.
+        # All cells of a template share the host's message channel. Its last use is here, before any user code runs.
         listener = listen_for_host(MESSAGES, request["ticket"]) if "ticket" in request else None
         channel = connection.detach()
         null = os.open("/dev/null", os.O_RDWR)
@@ -195,7 +195,7 @@ def fail(fd, error):
 
 
 def reseed():
-    """Cells of one template start from the same memory: without this they would draw the same random numbers."""
+    """Without this, cells of one template would get the same random numbers, because they start from the same memory."""
     sys.modules["random"].seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()

@@ -13,7 +13,7 @@ REHEARSAL = 0  # the id of a run that only warms up memory (see worker/rehearsal
 
 
 class BadFrame(Exception):
-    """A length is out of bounds: the rest of the stream cannot be trusted."""
+    """A length exceeds the limits: the rest of the stream cannot be trusted."""
 
 
 def head(header, body_bytes=0):

@@ -21,7 +21,7 @@ CONTENT_OFFSET = bytes.__basicsize__ - 1  # CPython stores the content after the
 
 
 def address_of(data):
-    """The address of a bytes object's content, for structs with a pointer. The object has to outlive the struct."""
+    """The address of a bytes object's content, for structs with a pointer. The object must outlive the struct."""
     return id(data) + CONTENT_OFFSET
 
 

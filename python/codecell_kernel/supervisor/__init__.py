@@ -1,1 +1,1 @@
-"""The process that holds the channel. It never runs user code and never imports from `worker`."""
+"""The process that owns the channel. It never runs user code and never imports from `worker`."""

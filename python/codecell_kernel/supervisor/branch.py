@@ -1,4 +1,4 @@
-"""One interpreter of the cell: its worker, its queue of requests, and the copies it can go back to."""
+"""One interpreter of the cell: its worker, its queue of requests, and the copies it can be restored from."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from time import monotonic
 
@@ -31,7 +31,7 @@ class Branch:
         self.forking = Forking(self)
         self.recovery = Recovery(self)
         self.runs = 0
-        self.holds_values = False  # the interpreter holds state that would be lost with it
+        self.holds_values = False  # the interpreter has state that would be lost with it
         self.zombies = ()  # children of the worker that a sweep killed; the worker has to reap them
         self.link = link if link is not None else self.new_link()
 
@@ -104,7 +104,7 @@ class Branch:
                 return
 
     def next(self):
-        """Gives the next request to the worker. Waits until a copy that is being made is complete."""
+        """Gives the next request to the worker. Waits while a copy is being made."""
         if self.active is not None or not self.queue or self.copier.is_busy or not self.link.is_up:
             return
         handle = OWN_REQUESTS.get(self.queue[0].kind)
@@ -235,7 +235,7 @@ class Branch:
         if active.kind == "fork":
             active.is_answered = True
             if reply["ok"]:
-                return  # the fork itself says when it is ready
+                return  # the fork itself reports when it is ready
             self.forking.drop_unborn(active)
         if active.ending:
             reply.update(ok=False, code="timeout", message="the request timed out")

@@ -1,4 +1,4 @@
-"""Large bodies, forwarded as they arrive: this process never holds a whole one."""
+"""Forwards large bodies as they arrive, so that this process never keeps a whole one in memory."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
@@ -24,7 +24,7 @@ class NetBody:
         except BlockingIOError:
             return False
         if not data:
-            posix._exit(0)  # the host is gone
+            posix._exit(0)  # the host has exited
         self.left -= len(data)
         if self.supervisor.egress is not None:
             self.supervisor.egress.give(self.number, memoryview(data), self.supervisor.poll)
@@ -54,7 +54,7 @@ class BulkRelay:
                 self.is_full = not self.is_full  # either side may be the one that blocks
                 return False
             if count == 0:
-                posix._exit(0)  # the host is gone
+                posix._exit(0)  # the host has exited
             self.left -= count
             self.is_full = False
         return True

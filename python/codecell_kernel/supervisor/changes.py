@@ -15,7 +15,7 @@ EVENT = Struct("<iIII")
 CLOSED_AFTER_WRITE, MOVED_TO, CREATED = 0x8, 0x80, 0x100
 OVERFLOW, IGNORED, IS_DIRECTORY = 0x4000, 0x8000, 0x40000000
 ONLY_DIRECTORY, NO_FOLLOW = 0x1000000, 0x2000000
-# Not MODIFIED: a program that writes in small pieces would wake us for each one. Closing the file is enough.
+# Not MODIFIED: a program that writes in small pieces would wake the supervisor for each one. Closing the file is enough.
 MASK = CLOSED_AFTER_WRITE | MOVED_TO | CREATED | ONLY_DIRECTORY | NO_FOLLOW
 NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 MAX_DIRECTORIES = 4096

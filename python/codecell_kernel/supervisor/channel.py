@@ -41,7 +41,7 @@ class Outlet:
             self.size += len(data)
 
     def flush(self):
-        """Writes as much as possible; the rest waits for POLLOUT. Raises OSError if the reader is gone."""
+        """Writes as much as possible; the rest waits for POLLOUT. Raises OSError if the reader has exited."""
         while self.waiting:
             try:
                 written = posix.writev(self.fd, self.waiting[:16])

@@ -9,7 +9,7 @@ from .processes import freeze_copy, is_there
 PARK_SECONDS = 5.0
 IDLE_BEFORE_PARK = 0.025
 IDLE_COST_FACTOR, LONGEST_IDLE = 20, 0.25  # an expensive copy waits for a longer pause
-BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # runs without a pause pay for one now and then
+BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # without pauses, a copy is made between runs now and then
 AUTOMATIC = "automatic"
 ROLLED_BACK_ONCE = "the variables were rolled back, but there was no room to keep the checkpoint for another rollback"
 NO_ROOM = "no room for a copy: the cell has reached its process or memory limit"
@@ -135,7 +135,7 @@ class Copier:
             self.branch.tell(purpose.reply(ok=False, code="cell_lost", message=message))
 
     def on_child_ended(self, pid):
-        """A copy died, and not because we killed it: its fork hooks, the OOM killer or user code did."""
+        """A copy died, and the supervisor did not kill it: its fork hooks, the OOM killer or user code did."""
         if pid == self.unborn:
             # Reported at the end of this step: requests that wait for the copy must not start in the middle of a sweep.
             self.died_early = True

@@ -49,7 +49,7 @@ class Copies:
         self.named.clear()
 
     def died(self, pid):
-        """Removes a dead copy. Returns its name, "" for the automatic one, or None if it is not one of ours."""
+        """Removes a dead copy. Returns its name, "" for the automatic one, or None if no copy has this pid."""
         if self.automatic is not None and self.automatic.pid == pid:
             self.automatic = None
             return ""

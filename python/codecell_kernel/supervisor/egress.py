@@ -77,7 +77,7 @@ class Egress:
             stream = Stream(self, self.latest, _socket.socket(fileno=fd))
             self.streams[self.latest] = self.by_fd[fd] = stream
             self.tell({"t": "net.open", "id": self.latest})
-            stream.read()  # most clients send right away
+            stream.read()  # most clients send data at once
 
     def on_message(self, kind, header, body, poll):
         if kind == "net.data":

@@ -13,7 +13,7 @@ class Forking:
         self.born = None  # the parent branch and its request, until the fork is ready
 
     def begin(self, request, new_branch):
-        """`new_branch(number, link)` makes the branch that starts with this one's state."""
+        """`new_branch(number, link)` creates the branch that starts with this one's state."""
         branch = self.branch
         link, theirs = WorkerLink.unborn(branch.link)
         branch.begin(request)
@@ -40,7 +40,7 @@ class Forking:
                 supervisor.remove(branch)
 
     def on_hangup(self):
-        """The other end is closed everywhere: a fork that is not ready by now never will be."""
+        """All other ends are closed, so a fork that is not ready yet has died."""
         if self.born is not None:
             parent, request = self.born
             if parent.active is request and request.is_answered:

@@ -1,6 +1,6 @@
-"""Opens the socket at which programs of the cell reach their proxy, and sends it to the host before any user code exists.
+"""Opens the socket at which programs of the cell reach their proxy, and sends it to the host before any user code runs.
 
-A socket stays in the network namespace that it was made in. So the host accepts the cell's connections itself, and none
+A socket stays in the network namespace in which it was created. So the host accepts the cell's connections itself, and none
 of their bytes pass through this process.
 """
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
@@ -22,7 +22,7 @@ def listen():
 
 
 def listen_for_host(messages, ticket):
-    """Listens and sends the socket to the host: one message with one descriptor. Then closes `messages`, the way there.
+    """Listens and sends the socket to the host: one message with one descriptor. Then closes `messages`, the channel for it.
 
     The host says whether it arrived. The caller keeps the listener until then.
     """

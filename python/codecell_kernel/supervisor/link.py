@@ -44,7 +44,7 @@ class WorkerLink:
 
     @property
     def is_up(self):
-        """Whether it can take a request. A run sent to a dead worker would be reported as crashed, although it never began."""
+        """Whether it can take a request. A run sent to a dead worker would be reported as crashed, although it never started."""
         return self.ready and self.dead is None
 
     @classmethod
@@ -112,7 +112,7 @@ class WorkerLink:
                 continue
             length = int.from_bytes(packet[16:20], "little")
             text = packet[20 : 20 + length]
-            # our worker writes ASCII without DEL: other text would grow when it is encoded again
+            # the real worker writes ASCII without DEL; other text is forged, and would grow when it is encoded again
             if length > HEADER_BYTES or b"\x7f" in text:
                 continue
             try:

@@ -37,9 +37,9 @@ class NewProcesses:
 
 
 def kill_all_but(kept, reap, held=(), before_look=lambda: None):
-    """Kills every other process and returns how many. Sends SIGSTOP first, so that a fork bomb cannot outrun us.
+    """Kills every other process and returns how many. Sends SIGSTOP first, so that a fork bomb cannot outrun the kills.
 
-    `held` are kept processes that are stopped meanwhile: their threads could fork faster than we kill. A stop takes effect
+    `held` are kept processes that are stopped meanwhile: their threads could fork faster than that too. A stop takes effect
     only once a thread of the process is scheduled, so a process may still start after the last check.
     """
     for pid in held:
@@ -97,13 +97,13 @@ def freeze_copy(pid):
 
 
 def is_own_session(pid):
-    """Whether it is our own child and leads its own session."""
+    """Whether it is a child of the supervisor and leads its own session."""
     _, _, fields = read_proc(pid, "stat").rpartition(b") ")
     return fields.split()[1:4] == [b"%d" % posix.getpid(), b"%d" % pid, b"%d" % pid]  # parent, group, session
 
 
 def session_of(pid):
-    """The session's id, or -1 if the process is gone."""
+    """The session's id, or -1 if the process has exited."""
     try:
         return posix.getsid(pid)
     except OSError:

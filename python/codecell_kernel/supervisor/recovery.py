@@ -29,7 +29,7 @@ class Recovery:
         elif active is None:
             self.idle_deaths += 1
             if self.idle_deaths > MAX_IDLE_DEATHS:
-                branch.copies.set_automatic(None)  # its state kills every worker that continues from it
+                branch.copies.set_automatic(None)  # every worker that continues from its state dies
         was_ready = branch.link.ready
         branch.sweeper.sweep(but=branch)
         copy = branch.copies.take_automatic()

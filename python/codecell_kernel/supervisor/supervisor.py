@@ -1,4 +1,4 @@
-"""The supervisor, the cell's first process: holds the channel, never runs user code, and answers even if user code hangs."""
+"""The supervisor, the cell's first process: owns the channel, never runs user code, and answers even if user code hangs."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import select
@@ -26,7 +26,7 @@ MAX_PLANS = 64
 
 class Supervisor:
     def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None):
-        """`run_worker` is what a forked worker calls; it never returns. The caller hands it in: nothing here imports it.
+        """`run_worker` is what a forked worker calls; it never returns. The caller passes it, because this module may not import it.
 
         `answers` is the descriptor for writing to the host, if it differs from the one for reading.
 
@@ -181,7 +181,7 @@ class Supervisor:
             self.watched.on_time(now)
 
     def look_soon(self, now):
-        """A run begins: check its memory and processes from now on."""
+        """A run starts: check its memory and processes from now on."""
         if self.watched is not None:
             self.watched.due = now
 
@@ -196,7 +196,7 @@ class Supervisor:
         except BlockingIOError:
             return
         if not data:
-            posix._exit(0)  # the host is gone: Linux kills everything else in this pid namespace
+            posix._exit(0)  # the host has exited; Linux kills everything else in this pid namespace
         if self.forwards_run(data):
             self.branches[0].on_forwarded(Request(self.decoder.feed(data)[0][0]))
             return
@@ -212,7 +212,7 @@ class Supervisor:
             self.relay()
 
     def forwards_run(self, data):
-        """Forwards a run unparsed if the worker is free. The worker starts on it while we do the bookkeeping."""
+        """Forwards a run unparsed if the worker is free. The worker starts it while the supervisor does the bookkeeping."""
         first = self.branches.get(0)
         if first is None or self.decoder.buffer or not is_plain_run(data) or not first.takes_run_at_once():
             return False
@@ -278,7 +278,7 @@ class Supervisor:
             posix._exit(4)
 
     def keep_authorities(self, path, content):
-        """Writes the CA certificates that TLS clients in the cell trust, before any of its programs exists."""
+        """Writes the CA certificates that TLS clients in the cell trust, before any of its programs starts."""
         try:
             posix.mkdir(path[: path.rindex("/")], 0o755)
             file = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o444)

@@ -61,7 +61,7 @@ class Sweeper:
         elif others:
             workers = [one.link.pid for one in others]  # one of them may just be making a copy
             kept = Spared(kept, lambda session: session in workers)
-        # Noted before each check: what starts after the last one has a higher pid, and the next sweep kills it.
+        # Recorded before each check: a process that starts after the last one has a higher pid, and the next sweep kills it.
         ended = kill_all_but(kept, self.reap, held, before_look=self.new_processes.any)
         if is_shared:
             self.new_processes.forget()
@@ -89,7 +89,7 @@ class Sweeper:
 
 
 class Spared:
-    """Processes that stay: those in `kept`, and those whose session belongs to somebody else."""
+    """Processes that stay: those in `kept`, and those whose session belongs to another branch."""
 
     def __init__(self, kept, is_foreign):
         self.kept = kept

@@ -1,1 +1,1 @@
-"""What runs in the same process as user code. Whatever it says to the supervisor can be forged."""
+"""What runs in the same process as user code. User code can forge everything that it sends to the supervisor."""

@@ -6,7 +6,7 @@ MAX_DISPLAY_BYTES = 16 << 20
 MAX_RUN_BYTES = 64 << 20
 CHUNK_BYTES = 128 << 10
 MAX_TEXT = 20_000
-FIGURES = "codecell_kernel.worker.figures"  # our matplotlib backend, which only matplotlib imports
+FIGURES = "codecell_kernel.worker.figures"  # codecell's matplotlib backend, which only matplotlib imports
 
 METHODS = (
     ("_repr_html_", "text/html"),

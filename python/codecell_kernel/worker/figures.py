@@ -24,7 +24,7 @@ def show(*_, **__):
 
 
 def flush():
-    """Called after every run. Costs one dictionary lookup if matplotlib is not in use."""
+    """Called after every run. Takes one dictionary lookup if matplotlib is not in use."""
     if "matplotlib.pyplot" in sys.modules:
         show()
 

@@ -47,7 +47,7 @@ class Shell:
         self.state = b""
 
     def run(self, code, interpreter):
-        """Runs code as a bash script; its exit status is the run's. An interrupt takes effect while we wait for bash."""
+        """Runs code as a bash script; its exit status is the run's. An interrupt takes effect during the wait for bash."""
         state_in, state_out, code_in = pipe_pair(), pipe_pair(), pipe_pair()
         ours = [state_in[1], state_out[0], code_in[1]]
         try:

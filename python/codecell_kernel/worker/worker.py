@@ -1,4 +1,4 @@
-"""The process that runs user code. Everything it says to the supervisor is checked there."""
+"""The process that runs user code. The supervisor validates everything that it sends."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import io
 import posix

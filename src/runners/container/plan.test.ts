@@ -26,13 +26,13 @@ const answer = (rule: string, policy: PolicyInput = {}, given = facts()) =>
   plan(policy, given).rules.find((one) => one.rule === rule);
 
 describe("the plan of a container", () => {
-  test("answers every rule of a cell once, and refuses nothing of the empty policy", () => {
+  test("has one row per rule of a cell, and refuses no rule of the empty policy", () => {
     const { rules, refused } = plan({});
     expect(rules.map(({ rule }) => rule).sort()).toEqual([...cellRuleNames].sort());
     expect(refused).toEqual([]);
   });
 
-  test("has the proxy hold the network, and the OS where there is none", () => {
+  test("says that the proxy enforces an enabled network, and the OS a disabled one", () => {
     expect(answer("net.enabled", { net: { enabled: true } })).toMatchObject({ by: "proxy" });
     expect(answer("net.enabled")).toMatchObject({ by: "os" });
   });
@@ -41,31 +41,31 @@ describe("the plan of a container", () => {
     ["memory", "proc.memory"],
     ["pids", "proc.pids"],
     ["cpus", "proc.cpus"],
-  ] as const)("refuses what an engine without a limit of %s cannot hold", (limit, rule) => {
+  ] as const)("refuses the rule if the engine cannot limit %s", (limit, rule) => {
     const limits = { memory: true, swap: true, pids: true, cpus: true, [limit]: false };
     expect(refused({}, facts({}, { limits }))).toEqual([rule]);
   });
 
-  test("says where swap is not limited", () => {
+  test("has a note if swap is not limited", () => {
     const unlimited = facts({}, { limits: { memory: true, swap: false, pids: true, cpus: true } });
     expect(answer("proc.memory", {}, unlimited)?.how).not.toContain("without swap");
     expect(plan({}, unlimited).notes.join()).toContain("cannot limit swap");
     expect(plan({}).notes.join()).not.toContain("swap");
   });
 
-  test("says where there are fewer processors than the policy gives", () => {
+  test("says if the machine has fewer processors than the policy allows", () => {
     expect(answer("proc.cpus", { proc: { cpus: 16 } })?.how).toContain("of 4 available");
     expect(answer("proc.cpus", { proc: { cpus: 4 } })?.how).not.toContain("available");
   });
 
-  test("names what is weaker than usual: a mapping of users that is not used, no labels, an engine elsewhere", () => {
+  test("has a note if user mapping is off, SELinux labels are off, or the engine is remote", () => {
     expect(plan({}, facts({}, { remapsUsers: true })).notes.join()).toContain("is asked not to for cells");
     expect(plan({}).notes.join()).not.toContain("is asked not to");
     expect(plan({}, facts({}, { isLocal: false })).notes.join()).toContain("runs on another machine");
     expect(plan({}, facts({}, { labelsFiles: true })).notes.join()).toContain("SELinux does not tell");
   });
 
-  test("refuses an interpreter of the host, and an image that is not there", () => {
+  test("refuses an interpreter of the host and an image that the engine does not have", () => {
     expect(refused({ kernel: { python: "/usr/bin/python3" } })).toEqual(["kernel.python"]);
     const missing = plan({}, facts({ imageId: undefined })).refused;
     expect(missing).toEqual([
@@ -73,7 +73,7 @@ describe("the plan of a container", () => {
     ]);
   });
 
-  test("says who counts memory and processes, on the host's OS kernel and on one of its own", () => {
+  test("says who limits memory and processes, with the host's OS kernel and with its own", () => {
     expect(answer("proc.memory")).toMatchObject({ by: "os", how: expect.stringContaining("without swap") });
     expect(answer("proc.pids")).toMatchObject({ by: "os" });
     const own = facts({ hasOwnKernel: true, runtime: "runsc" });
@@ -84,13 +84,13 @@ describe("the plan of a container", () => {
     );
   });
 
-  test("says where the disk limit is held", () => {
+  test("says who enforces the disk limit", () => {
     expect(answer("proc.disk")).toMatchObject({ by: "os" });
     expect(answer("proc.disk", {}, facts({ hasSessionDirectory: true }))).toMatchObject({ by: "host watchdog" });
     expect(answer("proc.disk", { fs: { workspace: "/srv/project" } })).toMatchObject({ by: "host watchdog" });
   });
 
-  test("tells in its notes what is not contained", () => {
+  test("lists in its notes what is not contained", () => {
     expect(plan({}).notes.join()).toContain("shares the host's OS kernel");
     expect(plan({}, facts({}, { seccomp: false })).notes.join()).toContain("no system call filter of its own");
     expect(plan({}, facts({}, { isRootless: true })).notes.join()).toContain("root of the container is the user");

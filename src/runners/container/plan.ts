@@ -7,7 +7,7 @@ import { supervisedRules } from "../supervised-rules.ts";
 import { kernelProcesses, scratchBytes } from "./cell/container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
 
-/** What decides how a policy is held. */
+/** Facts that decide how a policy is enforced. */
 export interface ContainerFacts {
   readonly engine: Pick<
     Engine,
@@ -25,14 +25,14 @@ export interface ContainerFacts {
   };
   readonly runtime: string | undefined;
   readonly hasOwnKernel: boolean;
-  /** the image of `kernel.image`, or the default one */
+  /** the image of `kernel.image`, or the default image */
   readonly image: string;
-  /** undefined: the engine does not have it */
+  /** undefined if the engine does not have the image */
   readonly imageId: string | undefined;
   readonly hasSessionDirectory: boolean;
 }
 
-/** One row per rule: who holds it in a container, and by what. */
+/** One row per rule: who enforces it in a container, and how. */
 const table: AnswerTable<ContainerFacts> = {
   "isolation.minimum": (_, { engine, runtime, hasOwnKernel }) =>
     byOs(
@@ -106,7 +106,7 @@ function unlimited(what: string, controller: string, { isRootless, cgroupVersion
   return { reason: `the engine cannot limit ${what} here`, hint };
 }
 
-/** Pure: what this engine would do with a policy. */
+/** Pure: how this engine would enforce a policy. */
 export function planContainer(policy: Policy, facts: ContainerFacts): EnforcementPlan {
   return answerRules(policy, table, facts, notes(facts));
 }

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(runtimeDir, { recursive: true, force: true }));
 
-test("a new home removes those whose runner is dead, and leaves those of the living", async () => {
+test("opening a runner home removes the homes of runners that have exited, and keeps the others", async () => {
   const dead = join(runtimeDir, "container-0123456789ab");
   await mkdir(join(dead, "c1"), { recursive: true });
   await mkdir(join(runtimeDir, "container-notes"));
@@ -25,7 +25,7 @@ test("a new home removes those whose runner is dead, and leaves those of the liv
   expect(existsSync(join(runtimeDir, "container-notes"))).toBe(true);
 });
 
-test("a home is gone with its runner", async () => {
+test("a runner home is removed with its runner", async () => {
   const cleanup = new Cleanup();
   const { directory } = await openRunnerHome(runtimeDir, cleanup);
   await cleanup[Symbol.asyncDispose]();

@@ -11,10 +11,10 @@ import { lockLabel, machineLabel, ownerLabel } from "./cell/orphans.ts";
 
 const mostProcesses = 16_384;
 
-/** What one runner sets up once for all its cells. */
+/** What a runner sets up once for all its cells. */
 export interface RunnerHome {
   readonly tag: string;
-  /** tells this machine and user from others, as containers' labels do */
+  /** identifies this machine and user, for the labels of containers */
   readonly machine: string;
   readonly runtimeDir: string;
   readonly directory: string;
@@ -25,13 +25,13 @@ export interface RunnerHome {
   readonly processLimit: number | undefined;
 }
 
-/** Takes a lock that says "alive" to other runners, and makes the files that all cells share. */
+/** Takes the lock that tells other runners that this one is running, and creates the files that all cells share. */
 export async function openRunnerHome(requested: string | undefined, cleanup: Cleanup): Promise<RunnerHome> {
   const runtimeDir = await openRuntimeDirectory(requested);
   await removeDeadHomes(runtimeDir);
   const tag = randomBytes(6).toString("hex");
   const lock = await takeLock(lockPath(runtimeDir, tag));
-  if (!lock) throw new CodecellError("internal", "a new owner's lock is held already");
+  if (!lock) throw new CodecellError("internal", "the lock of a new runner is already held");
   cleanup.defer(() => lock[Symbol.asyncDispose]());
   const directory = join(runtimeDir, `container-${tag}`);
   await mkdir(directory, { mode: 0o711 });
@@ -48,7 +48,7 @@ export async function openRunnerHome(requested: string | undefined, cleanup: Cle
   };
 }
 
-/** What runners that were killed have left. A lock is taken before its directory is made, so none is taken for dead. */
+/** Removes directories of killed runners. A runner takes its lock before it creates its directory, so none is in use. */
 async function removeDeadHomes(runtimeDir: string): Promise<void> {
   for (const name of await readdir(runtimeDir)) {
     const tag = /^container-([0-9a-f]{12})$/.exec(name)?.[1];
@@ -61,14 +61,14 @@ function lockPath(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `containers-${tag}`);
 }
 
-/** Enough for every cell of a user, and within what a host that limits its users gives to the engine. */
+/** A limit that is enough for all cells of a user, and that a host with a limit on processes per user allows. */
 async function processLimit(): Promise<number | undefined> {
   const text = await readFile("/proc/self/limits", "utf8").catch(() => "");
   const [, hard] = /^Max processes\s+\S+\s+(\d+)/m.exec(text) ?? [];
   return hard === undefined ? undefined : Math.min(Number(hard), mostProcesses);
 }
 
-/** Tells one machine from another, and says nothing else about it. */
+/** Identifies this machine without revealing anything else about it. */
 async function machineId(): Promise<string> {
   const id = await readFile("/etc/machine-id", "utf8").catch(() => hostname());
   return createHash("sha256")

@@ -17,20 +17,20 @@ describe("the gvisor runner", () => {
   let runtimes: Record<string, object>;
   let imageStatus: number;
   let orphans: { Id: string; Labels: Record<string, string> }[];
-  const asked: string[] = [];
+  const requests: string[] = [];
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cc-runner-"));
-    asked.length = 0;
+    requests.length = 0;
     runtimes = { runc: {}, runsc: {} };
     imageStatus = 200;
     orphans = [];
     server = createServer(({ method, url = "" }, answer) => {
-      asked.push(`${method} ${url.replace(/^\/v[\d.]+/, "").replace(/\?.*/, "")}`);
+      requests.push(`${method} ${url.replace(/^\/v[\d.]+/, "").replace(/\?.*/, "")}`);
       if (url.includes("/info")) answer.end(JSON.stringify({ Runtimes: runtimes, DefaultRuntime: "runc" }));
       else if (url.includes("/images/")) answer.writeHead(imageStatus).end(JSON.stringify({ Id: "sha256:1" }));
       else if (url.includes("/containers/json")) answer.end(JSON.stringify(orphans));
       else if (orphans.some(({ Id }) => url.includes(Id)))
-        return; // an engine that is stuck in a removal
+        return; // the engine is stuck in a removal
       else answer.writeHead(500).end("{}");
     });
     server.listen(join(directory, "engine.sock"));
@@ -46,30 +46,30 @@ describe("the gvisor runner", () => {
   });
   const spec: CellSpec = { id: "cell", policy: parsePolicy({}), policyHash: "ab".repeat(32) };
 
-  test("starts nothing by another runtime when its engine comes back without runsc", async () => {
+  test("does not start cells in another runtime if the engine restarts without runsc", async () => {
     expect(await runner.probe()).toMatchObject({ available: true });
     runtimes = { runc: {} };
-    const missing = { code: "runner_unavailable", message: "Docker offers no such runtime (it has runc)" };
+    const missing = { code: "runner_unavailable", message: "Docker does not have this runtime (it has runc)" };
     await expect(runner.plan(spec.policy)).rejects.toMatchObject(missing);
     await expect(runner.start(spec)).rejects.toMatchObject(missing);
-    expect(asked).not.toContain("POST /containers/create");
+    expect(requests).not.toContain("POST /containers/create");
   });
 
-  test("asks for runsc by name", async () => {
+  test("plans a cell with its own OS kernel and creates a container for it", async () => {
     expect((await runner.plan(spec.policy)).rules.find(({ rule }) => rule === "isolation.minimum")?.how).toContain(
       "an OS kernel of its own",
     );
     await expect(runner.start(spec)).rejects.toMatchObject({ code: "runner_unavailable" });
-    expect(asked).toContain("POST /containers/create");
+    expect(requests).toContain("POST /containers/create");
   });
 
-  test("the container runner is unavailable for a while after its engine refused to examine an image", async () => {
+  test("is unavailable for a while after the engine refused to examine an image", async () => {
     expect(await runner.probe()).toMatchObject({ available: true });
     await expect(runner.start(spec)).rejects.toMatchObject({ message: expect.stringContaining("Docker refused") });
     expect(await runner.probe()).toMatchObject({ available: false, reason: expect.stringContaining("Docker refused") });
   });
 
-  test("the container runner is unavailable where its engine does not list its images", async () => {
+  test("is unavailable if the engine refuses to list its images", async () => {
     imageStatus = 403;
     await expect(runner.plan(spec.policy)).rejects.toMatchObject({
       code: "runner_unavailable",
@@ -77,13 +77,13 @@ describe("the gvisor runner", () => {
     });
   });
 
-  test("does not wait for what dead processes left, nor at its end for longer than a moment", async () => {
+  test("waits for the removal of orphaned containers neither at a start nor when it is disposed", async () => {
     orphans = [{ Id: "orphan1", Labels: { [lockLabel]: join(directory, "nobody-holds-this") } }];
     await expect(runner.start(spec)).rejects.toMatchObject({ code: "runner_unavailable" });
-    expect(asked).toContain("POST /containers/create");
-    await vi.waitFor(() => expect(asked).toContain("POST /containers/orphan1/unpause"), { timeout: 10_000 });
+    expect(requests).toContain("POST /containers/create");
+    await vi.waitFor(() => expect(requests).toContain("POST /containers/orphan1/unpause"), { timeout: 10_000 });
     const began = performance.now();
     await runner[Symbol.asyncDispose]?.();
-    expect(performance.now() - began).toBeLessThan(10_000); // a removal has fifteen seconds
+    expect(performance.now() - began).toBeLessThan(10_000); // a removal may take 15 s
   });
 });

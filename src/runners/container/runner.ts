@@ -36,29 +36,29 @@ import { type ContainerFacts, planContainer } from "./plan.ts";
 import { openRunnerHome, type RunnerHome } from "./runner-home.ts";
 import { chooseRuntime, type RuntimeKind, runtimeKinds } from "./runtime-kind.ts";
 
-/** An engine that has not made a container in this time may be stuck. */
+/** An engine that has not created a container in this time may be stuck. */
 const stuckMs = 300;
-/** An engine that could not start anything is not tried by `auto` for so long. */
+/** `auto` skips an engine that could not start anything for this long. */
 const refusalMs = 60_000;
 
-/** What the container runner is told; everything has a default. */
+/** Options of the container runner. All have defaults. */
 export interface ContainerRunnerOptions extends EngineFinderOptions {
-  /** default: the image that `codecell image build` makes */
+  /** default: the image that `codecell image build` builds */
   readonly image?: string;
   readonly logger?: Logger;
 }
 
-/** Docker or Podman. Making it starts nothing. */
+/** Docker or Podman. Creating the runner starts nothing. */
 export function containerRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
   return new ContainerRunner(runtimeKinds.container, options);
 }
 
-/** The same with the runtime runsc: the cell's system calls are answered by an OS kernel of its own. */
+/** The container runner with gVisor: the cell has its own OS kernel, which handles its system calls. */
 export function gvisorRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
   return new ContainerRunner(runtimeKinds.gvisor, options);
 }
 
-/** The same with Kata Containers: the cell is a virtual machine. */
+/** The container runner with Kata Containers: the cell is a virtual machine. */
 export function kataRunner(options: ContainerRunnerOptions = {}): SandboxRunner {
   return new ContainerRunner(runtimeKinds.kata, options);
 }
@@ -77,9 +77,9 @@ class ContainerRunner implements SandboxRunner {
   readonly #homes = new PromiseCache<RunnerHome>();
   readonly #kernels: ImageKernels;
   readonly #identities = new PromiseCache<string>();
-  /** what an image's name meant when a cell was last started in it */
+  /** the image that each name pointed to when a cell was last started in it */
   readonly #images = new Map<string, ImageInEngine>();
-  /** the engine that refused to examine an image, and for how long that is believed */
+  /** the engine that refused to examine an image, and until when it is skipped */
   #refusal:
     | { readonly from: string; readonly reason: string; readonly hint: string; readonly untilMs: number }
     | undefined;
@@ -120,7 +120,7 @@ class ContainerRunner implements SandboxRunner {
     } catch (error) {
       const failure = startFailure(error, engine.client.address.name);
       if (!(error instanceof EngineRefusal)) throw failure;
-      // One that answers, and does not say what it has, is no engine for us: another runner may be.
+      // The engine answers but does not list its images. Another runner may work.
       const { message, hint = "" } = failure;
       throw new CodecellError("runner_unavailable", message, { hint, cause: error });
     }
@@ -150,8 +150,8 @@ class ContainerRunner implements SandboxRunner {
   }
 
   /**
-   * In what the image's name meant last; undefined: it means another one by now. The engine is asked while the container is on
-   * its way up: mostly it still does, and before that the question would be in the way of an engine that is not stuck.
+   * Starts a cell in the image that the name pointed to last, and checks meanwhile that it still does. Checking first would
+   * delay every start, and the image rarely changes. Undefined if the name points to another image now.
    */
   async #startInKnown(
     engine: Engine,
@@ -165,7 +165,7 @@ class ContainerRunner implements SandboxRunner {
     const asking = settledOrLate(starting, stuckMs).then(() => imageInEngine(engine.client, known.name));
     asking.then(
       (image) => image?.id !== known.id && wrong.abort(),
-      () => wrong.abort(), // an engine that does not even answer this
+      () => wrong.abort(), // the engine does not answer this request either
     );
     const [started, meant] = await Promise.allSettled([starting, asking]);
     if (meant.status === "fulfilled" && meant.value?.id === known.id) {
@@ -259,8 +259,8 @@ class ContainerRunner implements SandboxRunner {
   }
 
   /**
-   * An engine that refuses a container which holds nothing but a question starts no cell either: it does not see our files,
-   * say. No session's content is in it, so none can have an engine passed over that another one needs.
+   * An engine that refuses the container that examines an image cannot start cells either, for example because it does not
+   * see codecell's files. That container has no content of a session, so no session can make other sessions skip an engine.
    */
   #cannotExamine({ client }: Engine, error: unknown): never {
     if (!(error instanceof CodecellError) || error.details.isRefusal !== true) throw error;
@@ -269,7 +269,7 @@ class ContainerRunner implements SandboxRunner {
     throw new CodecellError("runner_unavailable", message, { hint, cause: error });
   }
 
-  /** A container that ended is removed by the engine; it is asked all the same, unless it answers nothing. */
+  /** The engine removes a container that has exited. This asks for it too, unless the engine does not answer. */
   async #remove({ client }: Engine, { id, exited }: StartedContainer): Promise<void> {
     const { reason } = await exited;
     if (reason?.code !== "runner_unavailable") return this.#removals.remove(client, id);
@@ -288,14 +288,14 @@ class ContainerRunner implements SandboxRunner {
 
   #facts(engine: Engine, image: string, id: string | undefined, hasSessionDirectory: boolean): ContainerFacts {
     const { runtime, hint } = chooseRuntime(this.#kind, engine);
-    // An engine may come back without it: its default would be taken for the OS kernel that was asked for.
+    // An engine may restart without this runtime. Its default runtime would then share the host's OS kernel.
     if (hint !== undefined) throw new CodecellError("runner_unavailable", noSuchRuntime(engine), { hint });
     const { hasOwnKernel } = this.#kind;
     const name = engine.client.address.name;
     return { engine: { ...engine, name }, runtime, hasOwnKernel, image, imageId: id, hasSessionDirectory };
   }
 
-  /** Where the cell shares our OS kernel, it can reach a socket of ours past the engine. */
+  /** A cell that shares the host's OS kernel can connect to a socket of the host directly. */
   async #listener(
     engine: Engine,
     { hasOwnKernel }: ContainerFacts,
@@ -310,7 +310,7 @@ class ContainerRunner implements SandboxRunner {
     return this.#homes.get("", async () => {
       const home = await openRunnerHome(this.#options.runtimeDir, this.#cleanup);
       removeOrphanContainers(engine.client, home.machine, this.#removals, this.#logger).catch((error: unknown) => {
-        this.#logger.warn("containers of dead processes were not looked for", { error });
+        this.#logger.warn("could not search for containers of processes that have exited", { error });
       });
       return home;
     });
@@ -318,7 +318,7 @@ class ContainerRunner implements SandboxRunner {
 }
 
 function noSuchRuntime({ client, runtimes }: Engine): string {
-  return `${client.address.name} offers no such runtime (it has ${runtimes.join(", ")})`;
+  return `${client.address.name} does not have this runtime (it has ${runtimes.join(", ")})`;
 }
 
 async function settledOrLate(promise: Promise<unknown>, lateMs: number): Promise<void> {

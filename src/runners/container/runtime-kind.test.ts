@@ -3,14 +3,14 @@ import { chooseRuntime, runtimeKinds } from "./runtime-kind.ts";
 
 const { container, gvisor, kata } = runtimeKinds;
 
-describe("the runtime of a cell", () => {
-  test("is the engine's default where the cell shares the host's OS kernel", () => {
+describe("chooseRuntime", () => {
+  test("uses the engine's default for the container runner", () => {
     expect(chooseRuntime(container, { runtimes: ["runc", "runsc"], defaultRuntime: "runc" })).toEqual({});
     expect(chooseRuntime(container, { runtimes: ["own-build"], defaultRuntime: "own-build" })).toEqual({});
   });
 
   test.each(["runsc", "kata-runtime"])(
-    "is not the default %s where the receipt tells of a shared OS kernel",
+    "does not use the default %s for the container runner, whose receipt promises a shared OS kernel",
     (other) => {
       expect(chooseRuntime(container, { runtimes: [other, "runc"], defaultRuntime: other })).toEqual({
         runtime: "runc",
@@ -21,7 +21,7 @@ describe("the runtime of a cell", () => {
     },
   );
 
-  test("is one with an OS kernel of its own where that is asked for, or none", () => {
+  test("uses a runtime with its own OS kernel for gvisor and kata, or none", () => {
     const engine = { runtimes: ["runc", "runsc"], defaultRuntime: "runc" };
     expect(chooseRuntime(gvisor, engine)).toEqual({ runtime: "runsc" });
     expect(chooseRuntime(kata, engine)).toEqual({ hint: kata.missing });

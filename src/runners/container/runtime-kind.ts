@@ -1,12 +1,12 @@
 import type { IsolationLevel } from "../../policy/isolation.ts";
 
-/** What a runner of this family is: the same code with another runtime of the engine. */
+/** A runner of this family: the same code with another runtime of the engine. */
 export interface RuntimeKind {
   readonly name: "container" | "gvisor" | "kata";
   readonly isolation: IsolationLevel;
-  /** matches the engine's names of the runtimes that will do */
+  /** matches the engine's names of suitable runtimes */
   readonly runtime: RegExp;
-  /** the OS kernel of the cell is not the host's */
+  /** the cell has its own OS kernel, not the host's */
   readonly hasOwnKernel: boolean;
   readonly missing: string;
 }
@@ -36,8 +36,8 @@ export const runtimeKinds = {
 } as const satisfies Record<string, RuntimeKind>;
 
 /**
- * Pure: which of an engine's runtimes to ask for, or what to do where it has none that will do. Without an OS kernel of its own a
- * cell gets the engine's default, unless that has one: a receipt would say of its limits what does not hold there.
+ * Pure: which of an engine's runtimes to use, or a hint if it has none that is suitable. The container runner uses the
+ * engine's default runtime, unless that has its own OS kernel: the receipt would then be wrong about its limits.
  */
 export function chooseRuntime(
   { runtime: wanted, hasOwnKernel, missing }: RuntimeKind,

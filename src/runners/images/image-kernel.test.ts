@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(runtimeDir, { recursive: true }));
 
-/** An image that counts how often it is examined. */
+/** A fake image that records how often it is examined. */
 function fakeImage() {
   const examined: string[] = [];
   const run = async ({ kernelDirectory }: ImageCommand) => {
@@ -29,7 +29,7 @@ function fakeImage() {
   return { examined, prepare };
 }
 
-test("an image is examined once for each content, user and filter, and the host writes what it compiled", async () => {
+test("an image is examined once per content, user and filter, and the host writes the compiled kernel", async () => {
   const { examined, prepare } = fakeImage();
   const first = await prepare("sha256:1", 70_001);
   expect(first).toMatchObject({ python: "/usr/bin/python3", version: [3, 12, 1], path: ["/usr/lib/python3.12"] });
@@ -45,7 +45,7 @@ test("an image is examined once for each content, user and filter, and the host 
   expect(new Set([first, ...others].map((kernel) => kernel.directory)).size).toBe(4);
 });
 
-test("a kernel that was removed from the disk is made again", async () => {
+test("a kernel that was deleted from the disk is compiled again", async () => {
   const { examined, prepare } = fakeImage();
   const { directory: kernel } = await prepare("sha256:1", 70_001);
   await rm(kernel, { recursive: true });

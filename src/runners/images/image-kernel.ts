@@ -9,10 +9,10 @@ import type { ExaminedImage, RunInImage } from "./run-in-image.ts";
 
 type Sources = readonly KernelSource[];
 
-/** Changes when the content of a kernel's directory is made in another way. */
+/** Increase it when the content of a kernel's directory changes. */
 const layout = 3;
 
-/** An image's interpreter, and the kernel as compiled for it. */
+/** An image's interpreter, and the kernel compiled for it. */
 export interface ImageKernel {
   readonly python: string;
   readonly version: readonly [number, number, number];
@@ -24,17 +24,17 @@ export interface ImageKernel {
 
 export interface ImageKernelRequest {
   readonly image: ExaminedImage;
-  /** who reads the kernel's files in the cell */
+  /** the uid that reads the kernel's files in the cell */
   readonly uid: number;
   readonly run: RunInImage;
   readonly runtimeDir: string;
-  /** binary filters that cells read, by name */
+  /** binary system call filters that cells read, by name */
   readonly filters: Readonly<Record<string, Buffer>>;
 }
 
 const answerFile = "image.json";
 
-/** Examines an image once, for every process of this user. Any image will do that has Python 3.9 or newer. */
+/** Examines an image once for all processes of this user. Any image with Python 3.9 or newer works. */
 export async function prepareImageKernel(request: ImageKernelRequest): Promise<ImageKernel> {
   const sources = await kernelSources();
   const directory = join(request.runtimeDir, `kernel-${kernelHash(request, sources)}`);
@@ -51,11 +51,11 @@ async function knownFacts(directory: string) {
   const known = imageFactsSchema.safeParse(parsed(text));
   if (!known.success) return undefined;
   const now = new Date();
-  await utimes(directory, now, now).catch(() => {}); // kernels that nobody has used for long are removed
+  await utimes(directory, now, now).catch(() => {}); // marks the kernel as used, because old unused kernels are removed
   return known.data;
 }
 
-/** Everything that the directory's content follows from: an image that is changed has another id. */
+/** A hash of everything that the directory's content depends on. An image that changes gets another id. */
 function kernelHash({ image, uid, filters }: ImageKernelRequest, sources: Sources): string {
   const hash = createHash("sha256").update(JSON.stringify([image.id, uid, layout]));
   for (const { name, data } of sources) hash.update(`\0${name}\0`).update(data);
@@ -72,7 +72,7 @@ async function examine(request: ImageKernelRequest, sources: Sources, directory:
     for (const [name, data] of Object.entries(request.filters))
       await writeFile(join(files, name), data, { mode: 0o644 });
     const { bundle, ...found } = await askImage(request.run, request.image.name, files);
-    // Written here, and not by the image's own program: in a directory of the host it could fill the disk.
+    // Written by the host: a program of the image with a writable host directory could fill the disk.
     await writeFile(join(files, bundleName), bundle, { encoding: "base64", mode: 0o644 });
     await writeFile(join(files, answerFile), JSON.stringify(found), { mode: 0o644 });
     await rename(files, directory).catch(async (error: unknown) => {

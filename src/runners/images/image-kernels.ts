@@ -6,20 +6,20 @@ import type { FilterArch } from "../linux/syscalls.ts";
 import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
 import type { ExaminedImage, RunInImage } from "./run-in-image.ts";
 
-/** The image that a cell is started from, and what its kernel follows from. */
+/** The image of a cell, and everything that its kernel depends on. */
 export interface ImageCell {
   readonly image: ExaminedImage;
   readonly uid: number;
   readonly arch: FilterArch;
-  /** the cell has an OS kernel of its own, which does not shield the supervisor from signals */
+  /** the cell has its own OS kernel, which does not protect the supervisor from signals */
   readonly hasOwnKernel: boolean;
-  /** where kernels are kept, for every process of this user */
+  /** directory with the kernels of all processes of this user */
   readonly runtimeDir: string;
-  /** examines the image, where nobody has before */
+  /** examines the image, if it has not been examined yet */
   readonly run: RunInImage;
 }
 
-/** The kernels of one runner, by image and user. An image is examined once, and again when its name means another one. */
+/** The kernels of one runner, by image and user. An image is examined again when its name points to another image. */
 export class ImageKernels {
   readonly #kernels = new PromiseCache<ImageKernel>();
   readonly #logger: Logger;
@@ -50,8 +50,8 @@ export class ImageKernels {
 }
 
 /**
- * Another process removes kernels that nobody has used for long, and machines clean their directories for such files: so
- * this one says that it is used. A cold start waits for it, hence one call of microseconds.
+ * Updates the directory's time. Other processes remove kernels that have been unused for long, and so do machines that
+ * clean their temporary directories. It is synchronous, because a cold start waits for it and it takes microseconds.
  */
 function isStillThere(directory: string): boolean {
   try {

@@ -9,8 +9,8 @@ const ask = (result: Partial<ImageCommandResult>) =>
   askImage(async () => ({ ...ended, ...result }), "python:odd", "/run/draft");
 const answer = (facts: object) => ask({ stdout: JSON.stringify({ ...good, ...facts }) });
 
-describe("asking an image for its Python", () => {
-  test("runs an isolated Python with the kernel's directory, under limits of time and size", async () => {
+describe("askImage", () => {
+  test("runs an isolated Python with the kernel's directory and limits on time and output", async () => {
     const commands: ImageCommand[] = [];
     const run = async (command: ImageCommand) => {
       commands.push(command);
@@ -25,17 +25,17 @@ describe("asking an image for its Python", () => {
     ]);
   });
 
-  test("an image without a Python that starts is named, with the last line that it printed", async () => {
+  test("fails with the image's name and its last line of output if Python does not start", async () => {
     await expect(ask({ diagnostics: "first\nno such file: python3\n", exitCode: 127 })).rejects.toMatchObject({
       code: "cell_start_failed",
-      message: "the image python:odd has no Python that starts: no such file: python3",
+      message: "Python does not start in the image python:odd: no such file: python3",
       hint: "set kernel.image to an image with Python 3.9 or newer",
     });
     await expect(ask({ exitCode: 3 })).rejects.toThrow("exit code 3");
     await expect(ask({ timedOut: true })).rejects.toThrow("did not answer within 60 s");
   });
 
-  test("an engine that failed is not blamed on the image", async () => {
+  test("does not blame the image if the engine failed", async () => {
     const reason = new CodecellError("runner_unavailable", "the engine is gone");
     await expect(ask({ reason })).rejects.toBe(reason);
     const lost = new CodecellError("cell_lost", "killed");
@@ -47,16 +47,16 @@ describe("asking an image for its Python", () => {
     ["an interpreter that is not a full path", JSON.stringify({ ...good, executable: "python3" })],
     ["import directories that are not full paths", JSON.stringify({ ...good, path: ["."] })],
     ["a kernel that is not base64", JSON.stringify({ ...good, bundle: "<>" })],
-  ])("an answer with %s is rejected", async (_, stdout) => {
-    await expect(ask({ stdout })).rejects.toThrow("the Python of python:odd gave an answer that is not valid");
+  ])("rejects an answer with %s", async (_, stdout) => {
+    await expect(ask({ stdout })).rejects.toThrow("the Python of python:odd sent an invalid answer");
   });
 
   test.each([
     [2, 7, 18],
     [3, 8, 20],
-  ])("Python %i.%i.%i is too old", async (...version) => {
+  ])("rejects Python %i.%i.%i as too old", async (...version) => {
     await expect(answer({ version })).rejects.toThrow(
-      `python:odd has Python ${version.join(".")}, and cells need 3.9 or newer`,
+      `python:odd has Python ${version.join(".")}, but cells need 3.9 or newer`,
     );
   });
 });

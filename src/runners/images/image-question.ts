@@ -7,7 +7,7 @@ const answerMs = 60_000;
 const maxAnswerCharacters = 4 * 1024 * 1024;
 const hint = `set kernel.image to an image with Python 3.${oldestMinor} or newer`;
 
-/** Asks the image's Python what it is, and to compile the kernel. What it compiled comes with the answer. */
+/** The program that describes the image's Python and compiles the kernel. Its output contains the compiled kernel. */
 const question = `import base64, json, sys
 found = {"executable": sys.executable, "version": list(sys.version_info[:3]), "path": [p for p in sys.path if p], "bundle": ""}
 if sys.version_info >= (3, ${oldestMinor}):
@@ -16,7 +16,7 @@ if sys.version_info >= (3, ${oldestMinor}):
     found["bundle"] = base64.b64encode(bundle("/.kernel/codecell_kernel")).decode()
 print(json.dumps(found))`;
 
-/** What is known about the Python of an image. */
+/** Facts about the Python of an image. */
 export const imageFactsSchema = z.object({
   executable: z.string().startsWith("/"),
   version: z.tuple([z.int(), z.int(), z.int()]),
@@ -29,7 +29,7 @@ const answerSchema = imageFactsSchema.extend({
 
 export type ImageAnswer = z.output<typeof answerSchema>;
 
-/** Runs the image's Python once. What it answers is untrusted, and is checked. */
+/** Runs the image's Python once. Its answer is untrusted, so it is validated. */
 export async function askImage(run: RunInImage, imageName: string, kernelDirectory: string): Promise<ImageAnswer> {
   const command = ["python3", "-I", "-c", question];
   const result = await run({ command, kernelDirectory, timeoutMs: answerMs, maxCharacters: maxAnswerCharacters });
@@ -38,10 +38,10 @@ export async function askImage(run: RunInImage, imageName: string, kernelDirecto
 }
 
 function noAnswer({ diagnostics, exitCode, timedOut, reason }: ImageCommandResult, image: string): CodecellError {
-  if (reason !== undefined && reason.code !== "cell_lost") return reason; // the engine's doing, not the image's
+  if (reason !== undefined && reason.code !== "cell_lost") return reason; // the engine failed, not the image
   const ended = timedOut ? `it did not answer within ${answerMs / 1000} s` : `exit code ${exitCode}`;
   const said = diagnostics.trim().split("\n").at(-1)?.slice(0, 300) || ended;
-  return new CodecellError("cell_start_failed", `the image ${image} has no Python that starts: ${said}`, {
+  return new CodecellError("cell_start_failed", `Python does not start in the image ${image}: ${said}`, {
     hint,
     cause: reason,
     details: { diagnostics },
@@ -51,13 +51,13 @@ function noAnswer({ diagnostics, exitCode, timedOut, reason }: ImageCommandResul
 function checked(answer: string, image: string): ImageAnswer {
   const found = answerSchema.safeParse(parsed(answer));
   if (!found.success) {
-    throw new CodecellError("cell_start_failed", `the Python of ${image} gave an answer that is not valid`, {
+    throw new CodecellError("cell_start_failed", `the Python of ${image} sent an invalid answer`, {
       hint: "set kernel.image to another image",
     });
   }
   const [major, minor, micro] = found.data.version;
   if (major !== 3 || minor < oldestMinor) {
-    const message = `${image} has Python ${major}.${minor}.${micro}, and cells need 3.${oldestMinor} or newer`;
+    const message = `${image} has Python ${major}.${minor}.${micro}, but cells need 3.${oldestMinor} or newer`;
     throw new CodecellError("cell_start_failed", message, { hint });
   }
   return found.data;

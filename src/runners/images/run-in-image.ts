@@ -1,10 +1,10 @@
 import type { CodecellError } from "../../lib/errors.ts";
 
-/** An image as its runner found it. */
+/** The image to examine. */
 export interface ExaminedImage {
   /** changes with the content */
   readonly id: string;
-  /** as people name it */
+  /** name for messages */
   readonly name: string;
 }
 
@@ -14,23 +14,23 @@ export interface ImageCommand {
   /** host directory that the command sees at /.kernel, read-only */
   readonly kernelDirectory: string;
   readonly timeoutMs: number;
-  /** what is printed beyond this is not read */
+  /** output beyond this limit is not read */
   readonly maxCharacters: number;
 }
 
-/** What a command in an image printed, and how it ended. */
+/** What a command in an image printed, and how it exited. */
 export interface ImageCommandResult {
   readonly stdout: string;
   /** what it printed to stderr, truncated */
   readonly diagnostics: string;
   readonly exitCode: number | null;
   readonly timedOut: boolean;
-  /** why it ended, where that was not its own doing */
+  /** why it was stopped, if it did not exit on its own */
   readonly reason: CodecellError | undefined;
 }
 
 /**
- * Runs one command in an image: no network, no capability, nothing of the host but the kernel's directory, and nothing to
- * write to but a little memory. Nobody trusts the image, so this is held like a cell. Each runner of images has its own.
+ * Runs one command in an image. The image is untrusted, so the command is isolated like a cell: no network, no capabilities,
+ * no host directory except the kernel's, and only a small tmpfs to write to. Each runner that uses images has its own.
  */
 export type RunInImage = (command: ImageCommand) => Promise<ImageCommandResult>;

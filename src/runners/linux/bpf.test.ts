@@ -4,7 +4,7 @@ import { answer, argumentHigh, argumentLow, encode, field, ifAnyBit, ifEqual, lo
 
 const call = (number: number, ...args: (number | bigint)[]) => ({ arch: 7, number, args });
 
-test("runs the branch for each of several values and goes on behind it for any other", () => {
+test("ifEqual runs its branch for each listed value and continues after it for any other", () => {
   const program = encode([
     ...load(field.syscall),
     ...ifEqual([3, 5, 9], answer(1)),
@@ -14,17 +14,17 @@ test("runs the branch for each of several values and goes on behind it for any o
   expect([3, 5, 9, 6, 4].map((number) => simulateFilter(program, call(number)))).toEqual([1, 1, 1, 2, 0]);
 });
 
-test("leaves the program unchanged for an empty list of values", () => {
+test("ifEqual adds no instruction for an empty list of values", () => {
   expect(ifEqual([], answer(1))).toEqual([]);
 });
 
-test("skips the branch of unlessEqual for the one value", () => {
+test("unlessEqual skips its branch for the value and runs it for any other", () => {
   const program = encode([...load(field.arch), ...unlessEqual(7, answer(1)), ...answer(0)]);
   expect(simulateFilter(program, { arch: 7, number: 0 })).toBe(0);
   expect(simulateFilter(program, { arch: 8, number: 0 })).toBe(1);
 });
 
-test("reads the two halves of an argument apart", () => {
+test("argumentLow and argumentHigh load the two halves of an argument", () => {
   const low = encode([...load(argumentLow(2)), ...ifAnyBit(0x80000000, answer(1)), ...answer(0)]);
   const high = encode([...load(argumentHigh(2)), ...ifAnyBit(0x80000000, answer(1)), ...answer(0)]);
   expect(simulateFilter(low, call(0, 0, 0, 1n << 31n))).toBe(1);
@@ -32,8 +32,8 @@ test("reads the two halves of an argument apart", () => {
   expect(simulateFilter(high, call(0, 0, 0, 1n << 63n))).toBe(1);
 });
 
-test("refuses a branch that would fall through or jump too far", () => {
-  expect(() => ifEqual([1], load(0))).toThrow("must end in an answer");
+test("a branch that falls through or is too long is rejected", () => {
+  expect(() => ifEqual([1], load(0))).toThrow("must end with a return");
   expect(() => ifEqual([1], [...Array.from({ length: 255 }, () => load(0)).flat(), ...answer(0)])).toThrow("too long");
   expect(() =>
     ifEqual(

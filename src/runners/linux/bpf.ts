@@ -20,11 +20,11 @@ const longestJump = 255;
 /** Offsets into struct seccomp_data. */
 export const field = { syscall: 0, arch: 4 } as const;
 
-/** Lower 32 bits of a system call's argument: what the Linux kernel reads where the parameter is an int. */
+/** Lower 32 bits of a system call's argument, which the Linux kernel reads if the parameter is an int. */
 export const argumentLow = (index: number): number => 16 + 8 * index;
 export const argumentHigh = (index: number): number => 20 + 8 * index;
 
-/** Loads a word of struct seccomp_data; the tests that follow look at it. */
+/** Loads a word of struct seccomp_data for the tests that follow. */
 export function load(offset: number): Instruction[] {
   return [instruction(opcode.loadWord, offset)];
 }
@@ -65,7 +65,7 @@ export function encode(program: readonly Instruction[]): Buffer {
   return bytes;
 }
 
-/** Any value that matches runs `then`; otherwise control goes on behind it, with the loaded word untouched. */
+/** Runs `then` if a value matches. Otherwise it continues after it, with the loaded word unchanged. */
 function branch(test: number, values: readonly number[], then: readonly Instruction[]): Instruction[] {
   const body = checked(then);
   if (values.length === 0) return [];
@@ -77,9 +77,9 @@ function branch(test: number, values: readonly number[], then: readonly Instruct
   return [...tests, ...body];
 }
 
-/** Jump offsets are one byte; and nothing may fall out of a branch, where another word could be loaded. */
+/** Jump offsets are one byte. A branch must not fall through, because it may have loaded another word. */
 function checked(then: readonly Instruction[]): readonly Instruction[] {
-  if (then.at(-1)?.code !== opcode.return) throw new RangeError("a branch of a filter must end in an answer");
+  if (then.at(-1)?.code !== opcode.return) throw new RangeError("a branch of a filter must end with a return");
   if (then.length > longestJump) throw new RangeError("a branch of a filter is too long");
   return then;
 }

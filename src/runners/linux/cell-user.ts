@@ -3,8 +3,8 @@ import type { CellMount } from "./mounts.ts";
 import type { UidRange } from "./private-uid.ts";
 
 /**
- * The uid that a jail runs under: our own, or, when we are root, one that nobody else has, so that an escape is not
- * root's. A writable host directory decides it: only its owner can write there.
+ * The uid of a cell: codecell's own or, if codecell runs as root, one that nobody else has, so that an escape does not
+ * give root. The owner of a writable host directory takes precedence, because nobody else can write there.
  */
 export function chooseCellUid(
   range: UidRange | undefined,
@@ -17,7 +17,7 @@ export function chooseCellUid(
   if (rootOwned) {
     throw new CodecellError(
       "policy_refused",
-      `${rootOwned.rule}: ${rootOwned.source} belongs to root, and cells never run as root`,
+      `${rootOwned.rule}: ${rootOwned.source} belongs to root, but cells never run as root`,
       {
         hint: "give the directory to an ordinary user (chown), or run codecell as one",
         details: { rule: rootOwned.rule },
@@ -31,6 +31,6 @@ export function chooseCellUid(
     });
   }
   const [owner] = owners;
-  // The same policy gets the same uid, so that a session that is opened again still owns its files.
+  // The same policy gets the same uid, so that a reopened session still owns its files.
   return owner ?? range.first + (Number.parseInt(policyHash.slice(0, 8), 16) % range.count);
 }

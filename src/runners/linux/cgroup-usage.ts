@@ -1,9 +1,9 @@
 import type { CellUsage } from "../runner.ts";
 
-/** Files that tell what a group of version 2 uses. */
+/** Files with the usage of a cgroup v2 group. */
 export const unifiedFiles = ["cpu.stat", "memory.current", "memory.peak", "memory.events"] as const;
 
-/** Pure: usage from one group of version 2; `read` gives "" for a file that is not there. */
+/** Pure: the usage of a cgroup v2 group. `read` returns "" for a missing file. */
 export function unifiedUsage(read: (file: (typeof unifiedFiles)[number]) => string): CellUsage {
   const cpuUs = numberAfter("usage_usec", read("cpu.stat"));
   return {
@@ -14,7 +14,7 @@ export function unifiedUsage(read: (file: (typeof unifiedFiles)[number]) => stri
   };
 }
 
-/** Controllers and files that tell what groups of version 1 use. */
+/** Controllers and files with the usage of cgroup v1 groups. */
 export const separateFiles = [
   ["cpuacct", "cpuacct.usage"],
   ["memory", "memory.usage_in_bytes"],
@@ -22,7 +22,7 @@ export const separateFiles = [
   ["memory", "memory.oom_control"],
 ] as const;
 
-/** Pure: the same from groups of version 1, one per controller. */
+/** Pure: the usage of cgroup v1 groups, one per controller. */
 export function separateUsage(read: (controller: string, file: string) => string): CellUsage {
   const cpuNs = wholeNumber(read("cpuacct", "cpuacct.usage"));
   return {

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 const maxCharacters = 4000;
 
-/** Gathers what a helper process prints, bounded; the returned function gives what came so far. */
+/** Collects the output of a helper process, up to a limit. The returned function gives the output so far. */
 export function collectText(stream: Readable | null): () => string {
   let text = "";
   stream?.setEncoding("utf8");

@@ -9,8 +9,8 @@ import { startJanitor } from "./janitor.ts";
 const groupsFile = "groups";
 
 /**
- * Claims a host's own directory, which carries its tag, for as long as it lives. Its janitor outlives it, and may be killed
- * as well: a service manager or a container's end kills all processes at once. Then the next host does the janitor's work.
+ * Locks a host process's own directory, whose name has its tag, while the process runs. If the process and its janitor are
+ * killed together, as a service manager or a stopped container does, the next host process does the janitor's work.
  */
 export async function claimHostDirectory(directory: string, cleanup: Cleanup): Promise<void> {
   const claim = await claimPath(directory);
@@ -18,17 +18,17 @@ export async function claimHostDirectory(directory: string, cleanup: Cleanup): P
   cleanup.defer(() => claim[Symbol.asyncDispose]());
 }
 
-/** Says in a host's own directory where its groups are: whoever comes after it may have others. */
+/** Writes the locations of a host process's cgroups into its directory, because a later process may have others. */
 export async function noteGroups(directory: string, cgroupDirs: readonly string[]): Promise<void> {
   await writeFile(join(directory, groupsFile), cgroupDirs.join("\n"), { mode: 0o600 });
 }
 
-/** Ends the processes and removes the groups and directories of hosts that are dead and have no janitor any more. */
+/** Kills the processes and removes the cgroups and directories of host processes that exited and have no janitor. */
 export async function removeDeadHosts(runtimeDir: string): Promise<void> {
   for (const tag of await deadNames(runtimeDir)) {
     if (!/^cc[0-9a-f]{12}$/.test(tag)) continue;
     const directory = join(runtimeDir, tag);
-    await using mine = await takeLock(claimOf(directory)); // of several that start at once, one does it
+    await using mine = await takeLock(claimOf(directory)); // if several start at once, only one does this
     if (!mine) continue;
     const cgroupDirs = await readFile(join(directory, groupsFile), "utf8").catch(() => "");
     const owner = { tag, cgroupDirs: cgroupDirs.split("\n").filter(Boolean), directories: [directory] };

@@ -1,13 +1,13 @@
 import type { SyscallName } from "./syscalls.ts";
 
-/** Refused with ENOSYS: programs have a fallback for a call that this Linux kernel does not have. */
+/** Refused with ENOSYS, because programs have a fallback for calls that the Linux kernel lacks. */
 const absent: Record<string, readonly SyscallName[]> = {
-  // the flags are in memory, where no filter can read them; libc falls back to clone
+  // its flags are in memory, where the filter cannot check them for new namespaces; libc falls back to clone
   namespacesUnseen: ["clone3"],
-  // carries out other calls past the filter
+  // performs other calls without the filter
   callsUnseen: ["io_uring_setup", "io_uring_enter", "io_uring_register"],
   kernelAttackSurface: ["userfaultfd", "memfd_secret", "open_tree_attr"],
-  // they outlive their process and would stay charged to the cell; without a memory cgroup nothing bounds them
+  // these objects outlive their process and count as the cell's memory; without a memory cgroup nothing limits them
   systemVObjects: ["shmget", "semget", "msgget"],
 };
 
@@ -16,19 +16,19 @@ const denied: Record<string, readonly SyscallName[]> = {
   mounts: ["mount", "umount2", "pivot_root", "chroot"],
   mountsByDescriptor: ["fsopen", "fsconfig", "fsmount", "fspick", "move_mount", "open_tree", "mount_setattr"],
   namespaces: ["setns", "sethostname", "setdomainname"],
-  // the supervisor shares the worker's uid
+  // stops user code from reading or controlling the supervisor, which has the same uid
   otherProcesses: ["ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise"],
   observation: ["bpf", "perf_event_open", "fanotify_init", "fanotify_mark", "lookup_dcookie", "syslog", "acct"],
-  // keyrings are no namespace: a key would be seen by every cell of the same uid
+  // keyrings have no namespace, so cells with the same uid could exchange keys
   keyrings: ["add_key", "request_key", "keyctl"],
-  // a file handle opens files that lie outside the mounts
+  // a file handle can open files outside the mounts
   fileHandles: ["name_to_handle_at", "open_by_handle_at"],
   modules: ["init_module", "finit_module", "delete_module", "create_module", "query_module", "get_kernel_syms"],
   machine: ["kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "quotactl", "quotactl_fd", "vhangup"],
   clocks: ["settimeofday", "clock_settime", "clock_adjtime", "adjtimex"],
   hardware: ["iopl", "ioperm", "modify_ldt"],
   memoryPlacement: ["mbind", "set_mempolicy", "set_mempolicy_home_node", "migrate_pages", "move_pages"],
-  // hands pages of a process to a pipe, where later writes still show
+  // gives a process's pages to a pipe, so that data can change after the reader has checked it
   pageGifts: ["vmsplice"],
   obsolete: ["nfsservctl", "uselib", "ustat", "sysfs", "_sysctl"],
 };
@@ -36,10 +36,10 @@ const denied: Record<string, readonly SyscallName[]> = {
 export const absentCalls: readonly SyscallName[] = Object.values(absent).flat();
 export const deniedCalls: readonly SyscallName[] = Object.values(denied).flat();
 
-/** What a cell's set-up calls inside its own namespaces, besides unshare. */
+/** Calls that a cell's setup needs inside its own namespaces, besides unshare. */
 export const setupCalls: readonly SyscallName[] = ["mount", "sethostname"];
 
-/** Every way to send a signal, or to get a handle that can. */
+/** Every call that sends a signal, or opens a handle that can. */
 export const signalCalls: readonly SyscallName[] = [
   "kill",
   "tkill",

@@ -8,7 +8,7 @@ import { type WatchedCell, watchDisk } from "./disk-watch.ts";
 
 const mebibyte = 2 ** 20;
 
-describe("the watch over a cell's directory", () => {
+describe("watchDisk", () => {
   let directory: string;
   let exit: () => void;
   beforeEach(async () => {
@@ -16,9 +16,9 @@ describe("the watch over a cell's directory", () => {
   });
   afterEach(() => {
     exit();
-    execFileSync("rm", ["-rf", directory]); // which goes deeper than a path can name
+    execFileSync("rm", ["-rf", directory]); // works on paths that are too long for Node
   });
-  /** Settles when the watch ends the cell, with what it says of it. */
+  /** Settles with the reason when the cell is ended. */
   const ending = (limitBytes: number) =>
     new Promise<string>((resolve) => {
       const exited = new Promise<void>((settle) => {
@@ -32,21 +32,21 @@ describe("the watch over a cell's directory", () => {
       watchDisk(cell, directory, limitBytes, silentLogger);
     });
 
-  test("ends a cell that wrote more than it may", async () => {
+  test("ends a cell whose files exceed the limit", async () => {
     await writeFile(join(directory, "large"), Buffer.alloc(2 * mebibyte, 1));
-    expect(await ending(mebibyte)).toBe("its files take more than proc.disk allows, 1MiB");
+    expect(await ending(mebibyte)).toBe("its files exceed proc.disk (1MiB)");
   });
 
   test.each([
     ["empty files", (path: string) => writeFile(path, "")],
     ["directories", (path: string) => mkdir(path)],
-    ["links", (path: string) => symlink("x", path)],
-  ])("counts %s, of which a disk has only so many", async (_, make) => {
+    ["symlinks", (path: string) => symlink("x", path)],
+  ])("counts %s, which use up the disk's inodes", async (_, make) => {
     for (let count = 0; count < 300; count++) await make(join(directory, `entry-${count}`));
     await ending(mebibyte / 8);
   });
 
-  test("ends a cell that writes deeper than the host can name", async () => {
+  test("ends a cell that writes files at paths too long for the host", async () => {
     const code = `const fs = require("node:fs");
 for (let depth = 0; depth < 20; depth++) {
   fs.mkdirSync("d".repeat(250));

@@ -7,7 +7,7 @@ import type { Cell } from "../runner.ts";
 
 const shortestPauseMs = 250;
 const walkShare = 20;
-/** What the smallest entry takes: an empty file has no blocks, and yet a disk is full when it has no inode left. */
+/** Size that is counted for an empty file. It has no blocks, but millions of them use up the disk's inodes. */
 const leastBytes = 512;
 
 /** A cell that can be ended for a reason. */
@@ -16,33 +16,33 @@ export interface WatchedCell extends Pick<Cell, "id" | "exited"> {
 }
 
 /**
- * Ends a cell whose host directory grows past the limit. A bind mount has no size of its own, so this is a watch: it
- * looks again after at least twenty times as long as the last look took.
+ * Ends a cell whose host directory exceeds the limit. A bind mount has no size limit, so this measures the directory
+ * repeatedly. The pause is at least 20 times as long as the last measurement took.
  */
 export function watchDisk(cell: WatchedCell, directory: string, limitBytes: number, logger: Logger): void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const look = async () => {
+  const measure = async () => {
     const began = performance.now();
     const size = await directorySize(directory, limitBytes);
     if (isOver) return;
     if (size > limitBytes) {
-      logger.warn("a cell was ended: its directory is over proc.disk", { cell: cell.id, limitBytes });
-      const message = `its files take more than proc.disk allows, ${formatSize(limitBytes)}`;
+      logger.warn("ended a cell because its files exceed proc.disk", { cell: cell.id, limitBytes });
+      const message = `its files exceed proc.disk (${formatSize(limitBytes)})`;
       await cell.endFor(new CodecellError("cell_lost", message, { details: { rule: "proc.disk" } }));
       return;
     }
-    timer = setTimeout(look, Math.max(shortestPauseMs, (performance.now() - began) * walkShare));
+    timer = setTimeout(measure, Math.max(shortestPauseMs, (performance.now() - began) * walkShare));
     timer.unref();
   };
-  void look();
+  void measure();
   void cell.exited.then(() => {
     isOver = true;
     clearTimeout(timer);
   });
 }
 
-/** Allocated bytes below a directory; stops counting once past the limit. Links are not followed. */
+/** Allocated bytes in a directory tree. Stops counting at the limit. Symlinks are not followed. */
 async function directorySize(root: string, limitBytes: number): Promise<number> {
   let total = 0;
   const waiting = [root];
@@ -61,7 +61,10 @@ async function directorySize(root: string, limitBytes: number): Promise<number> 
   return total;
 }
 
-/** Gone meanwhile, or not ours to read; but programs get step by step to where we cannot, and write out of our sight. */
+/**
+ * The size of an entry that cannot be read. It counts as nothing, unless its path is too long: a program can reach it
+ * directory by directory and hide files there, so this counts as over the limit.
+ */
 function unseenBytes(error: unknown): number {
   const isTooDeep = error instanceof Error && "code" in error && error.code === "ENAMETOOLONG";
   return isTooDeep ? Number.POSITIVE_INFINITY : 0;

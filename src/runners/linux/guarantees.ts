@@ -1,6 +1,6 @@
 import type { Guarantee } from "../runner.ts";
 
-/** What holds wherever namespaces of Linux are around our supervisor. */
+/** Guarantees of every runner that uses Linux namespaces. */
 export const namespaceGuarantees: readonly Guarantee[] = [
   "no-network",
   "private-filesystem",

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-test("tells links from directories and leaves out what is absent", async () => {
+test("findHostRoot lists symlinks and directories separately and leaves out missing paths", async () => {
   await symlink("usr/bin", join(root, "bin"));
   await mkdir(join(root, "lib"));
   await mkdir(join(root, "etc"));

@@ -4,25 +4,25 @@ import { findHostCertificates } from "../../lib/host-certificates.ts";
 
 /** The parts of the host's root that a cell shares, read-only, besides /usr. */
 export interface HostRoot {
-  /** such as /bin → usr/bin, on hosts that merged them */
+  /** such as /bin → usr/bin, on hosts with a merged /usr */
   readonly links: readonly { readonly path: string; readonly target: string }[];
-  /** such as /bin on hosts that did not */
+  /** such as /bin, on other hosts */
   readonly directories: readonly string[];
-  /** single entries of /etc without which programs do not start */
+  /** entries of /etc that programs need */
   readonly etc: readonly string[];
-  /** the authorities that this host trusts, in one file */
+  /** the certificate authorities that this host trusts, in one file */
   readonly certificates: string | undefined;
 }
 
 const programDirectories = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 const neededEtc = [
-  "/etc/alternatives", // numpy's linear algebra is a link through here
-  "/etc/ld.so.cache", // libraries outside the default directories
+  "/etc/alternatives", // numpy's linear algebra library is a symlink through here
+  "/etc/ld.so.cache", // locations of libraries outside the default directories
   "/etc/matplotlibrc", // Debian's matplotlib does not import without it
-  "/etc/fonts", // where programs that draw look for fonts
+  "/etc/fonts", // font configuration
 ];
 
-/** Looks at how this host lays out its programs and libraries. */
+/** Finds where this host has its programs and libraries. */
 export async function findHostRoot(root = "/"): Promise<HostRoot> {
   const links: { path: string; target: string }[] = [];
   const directories: string[] = [];

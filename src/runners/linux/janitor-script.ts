@@ -1,6 +1,6 @@
 /**
- * POSIX shell. Arguments: directories of cgroups, `--`, directories to remove. Standard input: the tag on the first
- * line, later "done" when the owner ends in good order. Nothing of it is ever evaluated as shell text.
+ * POSIX shell. Arguments: directories of cgroups, `--`, directories to remove. Standard input: the tag on the first line,
+ * then "done" if the owner exits normally. No input is evaluated as shell code.
  */
 export const janitorScript = `
 PATH=/usr/bin:/bin:/usr/sbin:/sbin
@@ -10,10 +10,10 @@ IFS= read -r tag || exit 0
 case $tag in ''|*[!a-z0-9]*) exit 1;; esac
 ending=crash
 while IFS= read -r word; do ending=$word; done
-# a bubblewrap may just be starting when its host dies: look several times
+# a bubblewrap may just be starting when its host process is killed, so check several times
 case $ending in done) looks=1;; *) looks=5;; esac
 
-# processes one of whose arguments is exactly the tag
+# pids of processes that have exactly the tag as an argument
 tagged() {
   printf '%s\\n' "$tag" | grep -alF -f - /proc/[0-9]*/cmdline 2>/dev/null | while IFS= read -r file; do
     tr '\\000' '\\n' <"$file" 2>/dev/null | { IFS= read -r first; found=
@@ -23,7 +23,7 @@ tagged() {
   done
 }
 
-# stays on the file systems we made the directory on, where rm can
+# does not delete files on other file systems, if rm supports that
 rm --help 2>&1 | grep -q one-file-system && alone=--one-file-system || alone=
 
 round=0

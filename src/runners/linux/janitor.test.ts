@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }));
 
 describe.skipIf(process.platform !== "linux")("the janitor", () => {
-  test("removes tagged processes, groups and directories of a host that was killed", async () => {
+  test("removes tagged processes, cgroups and directories after its host process was killed", async () => {
     const directory = join(base, `codecell-${tag}`);
     const precious = join(base, "precious");
     await mkdir(join(directory, "inner"), { recursive: true });
@@ -43,7 +43,7 @@ describe.skipIf(process.platform !== "linux")("the janitor", () => {
     expect(await isAlive(host.similar)).toBe(true);
   });
 
-  test("removes what is left and ends when it is disposed, twice too", async () => {
+  test("removes everything and exits when it is disposed, even twice", async () => {
     const directory = join(base, `codecell-${tag}`);
     await mkdir(directory);
     const janitor = startJanitor({ tag, cgroupDirs: [], directories: [directory] });
@@ -53,7 +53,7 @@ describe.skipIf(process.platform !== "linux")("the janitor", () => {
     expect(await isAlive(janitor.pid)).toBe(false);
   });
 
-  test("removes a link in place of its directory, not what the link points to", async () => {
+  test("removes a symlink in place of its directory, but not the target", async () => {
     const precious = join(base, "precious");
     await mkdir(join(precious, "inner"), { recursive: true });
     await symlink(precious, join(base, `codecell-${tag}`));
@@ -62,7 +62,7 @@ describe.skipIf(process.platform !== "linux")("the janitor", () => {
     expect(await readdir(precious)).toEqual(["inner"]);
   });
 
-  test("takes paths as they are, whatever characters they hold", async () => {
+  test("does not evaluate paths as shell code", async () => {
     const directory = join(base, `a $(touch pwned) 'b" * ;${tag}`);
     await mkdir(directory);
     await mkdir(join(base, "bystander"));
@@ -70,7 +70,7 @@ describe.skipIf(process.platform !== "linux")("the janitor", () => {
     expect(await readdir(base)).toEqual(["bystander"]);
   });
 
-  test("refuses tags and paths that could reach what is not the owner's", () => {
+  test("rejects tags and paths that could match files of other owners", () => {
     const start = (owner: object) => () => startJanitor({ tag, cgroupDirs: [], directories: [], ...owner });
     for (const bad of ["", "abc", "a b c d e f", "abcdef;rm", "ABCDEF", "*abcdef", "abcdef\n"]) {
       expect(start({ tag: bad })).toThrow("not an owner tag");
@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== "linux")("the janitor", () => {
   });
 });
 
-/** A host in a process of its own, with a janitor, a tagged process, and one whose arguments only look like it. */
+/** A separate host process with a janitor, a tagged process, and a process whose argument is only similar to the tag. */
 async function startHost(owner: object): Promise<{ pid: number; janitor: number; tagged: number; similar: number }> {
   const program = `
     import { spawn } from "node:child_process";
@@ -99,7 +99,7 @@ async function startHost(owner: object): Promise<{ pid: number; janitor: number;
   return { pid: child.pid ?? 0, ...JSON.parse(String(line)) };
 }
 
-/** Node loads no TypeScript, and the host has to be a process that can be killed. */
+/** Compiles the janitor, because Node 20 cannot load TypeScript in the separate process. */
 async function compiled(): Promise<string> {
   const root = fileURLToPath(new URL("../../..", import.meta.url));
   const output = join(base, "dist");
@@ -125,7 +125,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** A zombie under a slow init is not a survivor. */
+/** A zombie that init has not reaped yet counts as dead. */
 async function isAlive(pid: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   return status !== "" && !/^State:\s+[ZX]/m.test(status);

@@ -4,17 +4,17 @@ import { basename, normalize } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import { janitorScript } from "./janitor-script.ts";
 
-/** What a host process owns outside of itself and what must not outlive it. */
+/** What a host process owns, and what must be removed after it exits. */
 export interface JanitorOwner {
-  /** lower case letters and digits, unique to this host; processes carry it as one whole argument */
+  /** lower-case letters and digits, unique to this host process; its processes have it as an argument */
   readonly tag: string;
-  /** directories in which groups named `<tag>-…` are removed */
+  /** directories in which cgroups named `<tag>-…` are removed */
   readonly cgroupDirs: readonly string[];
-  /** directories to remove; their last part has to contain the tag */
+  /** directories to remove; their names must contain the tag */
   readonly directories: readonly string[];
 }
 
-/** Disposing removes what is left, as after a crash, and returns when the janitor has ended. */
+/** Disposing removes everything, as after a crash, and returns when the janitor has exited. */
 export interface Janitor extends AsyncDisposable {
   readonly pid: number;
 }
@@ -22,9 +22,9 @@ export interface Janitor extends AsyncDisposable {
 const endingMs = 10_000;
 
 /**
- * Starts a shell that waits on a pipe from us. When we end, however we end, the pipe closes and the shell kills the
- * processes that carry the tag (bubblewrap can be caught between clone and its own death signal), then removes our
- * cgroups and directories. It has a session of its own, so a signal to our group does not reach it.
+ * Starts a shell that waits on a pipe from codecell. When codecell exits, even if it is killed, the pipe closes. The shell
+ * then kills the processes that have the tag, because a bubblewrap that has not set its death signal yet would survive. Then
+ * it removes the cgroups and directories. It has its own session, so signals to codecell's process group do not reach it.
  */
 export function startJanitor(owner: JanitorOwner): Janitor {
   checkOwner(owner);
@@ -36,8 +36,8 @@ export function startJanitor(owner: JanitorOwner): Janitor {
     cwd: "/",
   });
   const exited = once(child, "exit").catch(() => {});
-  child.stdin.on("error", () => {}); // it ended before us: nothing more to tell it
-  // by the pipe and not as an argument, so that the janitor never finds itself
+  child.stdin.on("error", () => {}); // it exited first
+  // through the pipe, not as an argument, so that the janitor does not kill itself
   child.stdin.write(`${owner.tag}\n`);
   child.unref();
   if ("unref" in child.stdin && typeof child.stdin.unref === "function") child.stdin.unref();
@@ -61,7 +61,7 @@ export function startJanitor(owner: JanitorOwner): Janitor {
   };
 }
 
-/** A wrong path here would be removed with everything in it, as root. */
+/** Stops a wrong path from being deleted recursively, possibly as root. */
 function checkOwner(owner: JanitorOwner): void {
   if (!/^[a-z0-9]{6,64}$/.test(owner.tag)) throw new CodecellError("internal", `not an owner tag: ${owner.tag}`);
   for (const path of [...owner.cgroupDirs, ...owner.directories]) {

@@ -12,7 +12,7 @@ const compileMs = 30_000;
 const hourMs = 3_600_000;
 const unusedMs = 14 * 24 * hourMs;
 
-/** What a cell sees at /.kernel: the Python kernel, compiled for its interpreter, and the filter for its signals. */
+/** Writes the files of /.kernel: the Python kernel, compiled for the interpreter, and the filter that reports signals. */
 export async function prepareKernelFiles(
   runtimeDir: string,
   python: PythonInstallation,
@@ -35,7 +35,7 @@ export async function prepareKernelFiles(
   await writeFile(join(kernel, "notify.bpf"), notifyFilter, { mode: 0o644 });
   const compile = ["-I", "-B", "-c", bundleProgram, kernel, join(kernel, bundleName)];
   await run(python.executable, compile, { env: {}, cwd: "/", timeout: compileMs });
-  // Two hosts may prepare the same files at once: the second rename fails and finds the first one's.
+  // Two host processes may prepare the same files at once. The second rename fails, and the first one's files are used.
   await rename(kernel, target).catch(async (error: unknown) => {
     if (!(await exists(target))) throw error;
   });
@@ -44,7 +44,7 @@ export async function prepareKernelFiles(
   return target;
 }
 
-/** What hosts killed in the middle left, and kernels of versions that nobody has used for long. */
+/** Removes incomplete files of killed host processes, and kernels that have been unused for long. */
 export async function removeOldKernels(runtimeDir: string): Promise<void> {
   for (const name of await readdir(runtimeDir)) {
     const keptMs = name.startsWith("draft-") ? hourMs : name.startsWith("kernel-") ? unusedMs : undefined;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parsePolicy } from "../../policy/file/parse-policy.ts";
 import { linuxKernelSetup } from "./kernel-setup.ts";
 
-test("a runner's variables override the shared ones, and the policy's override both", () => {
+test("a runner's variables override the shared ones, and the policy's variables override both", () => {
   const policy = parsePolicy({ env: { LANG: "de_DE.UTF-8", OPENBLAS_NUM_THREADS: "4" } });
   const { env } = linuxKernelSetup(policy, { path: [], env: { HOME: "/work", OPENBLAS_NUM_THREADS: "2" } });
   expect(env).toMatchObject({ HOME: "/work", LANG: "de_DE.UTF-8", OPENBLAS_NUM_THREADS: "4" });

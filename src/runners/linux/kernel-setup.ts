@@ -1,13 +1,13 @@
 import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
 
-/** What a runner adds to the setup that all kernels on Linux share. */
+/** What a runner adds to the setup that all runners on Linux share. */
 export interface OwnSetup extends Pick<KernelSetup, "path" | "watchMemoryBytes" | "watchProcesses"> {
-  /** variables of this runner; those of the policy override them */
+  /** variables of this runner; the policy's variables override them */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Pure: how the kernel is set up wherever our supervisor runs on Linux. */
+/** Pure: the setup of the kernel on Linux. */
 export function linuxKernelSetup(policy: Policy, { env, ...own }: OwnSetup): KernelSetup {
   return {
     ...own,
@@ -16,7 +16,7 @@ export function linuxKernelSetup(policy: Policy, { env, ...own }: OwnSetup): Ker
       HOME: "/workspace",
       LANG: "C.UTF-8",
       MPLCONFIGDIR: "/tmp/matplotlib",
-      XDG_CACHE_HOME: "/tmp/cache", // files that libraries cache are not artifacts
+      XDG_CACHE_HOME: "/tmp/cache", // keeps caches of libraries out of the artifacts
       OPENBLAS_NUM_THREADS: "1",
       ...env,
       ...policy.env,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseMountinfo } from "./mountinfo.ts";
 
-test("every line of the Linux kernel's table is a mount, whatever its optional fields and its names hold", () => {
+test("parseMountinfo reads lines with any number of optional fields and with escaped names", () => {
   const text = [
     "25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard",
     "42 25 0:40 /part /srv/a\\040b\\134c rw,relatime - tmpfs none rw,size=4k",

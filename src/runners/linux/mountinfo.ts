@@ -1,7 +1,7 @@
 /** One line of /proc/self/mountinfo. */
 export interface MountinfoEntry {
   readonly id: string;
-  /** numbers of its file system's device */
+  /** device numbers of its file system */
   readonly device: string;
   /** the part of its file system that is mounted */
   readonly root: string;
@@ -10,7 +10,7 @@ export interface MountinfoEntry {
   readonly superOptions: readonly string[];
 }
 
-/** Pure: `35 31 0:32 <root> <mount point> <options> … - <type> <source> <super options>`, line by line. */
+/** Pure: parses lines of the form `35 31 0:32 <root> <mount point> <options> … - <type> <source> <super options>`. */
 export function parseMountinfo(text: string): MountinfoEntry[] {
   return text.split("\n").flatMap((line) => {
     const [left = "", right = ""] = line.split(" - ");
@@ -22,7 +22,7 @@ export function parseMountinfo(text: string): MountinfoEntry[] {
   });
 }
 
-/** The Linux kernel writes space, tab, newline and backslash as octal. */
+/** The Linux kernel escapes space, tab, newline and backslash as octal numbers. */
 function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

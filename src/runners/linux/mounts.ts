@@ -12,37 +12,37 @@ import { hostMounts, type NestedMount, nestedMounts } from "./nested-mounts.ts";
 
 /** A host directory that a cell sees. */
 export interface CellMount {
-  /** the rule that asks for it */
+  /** the rule that grants it */
   readonly rule: string;
   /** real host path */
   readonly source: string;
-  /** name of its staging place in a template */
+  /** name of its staging directory in a template */
   readonly stage: string;
   readonly target: string;
   readonly readOnly: boolean;
-  /** relative paths below the source that are covered, because a deny glob matches */
+  /** relative paths in the source that are covered, because a deny glob matches */
   readonly deny: readonly { readonly path: string; readonly kind: "file" | "directory" }[];
   /** relative directories that cannot be renamed, because a deny glob names them: `.git` for `.git/config` */
   readonly pins: readonly string[];
   /** file systems that the host has mounted below the source */
   readonly nested: readonly NestedMount[];
   readonly kind: "file" | "directory";
-  /** device and inode of the source, by which a cell sees that it got what was looked at here */
+  /** device and inode of the source, so that the cell can check that it got the same directory */
   readonly identity: string;
-  /** the host's owner of the source */
+  /** owner of the source on the host */
   readonly ownerUid: number;
 }
 
 /** The host directories of a policy, resolved and searched for denied entries. */
 export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
-  const asked = hostGrants(policy).map(({ rule, source, target, isWritable }) => {
+  const grants = hostGrants(policy).map(({ rule, source, target, isWritable }) => {
     return { rule, source, target, readOnly: !isWritable };
   });
-  if (asked.length === 0) return [];
-  const matcher = denyMatcher(policy.fs.deny); // takes a millisecond, and every cell's start waits for it
+  if (grants.length === 0) return [];
+  const matcher = denyMatcher(policy.fs.deny); // after the check above, because it takes a millisecond of every start
   const table = await hostMounts();
   const mounts = await Promise.all(
-    asked.map(async (mount, index) => {
+    grants.map(async (mount, index) => {
       const source = await resolveSource({ rule: mount.rule, path: mount.source, writable: !mount.readOnly }, matcher);
       const { dev, ino } = await stat(source, { bigint: true });
       const stats = await stat(source);
@@ -52,7 +52,7 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
       const nested = await nestedMounts(source, table);
       const pins = mount.readOnly ? [] : [...new Set(denied.flatMap((path) => pinsOf(path, matcher)))].sort();
       const found = { source, deny, pins, nested, kind, identity: `${dev}:${ino}`, ownerUid: stats.uid };
-      return { ...mount, ...found, asked: mount.source, stage: String(index) };
+      return { ...mount, ...found, requested: mount.source, stage: String(index) };
     }),
   );
   for (const mount of mounts) await refuseLinkFromWritable(mount, mounts);
@@ -60,8 +60,8 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
 }
 
 /**
- * Directories whose names a deny glob needs. Stops a cell that renames `.git` to `git`: its own cover would follow, but
- * the next cell would find `git/config` under a name that nothing denies.
+ * Directories that must keep their names for a deny glob to match. Stops a cell from renaming `.git` to `git`: the next
+ * cell would find `git/config`, which no glob denies.
  */
 function pinsOf(path: string, matcher: DenyMatcher): string[] {
   const pins: string[] = [];
@@ -74,20 +74,20 @@ function pinsOf(path: string, matcher: DenyMatcher): string[] {
 }
 
 /**
- * Stops a cell that replaces a directory inside of its writable mount by a link, for the next cell to get whatever it
- * leads to.
+ * Stops a cell from replacing a directory in its writable mount with a symlink, which would give the next cell any
+ * directory of the host.
  */
 async function refuseLinkFromWritable(
-  mount: { rule: string; asked: string; source: string },
+  mount: { rule: string; requested: string; source: string },
   mounts: readonly { source: string; readOnly: boolean }[],
 ): Promise<void> {
-  for (let parent = dirname(mount.asked); parent !== dirname(parent); parent = dirname(parent)) {
+  for (let parent = dirname(mount.requested); parent !== dirname(parent); parent = dirname(parent)) {
     const real = await realpath(parent).catch(() => parent);
     const inside = mounts.find((one) => !one.readOnly && (real === one.source || isBelow(real, one.source)));
     if (inside && !isBelow(mount.source, inside.source)) {
-      const message = `${mount.rule}: ${mount.asked} is a link out of ${inside.source}, which cells can write`;
+      const message = `${mount.rule}: ${mount.requested} is a symlink that leads out of ${inside.source}, which cells can write to`;
       throw new CodecellError("policy_refused", message, {
-        hint: "remove the link, or mount the directory that it points to",
+        hint: "remove the symlink, or mount the directory that it points to",
         details: { rule: mount.rule },
       });
     }
@@ -95,8 +95,8 @@ async function refuseLinkFromWritable(
 }
 
 /**
- * What to cover for a denied entry. A link is covered where it leads: a mount over it would follow it, and it may lead
- * to a file with a harmless name. One that leaves the mount leads nowhere inside the cell.
+ * What to cover for a denied entry. For a symlink, its target is covered, because the target may have a harmless name. A
+ * symlink that leads out of the mount needs no cover: its target does not exist in the cell.
  */
 async function coverOf(source: string, path: string) {
   const entry = join(source, path);

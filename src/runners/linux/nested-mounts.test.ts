@@ -12,17 +12,17 @@ describe("mounts below a directory", () => {
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
   test.skipIf(process.platform !== "linux")(
-    "are those of the Linux kernel's table, by name, each with what it is",
+    "are read from the Linux kernel's mount table, with path and identity",
     async () => {
       const mounts = await hostMounts();
-      const proc = mounts.findLast(({ point }) => point === "/proc"); // the one on top
+      const proc = mounts.findLast(({ point }) => point === "/proc"); // the topmost
       expect(await nestedMounts("/", mounts)).toContainEqual({ path: "proc", identity: `${proc?.device} /` });
       expect(await nestedMounts("/pro", mounts)).toEqual([]);
       expect(await nestedMounts("/proc", mounts)).not.toContainEqual(expect.objectContaining({ path: "" }));
     },
   );
 
-  test("mounts that another mount hides are not listed: a link in their place would bring in what it leads to", async () => {
+  test("are left out if another mount hides them, because a symlink in their place would expose its target", async () => {
     await symlink("/proc", join(directory, "link"));
     const hidden = (name: string) => ({
       ...{ id: "0", device: "0:1", root: "/", point: join(directory, name), type: "tmpfs", superOptions: [] },
@@ -30,7 +30,7 @@ describe("mounts below a directory", () => {
     expect(await nestedMounts(directory, [hidden("link"), hidden("link/self"), hidden("gone")])).toEqual([]);
   });
 
-  test("are none where the host has no table of them, and are not guessed where it cannot be read", async () => {
+  test("are empty without a mount table, but a table that cannot be read is an error", async () => {
     await writeFile(join(directory, "table"), "2 1 0:1 / /b rw - tmpfs t rw\n");
     expect(await hostMounts(join(directory, "table"))).toMatchObject([{ point: "/b" }]);
     expect(await hostMounts(join(directory, "missing"))).toEqual([]);

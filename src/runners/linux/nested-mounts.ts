@@ -3,18 +3,18 @@ import { relative } from "node:path";
 import { isBelow } from "../../policy/paths/host-path.ts";
 import { type MountinfoEntry, parseMountinfo } from "./mountinfo.ts";
 
-/** Opens nothing but the way to a file: it needs no right to read it, and wakes no device. Node does not name it. */
+/** Opens only the path: this needs no read permission and starts no device. Node has no constant for it. */
 const O_PATH = 0o10000000;
 
-/** A file system that the host has mounted somewhere below a directory that cells see. */
+/** A file system that the host has mounted below a directory that cells see. */
 export interface NestedMount {
   /** relative to that directory */
   readonly path: string;
-  /** its device, and which part of it: the same in every mount table */
+  /** its device and the mounted part of it, which are the same in every mount table */
   readonly identity: string;
 }
 
-/** The mounts of this host; none where it has no such table. */
+/** The mounts of this host. Empty if it has no mount table. */
 export async function hostMounts(table = "/proc/self/mountinfo"): Promise<MountinfoEntry[]> {
   const text = await readFile(table, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
@@ -23,7 +23,7 @@ export async function hostMounts(table = "/proc/self/mountinfo"): Promise<Mounti
   return parseMountinfo(text);
 }
 
-/** Those below a directory by its real path. */
+/** The mounts below a directory, given by its real path. */
 export async function nestedMounts(source: string, mounts: readonly MountinfoEntry[]): Promise<NestedMount[]> {
   const below = mounts.filter(({ point }) => isBelow(point, source));
   const isInSight = await Promise.all(below.map(isSeen));
@@ -32,7 +32,7 @@ export async function nestedMounts(source: string, mounts: readonly MountinfoEnt
     .map(({ point, device, root }) => ({ path: relative(source, point), identity: `${device} ${root}` }));
 }
 
-/** False where another mount hides it: in its place may be a link, and a mount of that would bring in what it leads to. */
+/** False if another mount hides it: a symlink could be in its place, and mounting that would expose the symlink's target. */
 async function isSeen({ id, point }: MountinfoEntry): Promise<boolean> {
   const file = await open(point, O_PATH).catch(() => undefined);
   if (file === undefined) return false;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
 
 /**
- * Makes a session's directory and gives it, with what is in it, to the uid that its cell runs under. No cell is in it
- * yet, so nothing can be swapped meanwhile; links are given away and not followed.
+ * Creates a session's directory and gives it, with its content, to the cell's uid. No cell uses it yet, so nothing can
+ * swap files meanwhile. Symlinks are not followed.
  */
 export async function prepareWorkspace(directory: string | undefined, uid: number | undefined): Promise<void> {
   if (directory === undefined) return;

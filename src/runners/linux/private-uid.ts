@@ -4,13 +4,13 @@ export interface UidRange {
   readonly count: number;
 }
 
-// above what distributions give to people, services and subordinate ranges by default
+// above the default ranges of distributions for users, services and subordinate uids
 const preferred: UidRange = { first: 1_879_048_192, count: 65_536 };
 const smallest = 1000;
 
 /**
- * Pure: the text of /proc/self/uid_map in, the uids a root process here can become out. In a rootless container only a
- * few exist, so the upper half of the last mapped range is taken. Undefined: none, so root has no way to step down.
+ * Pure: the uids that a root process can switch to, from the text of /proc/self/uid_map. A rootless container has only a few,
+ * so the upper half of the last mapped range is used. Undefined if root is the only uid.
  */
 export function privateUids(uidMap: string): UidRange | undefined {
   const ranges = uidMap.split("\n").flatMap((line) => {
@@ -23,6 +23,6 @@ export function privateUids(uidMap: string): UidRange | undefined {
   const last = ranges.sort((a, b) => a.first - b.first).at(-1);
   if (!last || last.count < 2 * smallest) return undefined;
   const half = Math.floor(last.count / 2);
-  // the two topmost are overflow and "nobody" in a full 16-bit map
+  // the two highest are the overflow uid and "nobody" in a full 16-bit map
   return { first: last.first + half, count: last.count - half - 2 };
 }

@@ -13,8 +13,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
-describe("finding Python", () => {
-  test("binds nothing more for an interpreter under /usr", async () => {
+describe("findPython", () => {
+  test("adds no mounts for an interpreter under /usr", async () => {
     const python = await pretend("python3", {
       prefix: "/usr",
       path: ["/usr/lib", "/usr/absent"],
@@ -30,7 +30,7 @@ describe("finding Python", () => {
     });
   });
 
-  test("binds a prefix elsewhere at a neutral place and moves its paths there", async () => {
+  test("mounts a prefix outside /usr at a neutral path and adapts the import path", async () => {
     const prefix = join(base, "somebody", "versions", "3.12");
     await mkdir(join(prefix, "lib/python3.12"), { recursive: true });
     await mkdir(join(prefix, "bin"));
@@ -47,7 +47,7 @@ describe("finding Python", () => {
     });
   });
 
-  test("says where the shared library of a moved interpreter is", async () => {
+  test("returns the library directory of an interpreter outside /usr", async () => {
     await mkdir(join(base, "python/bin"), { recursive: true });
     await writeFile(join(base, "python/bin/python3"), "");
     const facts = {
@@ -61,7 +61,7 @@ describe("finding Python", () => {
     expect((await findPython(await pretend("python3", ofSystem))).libraryPath).toBeUndefined();
   });
 
-  test("binds a virtual environment beside its base", async () => {
+  test("mounts a virtual environment in addition to its base", async () => {
     const packages = join(base, "venv/lib/python3.11/site-packages");
     await mkdir(packages, { recursive: true });
     const facts = {
@@ -76,7 +76,7 @@ describe("finding Python", () => {
     });
   });
 
-  test("refuses a prefix that the cell's uid could not enter, naming the directory", async () => {
+  test("rejects a prefix that the cell's uid cannot enter, and names the directory", async () => {
     const prefix = join(base, "private", "python");
     await mkdir(join(prefix, "bin"), { recursive: true });
     await writeFile(join(prefix, "bin/python3"), "");
@@ -89,7 +89,7 @@ describe("finding Python", () => {
     await expect(findPython(python)).resolves.toBeDefined();
   });
 
-  test("refuses an old Python by its version", async () => {
+  test("rejects an old Python and names its version", async () => {
     const python = await pretend("python3", {
       prefix: "/usr",
       path: [],
@@ -102,19 +102,19 @@ describe("finding Python", () => {
     });
   });
 
-  test("says that a program is no Python", async () => {
+  test("rejects a program that is not Python or does not exist", async () => {
     await expect(findPython("/usr/bin/env")).rejects.toMatchObject({ code: "runner_unavailable" });
     await expect(findPython(join(base, "absent"))).rejects.toMatchObject({ code: "runner_unavailable" });
   });
 
-  test("says that one took too long, and nothing of what it was asked", async () => {
+  test("reports a timeout without the source of the program that was run", async () => {
     const slow = join(base, "slow");
     await writeFile(slow, "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 });
     const message = `${slow} did not answer within 0.2 s`;
     await expect(findPython(slow, { timeoutMs: 200 })).rejects.toMatchObject({ message });
   });
 
-  test("asks each interpreter once per cache, and again after a failure", async () => {
+  test("examines each interpreter once per cache, and again after a failure", async () => {
     const cache = new Map();
     const python = join(base, "python3");
     await expect(findPython(python, { cache })).rejects.toThrow();
@@ -124,7 +124,7 @@ describe("finding Python", () => {
     expect(await findPython(python, { cache })).toBe(first);
   });
 
-  test("passes over shims on the search path", async () => {
+  test("skips shims on the search path", async () => {
     const marker = join(base, "shim-ran");
     await mkdir(join(base, "shims"));
     await writeFile(join(base, "shims/python3"), `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 });
@@ -142,7 +142,7 @@ interface Facts {
   readonly shared?: boolean;
 }
 
-/** An interpreter that gives these answers. */
+/** A fake interpreter that prints these facts. */
 async function pretend(name: string, facts: Facts): Promise<string> {
   const answer = JSON.stringify({ base: facts.prefix, version: [3, 11, 2], bytecode: "some", shared: false, ...facts });
   const path = join(base, name);

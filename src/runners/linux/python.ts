@@ -1,40 +1,40 @@
 import { execFile } from "node:child_process";
 import { open, realpath, stat } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { dirname, isAbsolute, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 
 export interface PythonInstallation {
-  /** on the host, links resolved */
+  /** real path on the host */
   readonly executable: string;
-  /** as seen in a cell */
+  /** path in a cell */
   readonly executableInside: string;
   readonly version: readonly [major: number, minor: number, micro: number];
-  /** which bytecode it reads: no other may be given to it */
+  /** the bytecode version that it can load */
   readonly bytecode: string;
-  /** what a cell needs besides /usr, read-only; sources are host paths */
+  /** read-only mounts that a cell needs besides /usr; sources are host paths */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
-  /** import directories as seen in a cell: the standard library, then packages */
+  /** import directories in a cell: the standard library, then packages */
   readonly path: readonly string[];
-  /** directory of its shared library as seen in a cell, where the linker would look for it at its place on the host */
+  /** directory of its shared library in a cell, if the linker would look for it at the host path */
   readonly libraryPath?: string;
 }
 
 export interface FindPythonOptions {
-  /** directories to look in after the usual places, as in PATH */
+  /** directories to search after the default ones, as in PATH */
   readonly searchPath?: readonly string[];
-  /** the cell runs under another uid than ours, so every directory on the way must be open to others */
+  /** the cell has another uid than codecell, so every parent directory must be accessible to others */
   readonly forOtherUid?: boolean;
-  /** answers by executable, kept by the caller */
+  /** results by executable, kept by the caller */
   readonly cache?: Map<string, Promise<PythonInstallation>>;
-  /** how long each candidate may take to say what it is */
+  /** timeout for each candidate */
   readonly timeoutMs?: number;
 }
 
 const oldestMinor = 9;
-/** It answers at once, except on a machine that is busy; somebody may wait for `auto` to choose. */
-export const questionMs = { inPassing: 2_000, wanted: 15_000 };
+/** Timeouts for a busy machine: shorter while `auto` can still choose another runner. */
+export const probeTimeoutMs = { quick: 2_000, patient: 15_000 };
 const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
 const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or set kernel.python";
 
@@ -54,12 +54,12 @@ const answerSchema = z.object({
   shared: z.boolean(),
 });
 
-/** The interpreter for cells: the requested one or an error that says why not; else the first that will do. */
+/** Finds the interpreter for cells: the requested one, or else the first that works. The error says why none does. */
 export async function findPython(requested?: string, options: FindPythonOptions = {}): Promise<PythonInstallation> {
   if (requested !== undefined) return examined(requested, options);
-  const places = ["/usr/bin", "/usr/local/bin", ...(options.searchPath ?? [])].filter((place) => place.startsWith("/"));
+  const directories = ["/usr/bin", "/usr/local/bin", ...(options.searchPath ?? [])].filter(isAbsolute);
   const reasons: string[] = [];
-  for (const candidate of [...new Set(places)].map((place) => join(place, "python3"))) {
+  for (const candidate of [...new Set(directories)].map((directory) => join(directory, "python3"))) {
     if (!(await isProgram(candidate))) continue;
     try {
       return await examined(candidate, options);
@@ -70,21 +70,21 @@ export async function findPython(requested?: string, options: FindPythonOptions 
   throw new CodecellError("runner_unavailable", ["no Python 3.9 or newer was found", ...reasons].join("; "), { hint });
 }
 
-/** The same with a memory: an interpreter is examined once. */
+/** findPython with a cache: each interpreter is examined once. */
 export function pythonFinder(
   forOtherUid: boolean,
 ): (requested: string | undefined, timeoutMs?: number) => Promise<PythonInstallation> {
   const cache = new Map<string, Promise<PythonInstallation>>();
-  return (requested, timeoutMs = questionMs.wanted) => findPython(requested, { forOtherUid, cache, timeoutMs });
+  return (requested, timeoutMs = probeTimeoutMs.patient) => findPython(requested, { forOtherUid, cache, timeoutMs });
 }
 
 function examined(executable: string, options: FindPythonOptions): Promise<PythonInstallation> {
   const key = `${options.forOtherUid ? "other" : "own"}:${executable}`;
   const known = options.cache?.get(key);
   if (known) return known;
-  const answer = examine(executable, options.forOtherUid ?? false, options.timeoutMs ?? questionMs.wanted);
+  const answer = examine(executable, options.forOtherUid ?? false, options.timeoutMs ?? probeTimeoutMs.patient);
   options.cache?.set(key, answer);
-  answer.catch(() => options.cache?.delete(key)); // a Python installed later is found later
+  answer.catch(() => options.cache?.delete(key)); // a Python that is installed later can then be found
   return answer;
 }
 
@@ -92,7 +92,7 @@ async function examine(candidate: string, forOtherUid: boolean, timeoutMs: numbe
   const facts = await ask(candidate, timeoutMs);
   const [major, minor] = facts.version;
   if (major !== 3 || minor < oldestMinor) {
-    const message = `${candidate} is Python ${facts.version.join(".")}; 3.${oldestMinor} or newer is needed`;
+    const message = `${candidate} is Python ${facts.version.join(".")}, but cells need 3.${oldestMinor} or newer`;
     throw new CodecellError("runner_unavailable", message, { hint });
   }
   const executable = await realpath(facts.executable);
@@ -100,11 +100,11 @@ async function examine(candidate: string, forOtherUid: boolean, timeoutMs: numbe
   const prefix = await realpath(facts.prefix);
   const mounts = [
     ...(isWithin(base, "/usr") ? [] : [{ source: base, target: inside.base }]),
-    // a virtual environment: packages from it, interpreter and standard library from its base
+    // a virtual environment has the packages, and its base has the interpreter and the standard library
     ...(prefix === base || isWithin(prefix, "/usr") ? [] : [{ source: prefix, target: inside.environment }]),
   ];
   if (!isWithin(executable, "/usr") && !isWithin(executable, base)) {
-    throw new CodecellError("runner_unavailable", `${candidate} lies outside its own prefix ${base}`, { hint });
+    throw new CodecellError("runner_unavailable", `${candidate} is outside its own prefix ${base}`, { hint });
   }
   for (const { source } of mounts) {
     if (source === "/") throw new CodecellError("runner_unavailable", `${candidate} has / as its prefix`, { hint });
@@ -119,11 +119,11 @@ async function examine(candidate: string, forOtherUid: boolean, timeoutMs: numbe
       );
     }
   }
-  const place = (path: string) => placed(path, mounts);
-  const executableInside = place(executable);
-  if (executableInside === undefined) throw new CodecellError("internal", `${executable} has no place in a cell`);
+  const inCell = (path: string) => pathInCell(path, mounts);
+  const executableInside = inCell(executable);
+  if (executableInside === undefined) throw new CodecellError("internal", `${executable} is not mounted in cells`);
   const resolved = await Promise.all(facts.path.map((path) => realpath(path).catch(() => undefined)));
-  const path = resolved.map((entry) => (entry === undefined ? undefined : place(entry)));
+  const path = resolved.map((entry) => (entry === undefined ? undefined : inCell(entry)));
   return {
     executable,
     executableInside,
@@ -149,12 +149,12 @@ async function ask(candidate: string, timeout: number): Promise<z.output<typeof 
 }
 
 function complaintOf(error: unknown, timeoutMs: number): string {
-  // Its message would end with a line of the question.
+  // The message of the error would end with a line of the program that was run.
   if ((error as { killed?: boolean }).killed) return `did not answer within ${timeoutMs / 1000} s`;
   return `does not run as Python: ${messageOf(error).trim().split("\n").at(-1)?.slice(0, 200)}`;
 }
 
-/** A shim is a script that looks for another Python by the caller's environment; a cell has none. */
+/** False for a shim, a script that finds another Python through the caller's environment, which a cell does not have. */
 async function isProgram(path: string): Promise<boolean> {
   try {
     await using file = await open(path, "r");
@@ -166,8 +166,8 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-/** Undefined for what a cell does not see, such as an editable install in somebody's home. */
-function placed(path: string, mounts: PythonInstallation["mounts"]): string | undefined {
+/** Undefined for a path that a cell does not see, such as an editable install in a home directory. */
+function pathInCell(path: string, mounts: PythonInstallation["mounts"]): string | undefined {
   const mount = mounts.find(({ source }) => isWithin(path, source));
   if (mount) return join(mount.target, relative(mount.source, path));
   return isWithin(path, "/usr") ? path : undefined;
@@ -177,7 +177,7 @@ function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }
 
-/** The first directory on the way that others may not pass, or the last one if they may not list it. */
+/** The first parent directory that others may not enter, or the directory itself if they may not list it. */
 async function firstClosed(directory: string): Promise<string | undefined> {
   const way: string[] = [];
   for (let step = directory; step !== "/"; step = dirname(step)) way.unshift(step);

@@ -10,7 +10,7 @@ type Answer = "allow" | "kill" | "notify" | keyof typeof errno;
 type Arguments = readonly (number | bigint)[];
 type Expectation = readonly [call: SyscallName, args: Arguments, answer: Answer, why?: string];
 
-const above = 1n << 32n; // a bit that the Linux kernel drops where the parameter is an int
+const above = 1n << 32n; // a bit that the Linux kernel ignores if the parameter is an int
 const NEWUSER = 0x10000000;
 const threadFlags = 0x3d0f00;
 
@@ -22,7 +22,7 @@ const inCells: readonly Expectation[] = [
   ["clone", [NEWUSER | 17], "EPERM"],
   ["clone", [0x00020000], "EPERM", "mount namespace"],
   ["clone", [0x02000000], "EPERM", "cgroup namespace"],
-  ["clone", [0x40000000n | above], "EPERM", "network namespace with a bit above"],
+  ["clone", [0x40000000n | above], "EPERM", "network namespace with a high bit set"],
   ["clone", [0x80], "allow", "the low byte is the exit signal"],
   ["clone3", [0, 88], "ENOSYS"],
   ["unshare", [0x400], "allow", "file descriptors"],
@@ -31,8 +31,8 @@ const inCells: readonly Expectation[] = [
   ["unshare", [0x00020000n | above], "EPERM"],
   ["ioctl", [0, 0x5401], "allow", "TCGETS"],
   ["ioctl", [0, 0x5412], "EPERM", "TIOCSTI"],
-  ["ioctl", [0, 0x5412n | above], "EPERM", "TIOCSTI with a bit above"],
-  ["ioctl", [0, 0x541cn | (1n << 63n)], "EPERM", "TIOCLINUX with a bit above"],
+  ["ioctl", [0, 0x5412n | above], "EPERM", "TIOCSTI with a high bit set"],
+  ["ioctl", [0, 0x541cn | (1n << 63n)], "EPERM", "TIOCLINUX with a high bit set"],
   ["ioctl", [0, 0x5423], "EPERM", "TIOCSETD"],
   ["ioctl", [0x5412, 0], "allow", "the request is the second argument"],
   ["socket", [1, 1, 0], "allow", "unix"],
@@ -48,7 +48,7 @@ const inCells: readonly Expectation[] = [
   ["socket", [2, 1, 132], "EPROTONOSUPPORT", "SCTP"],
   ["socket", [2, 1, 262], "EPROTONOSUPPORT", "MPTCP"],
   ["socket", [16, 3, 0], "EAFNOSUPPORT", "netlink route"],
-  ["socket", [16n | above, 3, 0], "EAFNOSUPPORT", "netlink with a bit above"],
+  ["socket", [16n | above, 3, 0], "EAFNOSUPPORT", "netlink with a high bit set"],
   ["socket", [16, 3, 9], "EAFNOSUPPORT", "netlink audit"],
   ["socket", [17, 3, 0], "EAFNOSUPPORT", "packet"],
   ["socket", [38, 5, 0], "EAFNOSUPPORT", "crypto of the Linux kernel"],
@@ -57,7 +57,7 @@ const inCells: readonly Expectation[] = [
   ["socketpair", [1, 1, 0], "allow"],
   ["socketpair", [2, 1, 0], "EAFNOSUPPORT"],
   ["personality", [0], "allow"],
-  ["personality", [0xffffffff], "allow", "asks for the present one"],
+  ["personality", [0xffffffff], "allow", "reads the current one"],
   ["personality", [0x0040000], "EPERM", "no address randomisation"],
   ["prlimit64", [0, 7, 4096], "allow", "its own"],
   ["prlimit64", [1, 7, 0], "allow", "reads"],
@@ -86,22 +86,22 @@ const inCells: readonly Expectation[] = [
   ["prctl", [22], "allow"],
 ];
 
-describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
+describe.each(["x64", "arm64"] as const)("the system call filter on %s", (arch) => {
   const whole: SeccompOptions = { arch, phase: "cell", allowMemfd: true, allowAffinity: true };
 
   for (const [call, args, answer, why] of inCells) {
-    test(`in a cell ${call}(${args.join(", ")}) ends in ${answer}${why ? `: ${why}` : ""}`, () => {
+    test(`answers ${call}(${args.join(", ")}) with ${answer}${why ? `: ${why}` : ""}`, () => {
       expect(ask(seccompFilter(whole), arch, call, args)).toBe(answer);
     });
   }
 
-  test("gives every call of the two lists its answer", () => {
+  test("refuses every denied call with EPERM and every absent call with ENOSYS", () => {
     const filter = seccompFilter(whole);
     for (const call of deniedCalls) expect([call, ask(filter, arch, call)]).toEqual([call, expected(call, "EPERM")]);
     for (const call of absentCalls) expect([call, ask(filter, arch, call)]).toEqual([call, expected(call, "ENOSYS")]);
   });
 
-  test("leaves to the template what a cell's set-up calls, and nothing else", () => {
+  test("allows the template only the extra calls that a cell's setup needs", () => {
     const cell = seccompFilter(whole);
     const template = seccompFilter({ ...whole, phase: "template" });
     const calls = [...new Set<SyscallName>([...inCells.map(([call]) => call), ...deniedCalls, ...absentCalls])];
@@ -112,38 +112,38 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     expect(opened.sort()).toEqual(["mount", "sethostname", "unshare"]);
   });
 
-  test("closes memfd_create and every change of affinity where nothing else bounds them", () => {
+  test("refuses memfd_create and changes of affinity if they are not allowed", () => {
     const filter = seccompFilter({ ...whole, allowMemfd: false, allowAffinity: false });
     expect(ask(filter, arch, "memfd_create")).toBe("ENOSYS");
     expect(ask(filter, arch, "sched_setaffinity", [0])).toBe("EPERM");
     expect(ask(filter, arch, "sched_setattr", [0])).toBe("allow");
   });
 
-  test("closes message queues where they would be the host's", () => {
+  test("refuses message queues if the cell shares them with the host", () => {
     expect(ask(seccompFilter({ ...whole, sharesIpc: true }), arch, "mq_open")).toBe("ENOSYS");
     expect(ask(seccompFilter(whole), arch, "mq_open")).toBe("allow");
   });
 
-  test("shields the supervisor by the number it has in the cell", () => {
+  test("protects the supervisor by its pid in the cell", () => {
     const filter = seccompFilter({ ...whole, supervisorPid: 2 });
     expect(ask(filter, arch, "sched_setscheduler", [2])).toBe("EPERM");
     expect(ask(filter, arch, "setpriority", [0, 2, 19])).toBe("EPERM");
     expect(ask(filter, arch, "setpriority", [0, 1, 19])).toBe("allow");
   });
 
-  test("lets the template pin a cell that may not change its affinity", () => {
+  test("allows the template to set the affinity of a cell that may not change it", () => {
     const filter = seccompFilter({ ...whole, phase: "template", allowAffinity: false });
     expect(ask(filter, arch, "sched_setaffinity", [0])).toBe("allow");
   });
 
-  test("refuses numbers of another table and of later kernels", () => {
+  test("refuses unknown call numbers of x32 and of newer Linux kernels", () => {
     const filter = seccompFilter(whole);
     for (const number of [highestKnownSyscall + 1, 521, 0x40000000, 0x40000000 + 59, 0xffffffff]) {
       expect(nameOf(simulateFilter(filter, { arch: auditArch[arch], number }))).toBe("ENOSYS");
     }
   });
 
-  test("kills a process that enters by another architecture's table", () => {
+  test("kills a process that uses another architecture's system calls", () => {
     for (const foreign of [0x40000003, 0x40000028, auditArch[arch === "x64" ? "arm64" : "x64"]]) {
       for (const filter of [seccompFilter(whole), killNotifyFilter(arch)]) {
         expect(nameOf(simulateFilter(filter, { arch: foreign, number: 11 }))).toBe("kill");
@@ -151,7 +151,7 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     }
   });
 
-  test("keeps signals from the supervisor where the Linux kernel does not, and from nobody else", () => {
+  test("refuses signals to the supervisor if the OS does not protect it, and to no other process", () => {
     const filter = seccompFilter({ ...whole, shieldsSupervisor: true });
     const calls = ["kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"] as const;
     for (const call of calls) {
@@ -162,13 +162,13 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     expect(ask(filter, arch, "kill", [1n | above, 9])).toBe("EPERM");
   });
 
-  test("asks the supervisor about signals only", () => {
+  test("reports only signals to the supervisor", () => {
     const filter = killNotifyFilter(arch);
     for (const call of signalCalls) expect(ask(filter, arch, call)).toBe("notify");
     for (const call of ["read", "clone", "mount"] as const) expect(ask(filter, arch, call)).toBe("allow");
   });
 
-  test("stays far below the Linux kernel's limit of 4096 instructions", () => {
+  test("has fewer than 256 instructions, far below the Linux kernel's limit of 4096", () => {
     expect(seccompFilter(whole).length / 8).toBeLessThan(256);
   });
 

@@ -18,17 +18,17 @@ import { highestKnownSyscall, syscallNumber } from "./syscalls.ts";
 
 export interface SeccompOptions {
   readonly arch: FilterArch;
-  /** `template` leaves open what a cell's set-up needs; the cell adds its own filter on top before user code exists */
+  /** `template` allows the calls that a cell's setup needs; the cell adds its own filter before it runs user code */
   readonly phase: "template" | "cell";
-  /** false where no memory cgroup bounds it: memory of a memfd counts against no rlimit */
+  /** false if there is no memory cgroup, because no rlimit counts the memory of a memfd */
   readonly allowMemfd: boolean;
-  /** false where the cpu limit is an affinity mask that user code must not widen; a template may always */
+  /** false if the CPU limit is an affinity mask, which user code must not change; a template always may */
   readonly allowAffinity: boolean;
-  /** true where the cell has no IPC namespace of its own: message queues would be the host's */
+  /** true if the cell has no IPC namespace and would see the host's message queues */
   readonly sharesIpc?: boolean;
-  /** the supervisor's number inside the cell; it is the first process unless somebody else's tool made the cell */
+  /** the supervisor's pid in the cell; default 1, but another tool that created the cell may have that */
   readonly supervisorPid?: number;
-  /** true where the cell's kernel, unlike Linux, lets its first process be killed from inside; tells nothing of copies */
+  /** true if the cell's OS kernel, unlike Linux, lets processes in the cell kill pid 1; does not protect parked copies */
   readonly shieldsSupervisor?: boolean;
 }
 
@@ -44,21 +44,21 @@ export const errno = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, ESOCKTNOSUPPOR
 export const auditArch = { x64: 0xc000003e, arm64: 0xc00000b7 } as const satisfies Record<FilterArch, number>;
 
 const namespaceFlags = 0x7e020000; // NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET
-const newTimeNamespace = 0x80; // for unshare only: clone's low byte is the exit signal
+const newTimeNamespace = 0x80; // for unshare only, because the low byte of clone's flags is the exit signal
 const socketFamily = { unix: 1, inet: 2, inet6: 10 } as const;
 const socketType = { stream: 1, datagram: 2, mask: 0xf } as const;
 const protocol = { unspecified: 0, tcp: 6, udp: 17 } as const;
 const terminalTricks = [
-  0x5412, // TIOCSTI types into the terminal of whoever started us
+  0x5412, // TIOCSTI types into the terminal of the user who started codecell
   0x541c, // TIOCLINUX pastes into a console
   0x5423, // TIOCSETD loads line disciplines
 ];
-/** The Linux kernel then sends a signal of the caller's choice to a process of its choice: past the guard of parked copies. */
+/** These make the Linux kernel send any signal to any process, which would bypass the kill guard of parked copies. */
 const signalsByDescriptor = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
   ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
 } as const;
-/** Ways to send a signal whose first argument is the process that gets it, or to get a handle of that process. */
+/** Calls that send a signal to the process in their first argument, or open a handle of it. */
 const callsByPid = signalCalls.filter((name) => name !== "pidfd_send_signal");
 
 const allow = answer(verdict.allow);
@@ -73,7 +73,7 @@ export function seccompFilter(options: SeccompOptions): Buffer {
 
   return encode([
     ...expectArchitecture(arch),
-    // x32 calls and what later kernels bring: the list below would not know their numbers
+    // x32 calls and calls of newer Linux kernels, which the list below does not know
     ...ifAtLeast(highestKnownSyscall + 1, deny("ENOSYS")),
     ...on("clone", [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags, deny("EPERM")), ...allow]),
     ...(inSetup ? [] : on("unshare", unshareRule)),
@@ -86,7 +86,7 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...(options.shieldsSupervisor ? ifEqual(numbers(callsByPid, arch), unlessSupervisor(supervisorPid)) : []),
     ...on("setpriority", priorityRule(0, supervisorPid)), // PRIO_PROCESS
     ...on("ioprio_set", priorityRule(1, supervisorPid)), // IOPRIO_WHO_PROCESS
-    // the set-up itself pins a cell to its processors
+    // the setup itself pins a cell to its processors
     ...(inSetup || options.allowAffinity ? [] : on("sched_setaffinity", deny("EPERM"))),
     ...ifEqual(
       numbers(["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"], arch),
@@ -100,7 +100,7 @@ export function seccompFilter(options: SeccompOptions): Buffer {
   ]);
 }
 
-/** Asks the supervisor about every signal the worker sends, so that user code cannot kill parked copies. */
+/** Reports every signal that the worker sends to the supervisor, so that user code cannot kill parked copies. */
 export function killNotifyFilter(arch: FilterArch): Buffer {
   return encode([
     ...expectArchitecture(arch),
@@ -109,14 +109,14 @@ export function killNotifyFilter(arch: FilterArch): Buffer {
   ]);
 }
 
-/** Ends a process that enters the Linux kernel by another table (i386 on x64, arm on arm64); then loads the call's number. */
+/** Kills a process that uses another architecture's system calls (i386 on x64, arm on arm64), then loads the call number. */
 function expectArchitecture(arch: FilterArch): Instruction[] {
   return [...load(field.arch), ...unlessEqual(auditArch[arch], answer(verdict.killProcess)), ...load(field.syscall)];
 }
 
 const unshareRule = [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags | newTimeNamespace, deny("EPERM")), ...allow];
 
-/** The Linux kernel reads 32 bits of the request, so bits above must not hide a forbidden one. */
+/** The Linux kernel reads only 32 bits of the request, so higher bits must not hide a forbidden one. */
 const ioctlRule = [
   ...load(argumentLow(1)),
   ...ifEqual([...terminalTricks, ...signalsByDescriptor.ioctl], deny("EPERM")),
@@ -126,10 +126,9 @@ const ioctlRule = [
 const fcntlRule = [...load(argumentLow(1)), ...ifEqual([...signalsByDescriptor.fcntl], deny("EPERM")), ...allow];
 
 /**
- * Local sockets, TCP and UDP. Raw, packet, vsock and the rest are code of the Linux kernel that a cell has no use for. The type is
- * checked too: with protocol 0 it alone selects SCTP (5) or DCCP (6). Netlink is closed although getifaddrs() and
- * socket.if_nameindex() fail without it: name resolution takes the failure as "both families are there", and the cell
- * has nothing but its loopback to list.
+ * Allows local sockets, TCP and UDP. Raw, packet, vsock and other sockets are only attack surface of the Linux kernel. The
+ * type is checked too, because with protocol 0 it selects SCTP (5) or DCCP (6). Netlink is refused although getifaddrs() and
+ * socket.if_nameindex() need it: name resolution works without it, and the cell has only loopback to list.
  */
 const socketRule = [
   ...load(argumentLow(0)),
@@ -153,7 +152,7 @@ const socketRule = [
   ...deny("EAFNOSUPPORT"),
 ];
 
-/** Own limits may be changed and others' be read; setting another's (the supervisor's) is what is closed. */
+/** A process may change its own limits and read others'. It may not set those of another process (the supervisor). */
 const prlimitRule = [
   ...load(argumentLow(0)),
   ...ifEqual([0], allow),
@@ -162,12 +161,12 @@ const prlimitRule = [
   ...deny("EPERM"),
 ];
 
-/** The supervisor has to answer while user code is stuck: nobody else slows it down. Who 0 is the caller itself. */
+/** Stops user code from slowing down the supervisor, which must answer while user code is stuck. Pid 0 is the caller. */
 function unlessSupervisor(supervisorPid: number): Instruction[] {
   return [...load(argumentLow(0)), ...ifEqual([supervisorPid], deny("EPERM")), ...allow];
 }
 
-/** Groups and users would include the supervisor, so only single processes, and not that one. */
+/** Allows single processes except the supervisor. Process groups and users would include the supervisor. */
 function priorityRule(singleProcess: number, supervisorPid: number): Instruction[] {
   return [
     ...load(argumentLow(0)),

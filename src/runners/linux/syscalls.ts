@@ -1,8 +1,8 @@
-/** Processor architectures that have a seccomp filter, in the words of `process.arch`. */
+/** Processor architectures that have a seccomp filter, as in `process.arch`. */
 export type FilterArch = "x64" | "arm64";
 
 /**
- * Numbers in the Linux kernel, [x64, arm64], of every system call the filters and their tests name; null: the architecture has none.
+ * Numbers [x64, arm64] of every system call that the filters and their tests name. Null if the architecture lacks it.
  * Source: asm/unistd_64.h and asm-generic/unistd.h.
  */
 const table = {
@@ -116,12 +116,12 @@ const table = {
 export type SyscallName = keyof typeof table;
 
 /**
- * The highest number this table was checked against. The filter refuses whatever lies above, so a call that a later
- * Linux kernel brings is closed until somebody has looked at it.
+ * The highest number that this table was checked against. The filter refuses higher numbers, so calls of newer Linux
+ * kernels stay blocked until they have been reviewed.
  */
 export const highestKnownSyscall = 469;
 
-/** The number of a system call, or undefined where the architecture has none. */
+/** The number of a system call, or undefined if the architecture lacks it. */
 export function syscallNumber(name: SyscallName, arch: FilterArch): number | undefined {
   return table[name][arch === "x64" ? 0 : 1] ?? undefined;
 }

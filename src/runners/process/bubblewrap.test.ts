@@ -56,28 +56,28 @@ describe.each([
     for (const name of ["user", "pid", "net", "ipc", "uts", "cgroup"]) expect(args).toContain(`--unshare-${name}`);
   });
 
-  test("dies with its host, has no capability, environment or terminal, and is pid 1", () => {
+  test("is killed with its host process, is pid 1, and has no capabilities, environment or terminal", () => {
     expect(args).toEqual(expect.arrayContaining(["--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]));
     expect(has(args, "--cap-drop", "ALL")).toBe(true);
     expect(args).not.toContain("--cap-add");
   });
 
-  test("carries the tag as one whole argument", () => {
+  test("has the tag as an argument of its own", () => {
     expect(has(args, "--unsetenv", "abc123")).toBe(true);
   });
 
-  test("shares the host's programs read-only, as the host lays them out", () => {
+  test("mounts the host's programs read-only, in the host's layout", () => {
     expect(has(args, "--ro-bind", "/usr", "/usr")).toBe(true);
     expect(has(args, "--symlink", "usr/bin", "/bin")).toBe(true);
     expect(has(args, "--ro-bind", "/lib", "/lib")).toBe(true);
     expect(has(args, "--ro-bind", "/home/x/py", "/opt/python")).toBe(true);
   });
 
-  test("tells the linker where a moved Python keeps its library", () => {
+  test("sets the library path of a Python outside /usr", () => {
     expect(has(args, "--setenv", "LD_LIBRARY_PATH", "/opt/python/lib")).toBe(true);
   });
 
-  test("has users, hosts and name service of its own", () => {
+  test("has its own users, host names and name service configuration", () => {
     for (const name of ["passwd", "group", "hosts", "nsswitch.conf"]) {
       expect(has(args, "--ro-bind", `/state/etc/${name}`, `/etc/${name}`)).toBe(true);
     }
@@ -91,7 +91,7 @@ describe.each([
     );
   });
 
-  test("takes the filter on 3 and ends in the command", () => {
+  test("reads the filter from descriptor 3 and ends with the command", () => {
     expect(has(args, "--seccomp", "3")).toBe(true);
     expect(args.slice(-3)).toEqual(["--", "/opt/python/bin/python3", "-I"]);
   });
@@ -100,26 +100,26 @@ describe.each([
 describe("the template jail", () => {
   const args = templateArguments(template);
 
-  test("stages the policy's mounts in their mode", () => {
+  test("stages the policy's mounts with their modes", () => {
     expect(has(args, "--ro-bind", "/data/in", stagePath(0))).toBe(true);
     expect(has(args, "--bind", "/data/out", stagePath(1))).toBe(true);
   });
 
-  test("makes mount points for targets that no cell can make itself", () => {
+  test("creates mount points for targets that a cell cannot create", () => {
     expect(has(args, "--dir", "/deps")).toBe(true);
     expect(has(args, "--ro-bind", "/state/empty-file", "/one.csv")).toBe(true);
     expect(args).not.toContain("/workspace/out");
   });
 
-  test("covers nothing in its proc, so that cells can mount theirs", () => {
+  test("masks nothing in /proc, so that cells can mount their own", () => {
     expect(args.filter((arg) => arg.startsWith("/proc"))).toEqual(["/proc"]);
   });
 
-  test("can make user namespaces, because cells are made of them", () => {
+  test("allows user namespaces, because cells need them", () => {
     expect(args).not.toContain("--disable-userns");
   });
 
-  test("shows the groups of v1 and keeps the cgroup namespace of the host only to move in v2", () => {
+  test("mounts the groups of cgroup v1, and keeps the host's cgroup namespace for cgroup v2 only", () => {
     expect(has(args, "--bind", "/sys/fs/cgroup/memory/own", "/run/cg/memory")).toBe(true);
     const unified = templateArguments({ ...template, cgroups: [{ controller: "unified", directory: "/cg/own" }] });
     expect(unified).not.toContain("--unshare-cgroup");
@@ -129,11 +129,11 @@ describe("the template jail", () => {
 describe("the direct jail", () => {
   const args = directArguments(direct);
 
-  test("forbids user namespaces inside", () => {
+  test("disables user namespaces inside", () => {
     expect(args).toContain("--disable-userns");
   });
 
-  test("bounds every writable file system", () => {
+  test("limits the size of every writable file system", () => {
     for (const [bytes, path] of [
       ["1000", "/workspace"],
       ["2000", "/tmp"],
@@ -145,18 +145,18 @@ describe("the direct jail", () => {
     expect(args.filter((arg) => arg === "--size")).toHaveLength(length);
   });
 
-  test("binds a workspace of the host in place of the private one", () => {
+  test("mounts a host directory as the workspace", () => {
     const bound = directArguments({ ...direct, workspace: { kind: "host", source: "/data/w" } });
     expect(has(bound, "--bind", "/data/w", "/workspace")).toBe(true);
   });
 
-  test("covers denied paths after every mount", () => {
+  test("covers denied paths after all mounts", () => {
     const lastMount = args.indexOf("/data/in");
     expect(position(args, "--ro-bind", "/state/empty-file", "/deps/.env")).toBeGreaterThan(lastMount);
     expect(position(args, "--ro-bind", "/state/empty-directory", "/deps/.ssh")).toBeGreaterThan(lastMount);
   });
 
-  test("covers what proc tells about the machine and seals its settings", () => {
+  test("masks details of the machine in /proc and makes its settings read-only", () => {
     expect(has(args, "--ro-bind", "/state/empty-file", "/proc/keys")).toBe(true);
     expect(has(args, "--ro-bind", "/state/empty-directory", "/proc/acpi")).toBe(true);
     expect(has(args, "--ro-bind", "/proc/sys", "/proc/sys")).toBe(true);
@@ -171,7 +171,7 @@ function position(args: readonly string[], ...words: string[]): number {
   return args.findIndex((_, index) => words.every((word, offset) => args[index + offset] === word));
 }
 
-test("the host's certificates are shown only to cells that have a network", () => {
+test("the host's certificates are mounted only in cells that have a network", () => {
   expect(templateArguments(template)).not.toContain("/etc/pki/ca.pem");
   const args = templateArguments({ ...template, certificates: "/etc/pki/ca.pem" }).join(" ");
   expect(args).toContain("--ro-bind /etc/pki/ca.pem /etc/ssl/certs/ca-certificates.crt");

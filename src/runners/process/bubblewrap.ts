@@ -3,10 +3,10 @@ import type { PythonInstallation } from "../linux/python.ts";
 import { cellHostname, cellUid, identityFiles } from "./identity-files.ts";
 import type { ProcMasks } from "./proc-masks.ts";
 
-/** Where Node hands the system call filter to bubblewrap. */
+/** The descriptor on which Node passes the system call filter to bubblewrap. */
 export const filterDescriptor = 3;
 
-/** Where things are inside. Neutral names: a cell can read the mount table. */
+/** Paths inside the jail. The names are neutral, because a cell can read the mount table. */
 export const insidePath = {
   kernel: "/.kernel",
   emptyFile: "/.empty-file",
@@ -19,21 +19,21 @@ export const insidePath = {
 
 const hugePages = "/sys/kernel/mm/transparent_hugepage";
 
-/** What both layouts need; every path is of the host. */
+/** What both layouts need. All paths are host paths. */
 export interface JailPaths {
-  /** the owner's tag, by which the janitor finds the process */
+  /** the owner's tag, which the janitor uses to find the process */
   readonly tag: string;
   readonly hostRoot: HostRoot;
   readonly python: PythonInstallation;
   /** holds `identityFiles` */
   readonly identityDirectory: string;
   readonly kernelDirectory: string;
-  /** an empty read-only file and directory that cover what must not be seen */
+  /** an empty read-only file and directory, to cover paths that must be hidden */
   readonly emptyFile: string;
   readonly emptyDirectory: string;
-  /** authorities for TLS, where the cell has a network */
+  /** certificate authorities for TLS, if the cell has a network */
   readonly certificates?: string | undefined;
-  /** program and arguments inside */
+  /** program and arguments to run in the jail */
   readonly command: readonly string[];
 }
 
@@ -46,9 +46,9 @@ export interface JailMount {
 
 export interface TemplatePaths extends JailPaths {
   readonly socketDirectory: string;
-  /** staged at `stagePath(index)`; each cell binds them to their targets with its own masks */
+  /** staged at `stagePath(index)`; each cell mounts them at their targets with its own masks */
   readonly mounts: readonly JailMount[];
-  /** directory of the host in which the cells' groups are made, per controller; none where the host moves them */
+  /** host directory of the cells' cgroups, per controller; empty if the host moves the cells into their cgroups */
   readonly cgroups: readonly { readonly controller: string; readonly directory: string }[];
 }
 
@@ -57,21 +57,21 @@ export interface DirectPaths extends JailPaths {
     | { readonly kind: "private"; readonly sizeBytes: number }
     | { readonly kind: "host"; readonly source: string };
   readonly mounts: readonly JailMount[];
-  /** paths inside that the policy denies, below a mount */
+  /** paths in mounts that the policy denies */
   readonly denied: readonly { readonly path: string; readonly kind: "file" | "directory" }[];
   readonly masks: ProcMasks;
   readonly tmpBytes: number;
   readonly sharedMemoryBytes: number;
 }
 
-/** Where the template sees the mount with this index. */
+/** The path in the template of the mount with this index. */
 export function stagePath(index: number): string {
   return `${insidePath.mounts}/${index}`;
 }
 
-/** Pure: one jail per policy, whose process forks a cell per connection. */
+/** Pure: the arguments for one jail per policy, whose process forks a cell for each connection. */
 export function templateArguments(paths: TemplatePaths): string[] {
-  // with nsdelegate a process may move only inside its cgroup namespace: the cells get theirs after they have moved
+  // with nsdelegate, a process can move only inside its cgroup namespace, so cells unshare theirs after moving
   const movesInUnifiedTree = paths.cgroups.some(({ controller }) => controller === "unified");
   return [
     ...namespaces(paths.tag),
@@ -79,9 +79,9 @@ export function templateArguments(paths: TemplatePaths): string[] {
     ...root(paths),
     ...["--ro-bind", paths.emptyFile, insidePath.emptyFile],
     ...["--ro-bind", paths.emptyDirectory, insidePath.emptyDirectory],
-    // unmasked: a cell could not mount its own proc if this one were covered
+    // without masks, because the Linux kernel lets a cell mount its own proc only if this one has none
     ...["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp", "--dir", "/workspace"],
-    // the C library looks here, once, before it uses huge pages; cells cover it
+    // the C library reads this once before it uses huge pages; cells cover it
     ...["--ro-bind-try", hugePages, hugePages],
     ...paths.mounts.filter(needsMountPoint).flatMap((mount) => mountPoint(mount, paths)),
     ...["--tmpfs", "/run", "--bind", paths.socketDirectory, insidePath.socketDirectory],
@@ -94,7 +94,7 @@ export function templateArguments(paths: TemplatePaths): string[] {
   ];
 }
 
-/** Pure: one jail per cell, for hosts that forbid user namespaces inside user namespaces. */
+/** Pure: the arguments for one jail per cell, for hosts that forbid nested user namespaces. */
 export function directArguments(paths: DirectPaths): string[] {
   const { workspace } = paths;
   return [
@@ -111,7 +111,7 @@ export function directArguments(paths: DirectPaths): string[] {
       : ["--bind", workspace.source, "/workspace"]),
     ...["--dir", "/run"],
     ...paths.mounts.flatMap(({ source, target, mode }) => [bindFlag(mode), source, target]),
-    // last, so that a deny rule wins over every mount
+    // last, so that deny rules override every mount
     ...paths.denied.flatMap(({ path, kind }) => [
       ...["--ro-bind", kind === "file" ? paths.emptyFile : paths.emptyDirectory, path],
     ]),
@@ -124,16 +124,16 @@ function namespaces(tag: string): string[] {
   return [
     ...["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"],
     ...["--uid", String(cellUid), "--gid", String(cellUid), "--hostname", cellHostname],
-    // no effect but to carry the tag in the command line
+    // only puts the tag into the command line
     ...["--unsetenv", tag],
-    // a session of its own: no controlling terminal to type into
+    // its own session, so that code cannot type into the user's terminal
     ...["--die-with-parent", "--new-session"],
-    // the Linux kernel shields the first process of a pid namespace from signals of the others
+    // the Linux kernel protects pid 1 of a pid namespace from signals of the other processes
     ...["--as-pid-1", "--clearenv", "--cap-drop", "ALL"],
   ];
 }
 
-/** Programs and libraries of the host, read-only, and an /etc that tells nothing about it. */
+/** Programs and libraries of the host, read-only, and an /etc that reveals nothing about the host. */
 function root({ hostRoot, python, identityDirectory, kernelDirectory, certificates }: JailPaths): string[] {
   return [
     ...["--ro-bind", "/usr", "/usr"],
@@ -146,14 +146,14 @@ function root({ hostRoot, python, identityDirectory, kernelDirectory, certificat
   ];
 }
 
-/** Nothing secret in here: a command line is readable by everybody on the host. */
+/** Must not contain secrets, because every user of the host can read a command line. */
 function handover({ command, python }: JailPaths, directory: string): string[] {
   return [
     ...["--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME", "/workspace"],
     ...["--setenv", "LANG", "C.UTF-8", "--setenv", "TMPDIR", "/tmp"],
-    // a library that starts threads while it is imported makes the fork of a cell unsafe
+    // a library that starts threads on import makes the fork of a cell unsafe
     ...["--setenv", "OPENBLAS_NUM_THREADS", "1"],
-    // huge pages for large allocations: a copy of an interpreter with 100 MB of data takes 2 ms instead of 20
+    // huge pages for large allocations: forking an interpreter with 100 MB of data takes 2 ms instead of 20
     ...["--setenv", "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"],
     ...(python.libraryPath === undefined ? [] : ["--setenv", "LD_LIBRARY_PATH", python.libraryPath]),
     ...["--chdir", directory],
@@ -169,12 +169,12 @@ function sizedTmpfs(path: string, bytes: number, mode: string): string[] {
   return ["--perms", mode, "--size", String(bytes), "--tmpfs", path];
 }
 
-/** Below these every cell mounts a file system of its own and makes the mount points in it. */
+/** False for targets in file systems that each cell mounts itself, because the cell creates those mount points. */
 function needsMountPoint({ target }: JailMount): boolean {
   return !["/workspace", "/tmp", "/dev", "/run"].some((path) => target === path || target.startsWith(`${path}/`));
 }
 
-/** The root is read-only by the time a cell would make it. */
+/** Created here, because the root is read-only when a cell starts. */
 function mountPoint({ target, kind }: JailMount, { emptyFile }: TemplatePaths): string[] {
   return kind === "directory" ? ["--dir", target] : ["--ro-bind", emptyFile, target];
 }

@@ -10,7 +10,7 @@ const separate = { kind: "v1", dirs: { memory: "/m", pids: "/p", cpu: "/c", cpua
 const unifiedFiles = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "cgroup.kill"];
 const separateFiles = ["memory.limit_in_bytes", "pids.max", "cpu.cfs_period_us", "cpu.cfs_quota_us"];
 
-test("sets every limit of a v2 group", async () => {
+test("creating a v2 cgroup sets every limit", async () => {
   const files = new FakeCgroups(unifiedFiles);
   await createCellCgroup(unified, "tag-1", limits, { files });
   expect(files.log).toEqual([
@@ -23,7 +23,7 @@ test("sets every limit of a v2 group", async () => {
   ]);
 });
 
-test("lets a process of our own uid move itself, and leaves the move to us for another uid in v2", async () => {
+test("a process moves itself into a v2 cgroup if it has the host's uid, and is moved by the host otherwise", async () => {
   const files = new FakeCgroups(unifiedFiles);
   const own = await createCellCgroup(unified, "tag-1", limits, { files });
   expect(own.placement).toEqual([{ controller: "unified", path: "/cg/tag-1", file: "cgroup.procs" }]);
@@ -33,7 +33,7 @@ test("lets a process of our own uid move itself, and leaves the move to us for a
   expect(files.contents.get("/cg/tag-2/cgroup.procs")).toBe("77\n");
 });
 
-test("ends a v2 group with one write and removes it", async () => {
+test("disposing a v2 cgroup kills its processes with one write and removes it", async () => {
   const files = new FakeCgroups(unifiedFiles);
   const cgroup = await createCellCgroup(unified, "tag-1", limits, { files });
   await cgroup[Symbol.asyncDispose]();
@@ -41,7 +41,7 @@ test("ends a v2 group with one write and removes it", async () => {
   expect(files.log.slice(-2)).toEqual(["/cg/tag-1/cgroup.kill = 1", "rmdir /cg/tag-1"]);
 });
 
-test("reads the usage of a v2 group", async () => {
+test("the usage of a v2 cgroup is read from its files", async () => {
   const files = new FakeCgroups(unifiedFiles);
   const cgroup = await createCellCgroup(unified, "tag-1", limits, { files });
   expect(await cgroup.usage()).toEqual({
@@ -57,7 +57,7 @@ test("reads the usage of a v2 group", async () => {
   expect(await cgroup.usage()).toEqual({ memoryBytes: 123, peakMemoryBytes: 456, cpuMs: 2.5, oomKills: 2 });
 });
 
-test("sets the limits of v1 groups and hands their task files to the cell's uid", async () => {
+test("creating v1 cgroups sets the limits and gives their task files to the cell's uid", async () => {
   const files = new FakeCgroups([...separateFiles, "memory.memsw.limit_in_bytes", "memory.swappiness"]);
   const cgroup = await createCellCgroup(separate, "tag-1", limits, { files, ownerUid: 500_000 });
   expect(files.log.filter((line) => line.includes(" = "))).toEqual([
@@ -74,19 +74,19 @@ test("sets the limits of v1 groups and hands their task files to the cell's uid"
   expect([...files.owners]).toEqual(["/m", "/p", "/c", "/a"].map((d) => [`${d}/tag-1/tasks`, 500_000]));
 });
 
-test("goes without swap accounting where the Linux kernel has none", async () => {
+test("a cgroup can be created without swap accounting", async () => {
   const files = new FakeCgroups(separateFiles);
   await expect(createCellCgroup(separate, "tag-1", limits, { files })).resolves.toBeDefined();
 });
 
-test("fails and leaves nothing when the swap limit exists but cannot be set", async () => {
+test("creating a cgroup fails and leaves nothing behind if the swap limit exists but cannot be set", async () => {
   const files = new FakeCgroups([...separateFiles, "memory.memsw.limit_in_bytes"]);
   files.fail("/m/tag-1/memory.memsw.limit_in_bytes", "EACCES");
   await expect(createCellCgroup(separate, "tag-1", limits, { files })).rejects.toThrow("EACCES");
   expect(files.contents.size).toBe(0);
 });
 
-test("reads the usage of v1 groups", async () => {
+test("the usage of v1 cgroups is read from their files", async () => {
   const files = new FakeCgroups(separateFiles);
   const cgroup = await createCellCgroup(separate, "tag-1", limits, { files });
   files.contents.set("/m/tag-1/memory.usage_in_bytes", "10\n");
@@ -96,7 +96,7 @@ test("reads the usage of v1 groups", async () => {
   expect(await cgroup.usage()).toEqual({ memoryBytes: 10, peakMemoryBytes: 20, cpuMs: 3, oomKills: 4 });
 });
 
-test("tries again while a group is busy and takes a missing one as removed", async () => {
+test("removing a cgroup is retried while it is busy, and a missing one counts as removed", async () => {
   const files = new FakeCgroups(separateFiles);
   const cgroup = await createCellCgroup(separate, "tag-1", limits, { files });
   files.fail("/p/tag-1", "EBUSY", 3);
@@ -105,7 +105,7 @@ test("tries again while a group is busy and takes a missing one as removed", asy
   expect(files.contents.size).toBe(0);
 });
 
-test("never signals itself, init or its own process group", async () => {
+test("killing a cgroup never signals codecell, init or codecell's process group", async () => {
   const files = new FakeCgroups(separateFiles);
   const cgroup = await createCellCgroup(separate, "tag-1", limits, { files });
   files.contents.set("/m/tag-1/cgroup.procs", `0\n1\n${process.pid}\n`);
@@ -118,7 +118,7 @@ test("never signals itself, init or its own process group", async () => {
   }
 });
 
-test("refuses a name that would leave the tree", async () => {
+test("a cgroup name that leads out of the tree is rejected", async () => {
   for (const name of ["..", "a/b", "", "-x", "A"]) {
     await expect(createCellCgroup(unified, name, limits, { files: new FakeCgroups([]) })).rejects.toThrow(
       "not a cgroup name",

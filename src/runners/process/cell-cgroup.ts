@@ -8,13 +8,13 @@ import { type CgroupFiles, Counters, errorCode, realCgroupFiles } from "./cgroup
 import { killMembers, removeCgroup } from "./cgroup-removal.ts";
 
 export interface CgroupLimits {
-  /** heap and tmpfs together: pages of a tmpfs are charged to the cell too */
+  /** limit for heap and tmpfs together, because tmpfs pages count as the cell's memory */
   readonly memoryBytes: number;
   readonly pids: number;
   readonly cpus: number;
 }
 
-/** One file that the cell's first process writes "0" to, which moves itself without the Linux kernel's global lock (v1). */
+/** A file in which the cell's first process writes "0" to move itself. In v1 this avoids the Linux kernel's global lock. */
 export interface CgroupPlacement {
   readonly controller: string;
   /** host directory of the cell's group */
@@ -22,32 +22,32 @@ export interface CgroupPlacement {
   readonly file: "tasks" | "cgroup.procs";
 }
 
-/** The control groups of one cell. Disposing kills what is left in them and removes them. */
+/** The cgroups of one cell. Disposing kills the processes that are left in them, and removes them. */
 export interface CellCgroup extends AsyncDisposable {
-  /** empty where a process of another uid may not move itself (v2): then `place` has to be called */
+  /** empty if a process of another uid may not move itself (v2); call `place` instead */
   readonly placement: readonly CgroupPlacement[];
-  /** Moves a process of the host's pid namespace in; slower than its moving itself. */
+  /** Moves a process, by its pid on the host, into the groups. Slower than if it moves itself. */
   place(pid: number): Promise<void>;
   usage(): Promise<CellUsage>;
   kill(): Promise<void>;
 }
 
 export interface CellCgroupOptions {
-  /** the uid that writes the placement files, when it is not ours */
+  /** the uid that writes the placement files; default: codecell's own */
   readonly ownerUid?: number;
   readonly files?: CgroupFiles;
 }
 
 const periodUs = 100_000;
 
-/** Makes the groups of a cell and sets its limits; throws, leaving nothing behind, when one of them cannot be set. */
+/** Creates the groups of a cell and sets its limits. If one cannot be set, it removes the groups and throws. */
 export async function createCellCgroup(
   support: Exclude<CgroupSupport, { kind: "none" }>,
   name: string,
   limits: CgroupLimits,
   options: CellCgroupOptions = {},
 ): Promise<CellCgroup> {
-  // the name becomes a path under a root-owned tree
+  // stops path traversal: the name becomes a path in a tree that root owns
   if (!/^[a-z0-9][a-z0-9-]{0,100}$/.test(name)) throw new CodecellError("internal", `not a cgroup name: ${name}`);
   const { files = realCgroupFiles, ownerUid } = options;
   await using cleanup = new Cleanup();
@@ -61,7 +61,7 @@ export async function createCellCgroup(
   if (support.kind === "v2") {
     const directory = await make(support.dir);
     await limitUnified(directory, limits, support.controllers, files);
-    // moving across groups needs rights over their common ancestor, which a foreign uid does not get
+    // moving between groups needs write access to their common ancestor, which another uid does not have
     const placement: CgroupPlacement[] =
       ownerUid === undefined ? [{ controller: "unified", path: directory, file: "cgroup.procs" }] : [];
     return new UnifiedCgroup(directory, placement, files, cleanup.move());
@@ -86,9 +86,9 @@ async function limitUnified(
 ): Promise<void> {
   const set = (file: string, value: string | number) => files.write(join(directory, file), String(value));
   await set("memory.max", limits.memoryBytes);
-  // a Linux kernel without swap accounting has no such file and no swap to bound
+  // a Linux kernel without swap accounting does not have this file
   await set("memory.swap.max", 0).catch(ignoreAbsent);
-  // the killer takes the one process it chose (the worker), not the supervisor with it
+  // the OOM killer kills only the worker, not the supervisor
   await set("memory.oom.group", 0).catch(ignoreAbsent);
   await set("pids.max", limits.pids);
   if (controllers.has("cpu")) await set("cpu.max", `${quotaUs(limits)} ${periodUs}`);
@@ -103,7 +103,7 @@ async function limitSeparate(
     const directory = directories.get(controller);
     if (directory !== undefined) await files.write(join(directory, file), String(value));
   };
-  // in this order: the Linux kernel refuses a memory limit above memory + swap
+  // in this order, because the Linux kernel rejects a memory limit above memory + swap
   await set("memory", "memory.limit_in_bytes", limits.memoryBytes);
   await set("memory", "memory.memsw.limit_in_bytes", limits.memoryBytes).catch(ignoreAbsent);
   await set("memory", "memory.swappiness", 0).catch(ignoreAbsent);
@@ -139,7 +139,7 @@ class UnifiedCgroup implements CellCgroup {
     try {
       await this.#files.write(join(this.#directory, "cgroup.kill"), "1");
     } catch {
-      await killMembers([this.#directory], this.#files); // kernels before 5.14 have no such file
+      await killMembers([this.#directory], this.#files); // Linux kernels before 5.14 do not have cgroup.kill
     }
   }
 
@@ -178,7 +178,7 @@ class SeparateCgroup implements CellCgroup {
 
   async usage(): Promise<CellUsage> {
     return separateUsage((controller, file) => {
-      // the two are mostly mounted together, and then under either name
+      // the two controllers are usually mounted together, under either name
       const directory =
         this.#directories.get(controller) ?? (controller === "cpuacct" ? this.#directories.get("cpu") : undefined);
       return directory === undefined ? "" : this.#counters.read(join(directory, file));
@@ -197,10 +197,10 @@ class SeparateCgroup implements CellCgroup {
 }
 
 function quotaUs(limits: CgroupLimits): number {
-  return Math.max(1000, Math.round(limits.cpus * periodUs)); // the Linux kernel refuses less than a millisecond
+  return Math.max(1000, Math.round(limits.cpus * periodUs)); // the Linux kernel rejects less than a millisecond
 }
 
-/** A limit that exists and cannot be set is a failure; one that this Linux kernel does not have is not. */
+/** Ignores a limit that this Linux kernel does not have. A limit that exists but cannot be set is a failure. */
 function ignoreAbsent(error: unknown): void {
   const code = errorCode(error);
   if (code !== "ENOENT" && code !== "EOPNOTSUPP") throw error;

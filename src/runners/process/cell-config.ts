@@ -13,7 +13,7 @@ import type { ProcessFacts } from "./process-facts.ts";
 const tmpBytes = 64 * 1024 * 1024;
 const shmBytes = 64 * 1024 * 1024;
 
-/** What the cell's first process sets up, as the Python side reads it. */
+/** The configuration of a cell, which its first process (Python) reads. */
 export interface CellConfig {
   readonly tmpBytes: number;
   readonly shmBytes: number;
@@ -22,13 +22,13 @@ export interface CellConfig {
   readonly maskFiles: readonly string[];
   readonly maskDirs: readonly string[];
   readonly mounts: readonly Pick<CellMount, "stage" | "target" | "readOnly" | "deny" | "pins" | "identity">[];
-  /** limits by rlimit, where no cgroup holds them */
+  /** rlimits, if no cgroup enforces the limit */
   readonly nprocLimit?: number;
   readonly dataLimit?: number;
   readonly affinity?: readonly number[];
 }
 
-/** Pure: the cell that a policy asks for on this host. */
+/** Pure: the configuration of a policy's cell on this host. */
 export function cellConfig(
   policy: Policy,
   facts: ProcessFacts,
@@ -50,14 +50,14 @@ export function cellConfig(
   };
 }
 
-/** What the cell's first process needs to know of its mounts. */
+/** What the cell's first process needs to know about its mounts. */
 export function cellMounts(mounts: readonly CellMount[]): CellConfig["mounts"] {
   return mounts.map(({ stage, target, readOnly, deny, pins, identity }) => {
     return { stage, target, readOnly, deny, pins, identity };
   });
 }
 
-/** Pages of a tmpfs are charged to the cell and outlive a kill: a full /tmp must not make every later run die. */
+/** Includes the files in tmpfs. They count as the cell's memory and survive a kill, so a full /tmp would kill every later run. */
 export function groupLimits(policy: Policy, hasSessionDirectory: boolean) {
   const { memoryBytes, pids, cpus } = policy.proc;
   return {
@@ -67,16 +67,16 @@ export function groupLimits(policy: Policy, hasSessionDirectory: boolean) {
   };
 }
 
-/** What the file systems that exist in memory may hold. */
+/** Total size of the file systems in memory. */
 export function privateFilesBytes(policy: Policy, hasSessionDirectory: boolean): number {
   const isOnDisk = policy.fs.workspace !== undefined || hasSessionDirectory;
   return tmpBytes + shmBytes + (isOnDisk ? 0 : policy.proc.diskBytes);
 }
 
-/** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
+/** The supervisor, the parked copy and the intermediate process of a fork do not count against `proc.pids`. */
 export const kernelProcesses = 3;
 
-/** What the kernel is told before it runs code. */
+/** The setup of the kernel before it runs code. */
 export function kernelSetup(
   policy: Policy,
   facts: ProcessFacts,

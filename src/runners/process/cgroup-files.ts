@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { chown, mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 
-/** A control file that is kept open: reading it then takes a microsecond, and never waits for anything. */
+/** A control file that stays open, so that reading it takes a microsecond and never blocks. */
 export interface Counter extends Disposable {
-  /** "" where the group is gone */
+  /** "" if the group was removed */
   read(): string;
 }
 
-/** The few file operations that control groups need; tests put a fake Linux kernel behind them. */
+/** The file operations that cgroups need. Tests replace them with a fake. */
 export interface CgroupFiles {
   read(path: string): Promise<string>;
   /** Opens a counter, which is read after every run. */
@@ -21,8 +21,8 @@ export interface CgroupFiles {
 const counterBytes = Buffer.alloc(8192);
 
 /**
- * Never the synchronous calls to change anything: a write to cgroup.procs waits for a grace period of the kernel, tens of milliseconds
- * under load, and would hold every other session meanwhile.
+ * Changes are asynchronous. A write to cgroup.procs waits for an RCU grace period of the Linux kernel, tens of milliseconds
+ * under load, and a synchronous call would block every other session meanwhile.
  */
 export const realCgroupFiles: CgroupFiles = {
   read: (path) => readFile(path, "utf8"),
@@ -33,7 +33,7 @@ export const realCgroupFiles: CgroupFiles = {
   chown: (path, uid) => chown(path, uid, uid),
 };
 
-/** The system's word for a failed file operation, such as EBUSY. */
+/** The error code of a failed file operation, such as EBUSY. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
@@ -52,7 +52,7 @@ function openCounter(path: string): Counter {
   };
 }
 
-/** The counters of one cell's groups, each opened when it is first asked for. */
+/** The counters of one cell's groups, each opened on first use. */
 export class Counters implements Disposable {
   readonly #files: CgroupFiles;
   readonly #opened = new Map<string, Counter>();
@@ -62,7 +62,7 @@ export class Counters implements Disposable {
     this.#files = files;
   }
 
-  /** Its text, or "" where there is none. */
+  /** The counter's text, or "" if it does not exist. */
   read(path: string): string {
     const opened = this.#opened.get(path);
     if (opened) return opened.read();
@@ -83,7 +83,7 @@ export class Counters implements Disposable {
   }
 }
 
-/** The file's text, or "" where there is none. */
+/** The file's text, or "" if it does not exist. */
 export function readOptional(path: string, files: CgroupFiles): Promise<string> {
   return files.read(path).catch(() => "");
 }

@@ -4,7 +4,7 @@ import { ownCgroups } from "./cgroup-mounts.ts";
 const mount = (root: string, point: string, type: string, options: string) =>
   `35 31 0:32 ${root} ${point} rw,relatime shared:1 - ${type} ${type} ${options}`;
 
-test("finds the own directory of each v1 controller, also where two share a mount", () => {
+test("ownCgroups finds the directory of each v1 controller, also if two share a mount", () => {
   const own = ownCgroups(
     "5:cpu,cpuacct:/a\n4:memory:/b/c\n1:name=systemd:/\n0::/\n",
     [mount("/", "/cg/cpu,cpuacct", "cgroup", "rw,cpu,cpuacct"), mount("/", "/cg/memory", "cgroup", "rw,memory")].join(
@@ -19,23 +19,23 @@ test("finds the own directory of each v1 controller, also where two share a moun
   expect(own.unified).toBeUndefined();
 });
 
-test("finds the own directory of the unified tree", () => {
+test("ownCgroups finds the directory in the unified tree", () => {
   const own = ownCgroups("0::/user.slice/run-1.scope\n", mount("/", "/sys/fs/cgroup", "cgroup2", "rw,nsdelegate"));
   expect(own.unified).toBe("/sys/fs/cgroup/user.slice/run-1.scope");
 });
 
-test("counts from the root of a container's partial mount", () => {
+test("ownCgroups resolves paths relative to the root of a container's partial mount", () => {
   const text = mount("/docker/abc", "/sys/fs/cgroup/memory", "cgroup", "rw,memory");
   expect(ownCgroups("4:memory:/docker/abc/x\n", text).byController.get("memory")).toBe("/sys/fs/cgroup/memory/x");
   expect(ownCgroups("4:memory:/docker/abc\n", text).byController.get("memory")).toBe("/sys/fs/cgroup/memory");
   expect(ownCgroups("4:memory:/docker/abcd\n", text).byController.get("memory")).toBeUndefined();
 });
 
-test("gives no directory for a group outside the visible tree", () => {
+test("ownCgroups returns no directory for a group outside the visible tree", () => {
   expect(ownCgroups("0::/../other\n", mount("/", "/sys/fs/cgroup", "cgroup2", "rw")).unified).toBeUndefined();
 });
 
-test("reads mount points with escaped characters and ignores other lines", () => {
+test("ownCgroups reads escaped mount points and ignores other lines", () => {
   const text = `1 2 3:4 / /proc rw - proc proc rw\nbroken\n${mount("/", "/cg\\040v2", "cgroup2", "rw")}`;
   expect(ownCgroups("0::/a\nbroken\n", text).unified).toBe("/cg v2/a");
 });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type MountinfoEntry, parseMountinfo } from "../linux/mountinfo.ts";
 
-/** Where this process sits in the control group trees, as directories of the host. */
+/** The cgroups of this process, as host directories. */
 export interface OwnCgroups {
   /** the unified (v2) tree */
   readonly unified: string | undefined;
@@ -9,7 +9,7 @@ export interface OwnCgroups {
   readonly byController: ReadonlyMap<string, string>;
 }
 
-/** Pure: the texts of /proc/self/cgroup and /proc/self/mountinfo in, directories out. */
+/** Pure: finds them from the texts of /proc/self/cgroup and /proc/self/mountinfo. */
 export function ownCgroups(cgroupText: string, mountinfoText: string): OwnCgroups {
   const memberships = cgroupText.split("\n").flatMap(parseMembership);
   const mounts = parseMountinfo(mountinfoText);
@@ -28,14 +28,14 @@ export function ownCgroups(cgroupText: string, mountinfoText: string): OwnCgroup
   return { unified, byController };
 }
 
-/** `4:memory:/some/path`; the unified tree has no controller: `0::/some/path`. */
+/** Parses `4:memory:/some/path`, or `0::/some/path` for the unified tree. */
 function parseMembership(line: string): { controllers: string[]; path: string }[] {
   const match = /^\d+:([^:]*):(\/.*)$/.exec(line);
   if (match?.[1] === undefined || match[2] === undefined) return [];
   return [{ controllers: match[1].split(",").filter(Boolean), path: match[2] }];
 }
 
-/** A container sees only a part of the tree: `root` is where that part begins. Undefined: we sit outside of it. */
+/** A container sees only the part of the tree below `root`. Undefined if this process is outside that part. */
 function directoryOf(mount: MountinfoEntry, path: string): string | undefined {
   if (path === mount.root) return mount.point;
   if (mount.root === "/") return path.startsWith("/..") ? undefined : join(mount.point, path);

@@ -7,26 +7,26 @@ const retryMs = 5;
 const removalTries = 400;
 const killRounds = 50;
 
-/** In rounds, until none is left: a fork bomb makes new members while the old ones die. */
+/** Kills in rounds until no process is left, because a fork bomb starts new ones meanwhile. */
 export async function killMembers(directories: readonly string[], files: CgroupFiles): Promise<void> {
   for (let round = 0; round < killRounds; round++) {
     const lists = await Promise.all(directories.map((path) => readOptional(join(path, "cgroup.procs"), files)));
     const pids = new Set(lists.flatMap((list) => list.split("\n").filter(Boolean).map(Number)));
-    // 0 stands for a process of a foreign pid namespace, and to kill(2) for our own group
+    // 0 is a process in another pid namespace, but kill(2) would take it for codecell's own process group
     for (const own of [0, 1, process.pid]) pids.delete(own);
     if (pids.size === 0) return;
     for (const pid of pids) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // it ended by itself
+        // it has already exited
       }
     }
     await sleep(retryMs);
   }
 }
 
-/** A group stays busy for some milliseconds after its last process ended. */
+/** Retries, because a group stays busy for some milliseconds after its last process exited. */
 export async function removeCgroup(directory: string, files: CgroupFiles): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

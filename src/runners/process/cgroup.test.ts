@@ -6,7 +6,7 @@ const pid = 4321;
 const options = (files: FakeCgroups) => ({ files, pid, procSelf: "/p", trialName: "trial" });
 const unifiedFiles = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "cgroup.kill"];
 
-test("uses v2 when the controllers are on already, and leaves nothing of the trial", async () => {
+test("cgroup v2 is used if the controllers are on, and the trial group is removed", async () => {
   const files = unifiedTree({ enabled: "memory pids cpu", members: "" });
   const support = await detectCgroups(options(files));
   expect(support).toEqual({ kind: "v2", dir: "/cg/own", controllers: new Set(["memory", "pids", "cpu"]) });
@@ -14,14 +14,14 @@ test("uses v2 when the controllers are on already, and leaves nothing of the tri
   expect(files.log.at(-1)).toBe("rmdir /cg/own/trial");
 });
 
-test("moves itself into a leaf when it alone keeps a delegated group from having sub-groups", async () => {
+test("codecell moves itself into a leaf if it is the only process in a delegated cgroup", async () => {
   const files = unifiedTree({ enabled: "", members: `${pid}\n` });
   expect(await detectCgroups(options(files))).toMatchObject({ kind: "v2", dir: "/cg/own" });
   expect(files.contents.get("/cg/own/codecell-host/cgroup.procs")).toBe(`${pid}\n`);
   expect(files.contents.get("/cg/own/cgroup.subtree_control")).toBe("memory pids cpu");
 });
 
-test("names the remedy and moves nobody when other processes share the group", async () => {
+test("no process is moved if others share the cgroup, and the reason names the fix", async () => {
   const files = unifiedTree({ enabled: "", members: `1\n${pid}\n` });
   const support = await detectCgroups(options(files));
   expect(support).toMatchObject({
@@ -31,7 +31,7 @@ test("names the remedy and moves nobody when other processes share the group", a
   expect(files.log).toEqual([]);
 });
 
-test("names the remedy when the own group belongs to somebody else", async () => {
+test("a cgroup that another user owns is not used, and the reason names the fix", async () => {
   const files = unifiedTree({ enabled: "", members: "" });
   files.fail("/cg/own/cgroup.subtree_control", "EACCES");
   expect(await detectCgroups(options(files))).toMatchObject({
@@ -40,20 +40,20 @@ test("names the remedy when the own group belongs to somebody else", async () =>
   });
 });
 
-test("uses the parent when it was started inside the leaf of another codecell", async () => {
+test("the parent cgroup is used if codecell was started in the leaf of another codecell", async () => {
   const files = unifiedTree({ enabled: "memory pids", members: "" });
   files.contents.set("/p/cgroup", "0::/own/codecell-host\n");
   expect(await detectCgroups(options(files))).toMatchObject({ kind: "v2", dir: "/cg/own" });
 });
 
-test("goes without the cpu controller and says so when only memory and pids are delegated", async () => {
+test("cgroup v2 is used without the cpu controller if only memory and pids are delegated", async () => {
   const files = unifiedTree({ enabled: "", members: "" });
   files.contents.set("/cg/own/cgroup.controllers", "memory pids\n");
   const support = await detectCgroups(options(files));
   expect([cgroupHolds(support, "memory"), cgroupHolds(support, "cpu")]).toEqual([true, false]);
 });
 
-test("uses v1 when the unified tree has no controllers", async () => {
+test("cgroup v1 is used if the unified tree has no controllers", async () => {
   const files = separateTree();
   files.contents.set("/p/cgroup", `${await files.read("/p/cgroup")}0::/\n`);
   files.contents.set(
@@ -67,14 +67,14 @@ test("uses v1 when the unified tree has no controllers", async () => {
   });
 });
 
-test("gives the reason of the Linux kernel when the tree is read-only", async () => {
+test("cgroups are not used if the tree is read-only, and the reason has the OS error", async () => {
   const files = separateTree();
   files.fail("/cg/pids/trial", "EROFS");
   expect(await detectCgroups(options(files))).toMatchObject({ kind: "none", reason: expect.stringContaining("EROFS") });
   expect(files.log.at(-1)).toBe("rmdir /cg/memory/m/trial");
 });
 
-test("gives the reason when a limit is refused, and removes the trial", async () => {
+test("cgroups are not used if a limit cannot be set, and the trial group is removed", async () => {
   const files = separateTree();
   files.fail("/cg/memory/m/trial/memory.limit_in_bytes", "EINVAL");
   expect(await detectCgroups(options(files))).toMatchObject({
@@ -84,7 +84,7 @@ test("gives the reason when a limit is refused, and removes the trial", async ()
   expect([...files.contents.keys()].filter((path) => path.includes("trial"))).toEqual([]);
 });
 
-test("answers none where no controller is mounted", async () => {
+test("cgroups are not used if no controller is mounted", async () => {
   const files = new FakeCgroups([]);
   files.contents.set("/p/cgroup", "0::/\n");
   files.contents.set("/p/mountinfo", "\n");

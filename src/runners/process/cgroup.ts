@@ -6,11 +6,11 @@ import { ownCgroups } from "./cgroup-mounts.ts";
 
 export type CgroupController = "memory" | "pids" | "cpu";
 
-/** What this process may do with control groups here. */
+/** Which cgroups this process can use. */
 export type CgroupSupport =
   | {
       readonly kind: "v2";
-      /** cells are made in it, beside a leaf that holds this process */
+      /** cells are created in it, beside a leaf that contains this process */
       readonly dir: string;
       readonly controllers: ReadonlySet<CgroupController>;
     }
@@ -20,34 +20,34 @@ export type CgroupSupport =
         readonly memory: string;
         readonly pids: string;
         readonly cpu?: string;
-        /** counts time and limits nothing */
+        /** only counts CPU time */
         readonly cpuacct?: string;
       };
     }
   | { readonly kind: "none"; readonly reason: string };
 
-/** Whether groups made here really limit what the controller is about. */
+/** Whether groups that are created here can use this controller. */
 export function cgroupHolds(support: CgroupSupport, controller: CgroupController): boolean {
   if (support.kind === "none") return false;
   return support.kind === "v2" ? support.controllers.has(controller) : support.dirs[controller] !== undefined;
 }
 
 export interface DetectOptions {
-  /** name of the trial groups; two detections at once need two names */
+  /** name of the trial groups; simultaneous detections need different names */
   readonly trialName?: string;
-  /** this process, as the files of the Linux kernel spell it */
+  /** the pid of this process, as it appears in cgroup files */
   readonly pid?: number;
   /** directory with `cgroup` and `mountinfo` */
   readonly procSelf?: string;
   readonly files?: CgroupFiles;
 }
 
-/** The group inside a delegated one that holds this process: v2 allows no processes beside sub-groups with limits. */
+/** The group that this process moves into, because v2 allows no processes beside groups with limits. */
 const hostLeaf = "codecell-host";
 
 const notDelegated = "the own cgroup is not delegated; run under `systemd-run --user --scope -p Delegate=yes`";
 
-/** Finds out by trial: makes a group, limits it and removes it, because rights and mount options promise nothing. */
+/** Creates, limits and removes a trial group, because permissions and mount options do not show whether this works. */
 export async function detectCgroups(options: DetectOptions = {}): Promise<CgroupSupport> {
   const { procSelf = "/proc/self", files = realCgroupFiles } = options;
   const trialName = options.trialName ?? `codecell-trial-${process.pid}`;
@@ -63,10 +63,10 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
   }
 }
 
-/** Undefined where the unified tree has no controllers, so that v1 is asked. */
+/** Undefined if the unified tree has no controllers, so that v1 is tried. */
 async function unified(own: string | undefined, pid: number, files: CgroupFiles): Promise<CgroupSupport | undefined> {
   if (own === undefined) return undefined;
-  // a process started by one that moved itself finds itself in the leaf
+  // a child of a codecell that moved itself starts in the leaf
   const dir = basename(own) === hostLeaf ? dirname(own) : own;
   const offered = words(await files.read(join(dir, "cgroup.controllers")).catch(() => ""));
   if (!offered.has("memory") || !offered.has("pids")) return undefined;
@@ -78,7 +78,7 @@ async function unified(own: string | undefined, pid: number, files: CgroupFiles)
   return { kind: "v2", dir, controllers: new Set(wanted) };
 }
 
-/** True when the controllers are on for sub-groups; moves this process into a leaf if it is all that is in the way. */
+/** Turns the controllers on. If this process is the only obstacle, it moves itself into a leaf. */
 async function enable(dir: string, controllers: readonly string[], pid: number, files: CgroupFiles): Promise<boolean> {
   const switchOn = () =>
     files.write(join(dir, "cgroup.subtree_control"), controllers.map((controller) => `+${controller}`).join(" "));
@@ -88,7 +88,7 @@ async function enable(dir: string, controllers: readonly string[], pid: number, 
   } catch (error) {
     if (errorCode(error) !== "EBUSY") return false;
   }
-  // other processes here are not ours to move
+  // do not move other processes
   const members = words(await files.read(join(dir, "cgroup.procs")));
   if (members.size !== 1 || !members.has(String(pid))) return false;
   const leaf = join(dir, hostLeaf);
@@ -112,9 +112,9 @@ function separate(byController: ReadonlyMap<string, string>): CgroupSupport {
   }
   const cpu = byController.get("cpu");
   const cpuacct = byController.get("cpuacct");
-  // cpu and cpuacct are often one mount: one group then serves both
-  const counted = cpuacct !== undefined && cpuacct !== cpu;
-  return { kind: "v1", dirs: { memory, pids, ...(cpu ? { cpu } : {}), ...(counted ? { cpuacct } : {}) } };
+  // cpu and cpuacct are often one mount, which needs only one group
+  const isSeparate = cpuacct !== undefined && cpuacct !== cpu;
+  return { kind: "v1", dirs: { memory, pids, ...(cpu ? { cpu } : {}), ...(isSeparate ? { cpuacct } : {}) } };
 }
 
 function words(text: string): Set<string> {

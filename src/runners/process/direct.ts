@@ -17,7 +17,7 @@ import type { Host } from "./host.ts";
 import { type Expected, ListenerRegistry, newTicket } from "./listener-registry.ts";
 
 const bootstrap = kernelBootstrap("direct");
-/** The shell enters the cell's cgroups before bubblewrap exists; paths are arguments, never part of the script. */
+/** The shell enters the cell's cgroups before it starts bubblewrap. Paths are arguments, so they cannot inject shell code. */
 const enterGroups = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 71; shift; done; shift; exec "$@"';
 
 export interface DirectParts {
@@ -31,7 +31,7 @@ export interface DirectParts {
   readonly cgroup: CellCgroup | undefined;
   /** the session's own directory */
   readonly workspace: string | undefined;
-  /** the cell hands the socket of its proxy over */
+  /** the cell passes its proxy socket to the host */
   readonly handsOver: boolean;
 }
 
@@ -39,11 +39,11 @@ export interface DirectJail {
   readonly channel: Socket;
   readonly exited: Promise<CellExit>;
   readonly kill: () => void;
-  /** the socket that it hands over, if it does */
+  /** the socket that it passes to the host, if it does */
   readonly expected: Expected | undefined;
 }
 
-/** One bubblewrap for one cell, for hosts that forbid user namespaces inside user namespaces. */
+/** Starts one bubblewrap for one cell, for hosts that forbid nested user namespaces. */
 export function startDirect(parts: DirectParts): DirectJail {
   const { host, uid, arch, cgroup } = parts;
   const groups = (cgroup?.placement ?? []).map(({ path, file }) => `${path}/${file}`);
@@ -51,17 +51,17 @@ export function startDirect(parts: DirectParts): DirectJail {
   const jail = [host.bubblewrap, ...directArguments(directPaths(parts, ticket))];
   const command = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--", ...jail] : jail;
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
-    env: {}, // the jail's first process would keep what bubblewrap was started with
+    env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
-    // 3 the filter, 4 the channel: a pipe above 2 is a socket pair, open in both directions. 5, where the cell has a
-    // network: the only kind of channel on which Node takes descriptors
+    // 3: filter. 4: channel; Node makes pipes above 2 two-way socket pairs. 5, if the cell has a network: an IPC channel,
+    // the only kind on which Node accepts descriptors.
     stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", ...(ticket === undefined ? [] : (["ipc"] as const))],
-    detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
+    detached: true, // Ctrl-C in the terminal must not kill the cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const diagnostics = collectText(child.stderr);
   const filterPipe = child.stdio[filterDescriptor] as Socket;
-  filterPipe.on("error", () => {}); // its exit says why
+  filterPipe.on("error", () => {}); // its exit has the reason
   const { cgroups } = host.facts;
   const limits = { allowMemfd: cgroupHolds(cgroups, "memory"), allowAffinity: cgroupHolds(cgroups, "cpu") };
   filterPipe.end(seccompFilter({ arch, phase: "cell", ...limits }));
@@ -70,7 +70,7 @@ export function startDirect(parts: DirectParts): DirectJail {
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
   );
   const expected = ticket === undefined ? undefined : new ListenerRegistry(child).expect(ticket);
-  void expected?.arrived.then(() => child.connected && child.disconnect()); // one socket, and nobody is heard any more
+  void expected?.arrived.then(() => child.connected && child.disconnect()); // accept one socket only
   return { channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
 }
 
@@ -109,7 +109,7 @@ function directPaths(parts: DirectParts, ticket: string | undefined) {
   };
 }
 
-/** A mount of a directory on itself, which keeps it from being renamed. */
+/** Mounts a directory on itself, which stops the cell from renaming it. */
 function pinned({ source, target, pins }: CellMount): JailMount[] {
   return pins.map((pin) => ({ source: `${source}/${pin}`, target: `${target}/${pin}`, kind: "directory", mode: "rw" }));
 }

@@ -19,45 +19,57 @@ const denied = "bwrap: No permissions to create new namespace, likely because th
 const uidMapDenied = "bwrap: setting up uid map: Permission denied\n";
 
 const cases: readonly (readonly [string, string, Partial<HostFacts>, RegExp, RegExp])[] = [
-  ["macOS", "", { platform: "darwin" }, /needs Linux, this is macOS/, /the wasm runner/],
+  ["macOS", "", { platform: "darwin" }, /needs Linux, but this is macOS/, /the wasm runner/],
   ["Windows", "", { platform: "win32" }, /this is win32/, /wasm/],
   ["WSL 1", "", { isWsl1: true }, /WSL 1/, /wsl --set-version/],
-  ["Debian without it", "", { bubblewrap: undefined }, /not installed/, /sudo apt install bubblewrap/],
+  ["Debian without bubblewrap", "", { bubblewrap: undefined }, /not installed/, /sudo apt install bubblewrap/],
   [
-    "Ubuntu without it",
+    "Ubuntu without bubblewrap",
     "",
     { bubblewrap: undefined, distributions: ["ubuntu", "debian"] },
     /not installed/,
     /apt install/,
   ],
-  ["Fedora without it", "", { bubblewrap: undefined, distributions: ["fedora"] }, /not installed/, /dnf install/],
-  ["Rocky without it", "", { bubblewrap: undefined, distributions: ["rocky", "rhel"] }, /not installed/, /dnf install/],
-  ["Arch without it", "", { bubblewrap: undefined, distributions: ["arch"] }, /not installed/, /pacman -S/],
-  ["Alpine without it", "", { bubblewrap: undefined, distributions: ["alpine"] }, /not installed/, /apk add/],
   [
-    "an unknown system without it",
+    "Fedora without bubblewrap",
+    "",
+    { bubblewrap: undefined, distributions: ["fedora"] },
+    /not installed/,
+    /dnf install/,
+  ],
+  [
+    "Rocky without bubblewrap",
+    "",
+    { bubblewrap: undefined, distributions: ["rocky", "rhel"] },
+    /not installed/,
+    /dnf install/,
+  ],
+  ["Arch without bubblewrap", "", { bubblewrap: undefined, distributions: ["arch"] }, /not installed/, /pacman -S/],
+  ["Alpine without bubblewrap", "", { bubblewrap: undefined, distributions: ["alpine"] }, /not installed/, /apk add/],
+  [
+    "an unknown system without bubblewrap",
     "",
     { bubblewrap: undefined, distributions: [] },
     /not installed/,
     /the package bubblewrap/,
   ],
-  ["an old one", "bwrap: Unknown option --clearenv\n", {}, /too old/, /0\.5 or newer/],
+  ["an old bubblewrap", "bwrap: Unknown option --clearenv\n", {}, /too old/, /0\.5 or newer/],
   [
-    "Ubuntu's rule",
+    "Ubuntu's AppArmor rule",
     uidMapDenied,
     { apparmorRestrictsUserns: true },
     /AppArmor/,
     /apparmor_parser -r \/etc\/apparmor\.d\/bwrap/,
   ],
   [
-    "Debian's switch",
+    "Debian's user namespace setting",
     denied,
     { unprivilegedUsernsClone: false },
     /unprivileged_userns_clone = 0/,
     /sysctl -w kernel\.unprivileged_userns_clone=1/,
   ],
   [
-    "no user namespaces",
+    "disabled user namespaces",
     denied,
     { maxUserNamespaces: 0 },
     /max_user_namespaces = 0/,
@@ -73,18 +85,24 @@ const cases: readonly (readonly [string, string, Partial<HostFacts>, RegExp, Reg
   ["Podman", denied, { container: "podman" }, /podman container forbids/, /podman run .*unmask=ALL/],
   ["Kubernetes", denied, { container: "kubernetes" }, /kubernetes container/, /seccompProfile/],
   ["another container", denied, { container: "other" }, /this container forbids/, /security-opt/],
-  ["another sandbox", denied, { isNested: true }, /another sandbox/, /outside of that sandbox/],
-  ["a sandbox that switched them off", denied, { isNested: true, maxUserNamespaces: 0 }, /another sandbox/, /outside/],
-  ["anything else", "bwrap: Something new\n", {}, /bubblewrap failed: bwrap: Something new/, /bwrap --unshare-user/],
+  ["another sandbox", denied, { isNested: true }, /another sandbox/, /outside that sandbox/],
+  [
+    "a sandbox that disabled user namespaces",
+    denied,
+    { isNested: true, maxUserNamespaces: 0 },
+    /another sandbox/,
+    /outside/,
+  ],
+  ["an unknown error", "bwrap: Something new\n", {}, /bubblewrap failed: bwrap: Something new/, /bwrap --unshare-user/],
 ];
 
-test.each(cases)("explains %s", (_, stderr, facts, reason, hint) => {
+test.each(cases)("a failure of bubblewrap is explained with its fix: %s", (_, stderr, facts, reason, hint) => {
   const failure = explainBubblewrapFailure(stderr, { ...healthy, ...facts });
   expect(failure.reason).toMatch(reason);
   expect(failure.hint).toMatch(hint);
 });
 
-test("blames AppArmor only for failures that it causes", () => {
+test("AppArmor is blamed only for failures that it causes", () => {
   const failure = explainBubblewrapFailure("bwrap: Can't find source path /x\n", {
     ...healthy,
     apparmorRestrictsUserns: true,

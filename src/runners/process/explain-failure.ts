@@ -6,18 +6,21 @@ export interface BubblewrapFailure {
   readonly hint: string;
 }
 
-const elsewhere = "or choose the wasm runner, which needs nothing from the host";
+const elsewhere = "or use the wasm runner, which needs nothing from the host";
 
-/** Pure: why bubblewrap does not work here and what to do about it. The first cause that fits, most certain first. */
+/** Pure: why bubblewrap does not work here, and the fix. It returns the first cause that matches, most certain first. */
 export function explainBubblewrapFailure(stderr: string, facts: HostFacts): BubblewrapFailure {
   if (facts.platform !== "linux") {
     return {
-      reason: `the process runner needs Linux, this is ${facts.platform === "darwin" ? "macOS" : facts.platform}`,
-      hint: "use the wasm runner here, or a Linux machine",
+      reason: `the process runner needs Linux, but this is ${facts.platform === "darwin" ? "macOS" : facts.platform}`,
+      hint: "use the wasm runner, or a Linux machine",
     };
   }
   if (facts.isWsl1) {
-    return { reason: "WSL 1 has no Linux kernel, so no namespaces", hint: "wsl --set-version <distribution> 2" };
+    return {
+      reason: "WSL 1 has no Linux kernel, so no namespaces",
+      hint: "convert it to WSL 2: wsl --set-version <distribution> 2",
+    };
   }
   if (facts.bubblewrap === undefined) {
     return { reason: "bubblewrap is not installed", hint: `${installCommand(facts.distributions)}, ${elsewhere}` };
@@ -26,17 +29,17 @@ export function explainBubblewrapFailure(stderr: string, facts: HostFacts): Bubb
     const hint = `install bubblewrap 0.5 or newer from your distribution's backports, ${elsewhere}`;
     return { reason: "this bubblewrap is too old", hint };
   }
-  // the switches first: they hold inside containers too
+  // these settings apply inside containers too, so they come first
   if (facts.maxUserNamespaces === 0 && !facts.container && !facts.isNested) {
     return {
       reason: "user namespaces are disabled (user.max_user_namespaces = 0)",
-      hint: "sudo sysctl -w user.max_user_namespaces=15000, and the same line in /etc/sysctl.d/ to keep it",
+      hint: "run `sudo sysctl -w user.max_user_namespaces=15000`, and add the setting to /etc/sysctl.d/ to keep it",
     };
   }
   if (facts.unprivilegedUsernsClone === false && !facts.bubblewrapIsSetuid) {
     return {
       reason: "unprivileged user namespaces are disabled (kernel.unprivileged_userns_clone = 0)",
-      hint: "sudo sysctl -w kernel.unprivileged_userns_clone=1, and the same line in /etc/sysctl.d/ to keep it",
+      hint: "run `sudo sysctl -w kernel.unprivileged_userns_clone=1`, and add the setting to /etc/sysctl.d/ to keep it",
     };
   }
   if (facts.apparmorRestrictsUserns && /permission denied|operation not permitted|uid map|loopback/i.test(stderr)) {
@@ -48,13 +51,13 @@ export function explainBubblewrapFailure(stderr: string, facts: HostFacts): Bubb
   if (facts.container) return explainContainer(facts.container, stderr);
   if (facts.maxUserNamespaces === 0 || facts.isNested) {
     return {
-      reason: `another sandbox around this process forbids namespaces${quoted(stderr)}`,
-      hint: `start codecell outside of that sandbox, ${elsewhere}`,
+      reason: `codecell runs inside another sandbox, which forbids namespaces${quoted(stderr)}`,
+      hint: `start codecell outside that sandbox, ${elsewhere}`,
     };
   }
   return {
     reason: `bubblewrap failed${quoted(stderr)}`,
-    hint: `run \`bwrap --unshare-user --ro-bind / / true\` to see the failure alone, ${elsewhere}`,
+    hint: `run \`bwrap --unshare-user --ro-bind / / true\` to see the error, ${elsewhere}`,
   };
 }
 

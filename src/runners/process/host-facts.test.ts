@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-test("reads an Ubuntu with its AppArmor rule and a setuid bubblewrap", async () => {
+test("readHostFacts describes an Ubuntu with its AppArmor rule and a setuid bubblewrap", async () => {
   await put("/etc/os-release", 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE="debian"\nVERSION_ID=24.04\n');
   await put("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
   await put("/proc/sys/kernel/unprivileged_userns_clone", "1\n");
@@ -38,19 +38,19 @@ test.each([
   ["/proc/1/cgroup", "1:memory:/docker/abc\n", "docker"],
   ["/proc/1/cgroup", "0::/lxc/one\n", "other"],
   ["/proc/1/cgroup", "0::/init.scope\n", undefined],
-])("knows a container by %s %j", async (path, text, container) => {
+])("readHostFacts detects a container, or none, from %s with the content %j", async (path, text, container) => {
   await put(path, text);
   expect((await readHostFacts(root)).container).toBe(container);
 });
 
-test("tells WSL 1 from WSL 2", async () => {
+test("readHostFacts tells WSL 1 from WSL 2", async () => {
   await put("/proc/version", "Linux version 4.4.0-19041-Microsoft (Microsoft@Microsoft.com)");
   expect((await readHostFacts(root)).isWsl1).toBe(true);
   await put("/proc/version", "Linux version 5.15.90.1-microsoft-standard-WSL2 (oe-user@oe-host)");
   expect((await readHostFacts(root)).isWsl1).toBe(false);
 });
 
-test("takes a partial uid map as a sign of another sandbox", async () => {
+test("readHostFacts takes a partial uid map as a sign of another sandbox", async () => {
   await put("/proc/self/uid_map", "      1000       1000          1\n");
   expect((await readHostFacts(root)).isNested).toBe(true);
 });

@@ -1,23 +1,23 @@
 import { access, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What about this host decides whether bubblewrap can work. */
+/** Facts about this host that decide whether bubblewrap works. */
 export interface HostFacts {
   readonly platform: string;
   readonly isRoot: boolean;
   /** ID and ID_LIKE of /etc/os-release */
   readonly distributions: readonly string[];
   readonly isWsl1: boolean;
-  /** path of bwrap, when there is one */
+  /** path of bwrap, if it is installed */
   readonly bubblewrap: string | undefined;
   readonly bubblewrapIsSetuid: boolean;
-  /** Ubuntu's rule that only programs with an AppArmor profile may make user namespaces */
+  /** Ubuntu's rule that only programs with an AppArmor profile may create user namespaces */
   readonly apparmorRestrictsUserns: boolean;
-  /** Debian's switch; undefined where the Linux kernel has none */
+  /** Debian's setting; undefined if the Linux kernel does not have it */
   readonly unprivilegedUsernsClone: boolean | undefined;
   readonly maxUserNamespaces: number | undefined;
   readonly container: "docker" | "podman" | "kubernetes" | "other" | undefined;
-  /** in a user namespace that another sandbox made */
+  /** in a user namespace that another sandbox created */
   readonly isNested: boolean;
 }
 

@@ -16,17 +16,17 @@ import { hostCpus } from "./process-facts.ts";
 
 /** What one host process sets up once for all its cells. */
 export interface Host {
-  /** names everything this process owns outside of itself */
+  /** part of the name of everything that this process creates on the host */
   readonly tag: string;
   readonly facts: ProcessFacts;
   /** path of bubblewrap */
   readonly bubblewrap: string;
-  /** uids for cells, when we are root */
+  /** uids for cells, if codecell runs as root */
   readonly uids: UidRange | undefined;
   readonly root: HostRoot;
   readonly masks: ProcMasks;
   readonly runtimeDir: string;
-  /** removed with this process, however it ends */
+  /** removed when this process exits, even if it is killed */
   readonly ownDir: string;
   readonly identityDirectory: string;
   readonly emptyFile: string;
@@ -37,13 +37,13 @@ export interface Host {
 export interface HostOptions {
   readonly runtimeDir?: string;
   readonly layout?: Layout;
-  /** false: as on hosts where control groups are out of reach */
+  /** false: do not use cgroups */
   readonly cgroups?: boolean;
 }
 
 export type WorkingBubblewrap = Extract<BubblewrapProbe, { available: true }>;
 
-/** Prepares directories, cgroups and the janitor. `cleanup` undoes all of it. */
+/** Prepares directories, cgroups and the janitor. `cleanup` undoes it. */
 export async function openHost(probe: WorkingBubblewrap, options: HostOptions, cleanup: Cleanup): Promise<Host> {
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
@@ -83,14 +83,14 @@ export async function openHost(probe: WorkingBubblewrap, options: HostOptions, c
 
 const switchedOff: CgroupSupport = { kind: "none", reason: "switched off" };
 
-/** A cell places itself, and on v2 a process of another uid has no right to: as root there are none to use then. */
+/** A cell moves itself into its cgroup. In v2, a process of another uid may not, so root cannot use v2. */
 async function usableCgroups(trialName: string): Promise<CgroupSupport> {
   const support = await detectCgroups({ trialName });
   if (support.kind !== "v2" || process.getuid?.() !== 0) return support;
   return { kind: "none", reason: "this version does not use cgroup v2 when it runs as root" };
 }
 
-/** A directory that another uid may use, and nobody else. */
+/** Creates a directory that only this uid can use. */
 export async function makeDirectoryFor(uid: number | undefined, path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   await chmod(path, 0o700);

@@ -1,6 +1,6 @@
 /**
- * A cell's own /etc: one user, one host name, no name service but these files. Without nsswitch.conf the C library asks
- * a name server first, and `localhost` does not resolve where there is none.
+ * A cell's own /etc: one user, one host name and no other name service. Without nsswitch.conf, the C library asks a name
+ * server first, and `localhost` does not resolve without one.
  */
 export const identityFiles = {
   passwd: "root:x:0:0:root:/:/usr/sbin/nologin\ncell:x:1000:1000:cell:/workspace:/bin/sh\n",

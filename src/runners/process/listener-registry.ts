@@ -8,24 +8,24 @@ import { deadline } from "../../lib/deadline.ts";
 import { PassedListener } from "../../lib/passed-listener.ts";
 import type { Carrier } from "../runner.ts";
 
-/** Where programs of a cell find their proxy. */
+/** The proxy's address for programs in a cell. */
 const proxyAddress = { address: "127.0.0.1", port: 3128 };
 const defaultArrivalMs = 2_000;
 const startMs = 60_000;
 
 /** The registration of one cell. */
 export interface Expected {
-  /** what the cell names its socket by: nobody can guess another cell's */
+  /** identifies the cell's socket; random, so that a cell cannot guess another cell's */
   readonly ticket: string;
   readonly arrived: Promise<PassedListener | undefined>;
-  /** what comes from now on is closed */
+  /** closes a socket that arrives later */
   cancel(): void;
 }
 
 /**
- * Where a jail's first processes hand their cells' sockets over: the message channel that Node opens to a child, the only
- * one on which it takes descriptors. Cells close their end before user code exists; what a forged message could say is
- * checked all the same. A socket without a ticket, with one that was used, or of another address is closed.
+ * Receives the cells' proxy sockets over Node's IPC channel to the jail, the only channel on which Node accepts descriptors.
+ * Cells close their end before they run user code, but messages are validated all the same. A socket without a valid
+ * ticket, with a used ticket or with another address is closed, so a cell cannot replace another cell's proxy socket.
  */
 export class ListenerRegistry {
   readonly #expected: typeof proxyAddress;
@@ -75,7 +75,7 @@ export function newTicket(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** The cell's socket, if it comes; the cell keeps it until it is told, so nothing is lost when it does not. */
+/** The cell's socket, or streams if it does not arrive. The cell keeps its socket until it is told to close it. */
 export async function takeListener(
   expected: Expected,
   channel: Duplex,
@@ -88,23 +88,23 @@ export async function takeListener(
   settled.abort();
   expected.cancel();
   if (listener) return { kind: "listener", listener };
-  // It may have come in the very moment in which it was given up.
+  // It may have arrived at the moment of the timeout.
   void expected.arrived.then((late) => late?.close());
   return { kind: "streams", reason: "the cell's socket did not reach the host" };
 }
 
-/** A cell sends its socket before it says hello; the time that the start itself takes does not count. */
+/** Starts the timeout at the cell's hello, which comes after its socket, so the time of the start does not count. */
 async function lateness(channel: Duplex, arrivalMs: number, signal: AbortSignal): Promise<undefined> {
   try {
     await once(channel, "readable", { signal });
     if (saysHello(channel)) await sleep(arrivalMs, undefined, { signal });
   } catch {
-    // given up, or broken: whoever reads the channel next says why
+    // aborted or broken: the next reader of the channel reports why
   }
   return undefined;
 }
 
-/** Looks at the first bytes and puts them back: a cell that could not be set up says so there, and sends no socket. */
+/** Peeks at the first message. A cell whose setup failed sends an error there, and no socket. */
 function saysHello(channel: Duplex): boolean {
   const first: Buffer | null = channel.read();
   if (first === null) return false;
@@ -115,7 +115,7 @@ function saysHello(channel: Duplex): boolean {
       header ??= frame.header;
     });
   } catch {
-    return false; // whoever reads the channel says what is wrong with it
+    return false; // the next reader of the channel reports the error
   }
   return (
     header === undefined || (typeof header === "object" && header !== null && "t" in header && header.t === "hello")

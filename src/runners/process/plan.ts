@@ -9,11 +9,11 @@ import { type CgroupController, cgroupHolds } from "./cgroup.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
 interface PlanFacts extends ProcessFacts {
-  /** the session has a directory of its own on the host */
+  /** the session has its own directory on the host */
   readonly hasSessionDirectory: boolean;
 }
 
-/** One row per rule: who holds it here, and by what. */
+/** One row per rule: who enforces it, and how. */
 const table: AnswerTable<PlanFacts> = {
   "isolation.minimum": (_, facts) => byOs(`namespaces by bubblewrap ${facts.bubblewrap}, ${facts.layout} layout`),
   "fs.workspace": ({ fs }, facts) => {
@@ -57,7 +57,7 @@ const table: AnswerTable<PlanFacts> = {
       : { reason: "this runner does not use images", hint: "remove kernel.image, or use the container runner" },
 };
 
-/** Pure: what this host would do with a policy. */
+/** Pure: how this host would enforce a policy. */
 export function planProcess(policy: Policy, host: ProcessFacts, hasSessionDirectory = false): EnforcementPlan {
   const facts = { ...host, hasSessionDirectory };
   return answerRules(policy, table, facts, notes(facts));
@@ -75,12 +75,12 @@ function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1
   return facts.cgroups.kind === "v2" ? `cgroup v2 ${v2}` : `cgroup v1 ${controller} ${v1}`;
 }
 
-/** Without a quota only whole cores can be held: by an affinity that the filter keeps user code from changing. */
-function cpus(asked: number, facts: ProcessFacts): Answer {
+/** Without a CPU quota, only whole cores can be enforced: by affinity, which the filter stops user code from changing. */
+function cpus(requested: number, facts: ProcessFacts): Answer {
   if (cgroupHolds(facts.cgroups, "cpu")) return byOs(group(facts, "cpu", "cpu.max", "cpu.cfs_quota_us"));
-  if (Number.isInteger(asked)) return byOs("core affinity; the system call filter blocks changes to it");
+  if (Number.isInteger(requested)) return byOs("core affinity; the system call filter blocks changes to it");
   return {
     reason: "a fraction of a core needs a cgroup with the cpu controller, and there is none here",
-    hint: `set proc.cpus to ${Math.ceil(asked)}, or run where cgroups are writable`,
+    hint: `set proc.cpus to ${Math.ceil(requested)}, or run where cgroups are writable`,
   };
 }

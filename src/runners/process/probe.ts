@@ -12,23 +12,23 @@ export type BubblewrapProbe =
       readonly available: true;
       readonly path: string;
       readonly version: string;
-      /** which layouts work here; at least one */
+      /** which layouts work on this host; at least one */
       readonly layouts: { readonly template: boolean; readonly direct: boolean };
     }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
-/** Somebody may wait for `auto` to choose: what does not answer soon is passed over, unless nothing else is to be chosen. */
-export const trialMs = { inPassing: 1_800, wanted: 15_000 };
+/** Timeouts of a trial: shorter while `auto` can still choose another runner. */
+export const trialMs = { quick: 1_800, patient: 15_000 };
 
-/** Really starts a jail, as the uid that cells will have, because settings and versions promise nothing. */
+/** Starts a real jail with the uid of cells, because settings and versions do not show whether it works. */
 export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promise<BubblewrapProbe> {
   const facts = known ?? (await readHostFacts());
   const path = facts.bubblewrap;
   if (facts.platform !== "linux" || path === undefined) return unavailable("", facts);
   const uid = facts.isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8"))?.first : undefined;
   if (facts.isRoot && uid === undefined) {
-    const reason = "another sandbox around this process made its user namespace, and root has no other uid in it";
-    return { available: false, reason, hint: "start codecell outside of that sandbox, or map a range of uids in it" };
+    const reason = "codecell runs as root inside another sandbox, whose user namespace has no other uid";
+    return { available: false, reason, hint: "start codecell outside that sandbox, or map a range of uids in it" };
   }
 
   const { links, directories, etc } = await findHostRoot();
@@ -40,7 +40,7 @@ export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promi
     ...[...directories, ...etc].flatMap((path) => ["--ro-bind", path, path]),
     ...["--ro-bind", path, "/.bwrap", "--proc", "/proc", "--dev", "/dev", "--dir", "/tmp"],
   ];
-  // what a template does: namespaces and a proc of its own inside the jail
+  // the same as a template does: nested namespaces with their own /proc
   const inner = [
     "/.bwrap",
     "--unshare-user",
@@ -59,7 +59,7 @@ export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promi
   ]);
   const layouts = { template: nested.ok, direct: plain.ok };
   if (!layouts.template && !layouts.direct) {
-    // bubblewrap before 0.8 has no --disable-userns: the other attempt tells more
+    // bubblewrap before 0.8 has no --disable-userns, so report the error of the other attempt
     return unavailable(/unknown option --disable-userns/i.test(plain.stderr) ? nested.stderr : plain.stderr, facts);
   }
   return { available: true, path, version: /\d+\.\d+(\.\d+)?/.exec(version.stdout)?.[0] ?? "unknown", layouts };
@@ -82,7 +82,7 @@ function attempt(path: string, args: readonly string[], uid: number | undefined,
     stdio: ["ignore", "pipe", "pipe"],
     timeout: limitMs,
     killSignal: "SIGKILL",
-    // A Ctrl-C that reached bubblewrap between its clone and its death signal would leave a process for ever.
+    // Ctrl-C at the wrong moment would kill bubblewrap before it sets its death signal, and leave a process behind.
     detached: true,
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
@@ -90,7 +90,7 @@ function attempt(path: string, args: readonly string[], uid: number | undefined,
   return new Promise((resolve) => {
     child.on("error", (error) => resolve({ ok: false, stdout: "", stderr: messageOf(error) }));
     child.on("close", (code, signal) => {
-      const silence = child.killed ? `it did not end within ${limitMs / 1000} s` : `it ended with ${signal ?? code}`;
+      const silence = child.killed ? `it timed out after ${limitMs / 1000} s` : `it exited with ${signal ?? code}`;
       const complaint = stderr() === "" && code !== 0 ? silence : stderr();
       resolve({ ok: code === 0, stdout: stdout(), stderr: complaint });
     });

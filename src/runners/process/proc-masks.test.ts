@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(proc, { recursive: true, force: true }));
 
-test("masks what is there and open to others, and nothing else", async () => {
+test("findProcMasks masks only paths that exist and are open to others", async () => {
   await file("keys", 0o444);
   await file("mtrr", 0o602);
   await file("timer_list", 0o400);
@@ -20,7 +20,7 @@ test("masks what is there and open to others, and nothing else", async () => {
   expect(await findProcMasks(proc)).toEqual({ files: ["/proc/keys", "/proc/mtrr"], directories: ["/proc/acpi"] });
 });
 
-test("finds nothing to mask where nothing is", async () => {
+test("findProcMasks finds nothing to mask without /proc", async () => {
   expect(await findProcMasks(join(proc, "absent"))).toEqual({ files: [], directories: [] });
 });
 

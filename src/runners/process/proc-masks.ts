@@ -7,7 +7,7 @@ export interface ProcMasks {
   readonly directories: readonly string[];
 }
 
-/** They tell about the machine and its other tenants: hardware, devices, boot line, addresses in the Linux kernel, keys. */
+/** Files that reveal details of the machine and its other tenants: hardware, boot line, Linux kernel addresses, keys. */
 const telltaleFiles = [
   ...["keys", "key-users", "kallsyms", "modules", "cmdline", "config.gz", "interrupts", "iomem", "ioports", "mtrr"],
   ...["partitions", "diskstats", "schedstat", "sched_debug", "timer_list", "latency_stats"],
@@ -15,8 +15,8 @@ const telltaleFiles = [
 const telltaleDirectories = ["acpi", "asound", "scsi", "driver"];
 
 /**
- * Which masks this host needs. What only root may open is closed by the cell's uid already, and every mask costs start
- * time, so only what is there and open to others is covered.
+ * Finds the masks that this host needs. The cell's uid cannot open what only root may open, and every mask costs start
+ * time, so only paths that exist and are open to others are masked.
  */
 export async function findProcMasks(procRoot = "/proc"): Promise<ProcMasks> {
   const open = async (names: readonly string[]) => {
@@ -34,6 +34,6 @@ async function openToOthers(path: string): Promise<boolean> {
     return ((await stat(path)).mode & readOrWriteByOthers) !== 0;
   } catch (error) {
     const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
-    return !isAbsent; // what cannot be judged is masked
+    return !isAbsent; // mask it if in doubt
   }
 }

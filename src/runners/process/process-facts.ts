@@ -1,10 +1,10 @@
 import { availableParallelism } from "node:os";
 import type { CgroupSupport } from "./cgroup.ts";
 
-/** Two ways to make a cell, over the same supervisor: forked from a template, or one bubblewrap for each. */
+/** Two ways to start a cell with the same supervisor: forked from a template, or with its own bubblewrap. */
 export type Layout = "template" | "direct";
 
-/** What this host offers; plans and cells follow from it. */
+/** What this host supports. Plans and cells depend on it. */
 export interface ProcessFacts {
   /** version of bubblewrap */
   readonly bubblewrap: string;

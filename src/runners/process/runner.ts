@@ -12,7 +12,7 @@ import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { type PythonInstallation, pythonFinder, questionMs } from "../linux/python.ts";
+import { type PythonInstallation, probeTimeoutMs, pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type {
@@ -34,21 +34,21 @@ import { planProcess } from "./plan.ts";
 import { type BubblewrapProbe, probeBubblewrap, trialMs } from "./probe.ts";
 import { Template } from "./template.ts";
 
-/** What the process runner is told; everything has a default. */
+/** Options of the process runner. All have defaults. */
 export interface ProcessRunnerOptions extends HostOptions {
   readonly logger?: Logger;
-  /** how connections of cells with a network travel; streams, for tests and measurements: no policy reaches this @internal */
+  /** how connections of cells reach the proxy; `streams` is for tests and measurements, and no policy can set it @internal */
   readonly carrier?: Carrier["kind"];
 }
 
 const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
 
-/** Linux namespaces through bubblewrap, with a system call filter and control groups. Making it starts nothing. */
+/** Linux namespaces through bubblewrap, with a system call filter and cgroups. Creating the runner starts nothing. */
 export function processRunner(options: ProcessRunnerOptions = {}): SandboxRunner {
   return new ProcessRunner(options);
 }
 
-/** A template, and the directories of the host that it was started with. */
+/** A template, and the host directories that it was started with. */
 interface StartedTemplate {
   readonly sources: string;
   readonly template: Promise<Template>;
@@ -76,11 +76,11 @@ class ProcessRunner implements SandboxRunner {
   async probe({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<Probe> {
     const unheld = noFilterHere();
     if (unheld) return unheld;
-    const patience = isWanted || isPatient ? "wanted" : "inPassing";
+    const patience = isWanted || isPatient ? "patient" : "quick";
     const found = await this.#bubblewrap(trialMs[patience]);
     if (!found.available) return found;
     try {
-      await this.#python(undefined, questionMs[patience]);
+      await this.#python(undefined, probeTimeoutMs[patience]);
     } catch (error) {
       if (!(error instanceof CodecellError)) throw error;
       return { available: false, reason: error.message, hint: error.hint ?? "" };
@@ -91,7 +91,7 @@ class ProcessRunner implements SandboxRunner {
   }
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
-    // Sessions have a directory of their own, unless the policy names one for all of them.
+    // Each session has its own directory, unless the policy names one for all of them.
     return planProcess(policy, (await this.#openHost()).facts, policy.fs.workspace === undefined);
   }
 
@@ -112,7 +112,7 @@ class ProcessRunner implements SandboxRunner {
     const carrier: Carrier = jail.expected
       ? await takeListener(jail.expected, channel, options)
       : { kind: "streams", reason: "the embedding program chose streams" };
-    // after the cell is gone: as long as it lives, nobody in it may listen in the proxy's place
+    // after the cell has exited, so that code in it cannot listen in place of the proxy
     cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());
     const cell = new ChannelCell({
       ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
@@ -131,7 +131,7 @@ class ProcessRunner implements SandboxRunner {
     return this.#cleanup[Symbol.asyncDispose]();
   }
 
-  /** A template may have died since the last cell: the next one takes its place. */
+  /** Retries with a new template, because the last one may have exited since the last cell. */
   async #forkFromLivingTemplate(
     spec: CellSpec,
     host: Host,
@@ -202,9 +202,9 @@ class ProcessRunner implements SandboxRunner {
   }
 
   /**
-   * One template per policy; one that died is replaced. A replaced directory on the host makes another one, and so does a
-   * file system that was mounted or unmounted below a read-only one: a template need not see that, and would not have made it
-   * read-only. The one before ends with its cells.
+   * One template per policy. It is replaced if it has exited, if a host directory was replaced, or if a file system was
+   * mounted or unmounted below a read-only directory: the old template may not see it, or see it writable. The old template
+   * exits with its last cell.
    */
   async #template(
     spec: CellSpec,
@@ -269,7 +269,7 @@ class ProcessRunner implements SandboxRunner {
     return policy.net.enabled && this.#options.carrier !== "streams";
   }
 
-  /** A failure is not remembered: the machine was busy, or somebody mends it while we live. */
+  /** A failure is not cached, because the machine may have been busy, or may be fixed meanwhile. */
   async #bubblewrap(limitMs: number): Promise<BubblewrapProbe> {
     this.#probe ??= probeBubblewrap(limitMs);
     const found = await this.#probe;
@@ -279,7 +279,7 @@ class ProcessRunner implements SandboxRunner {
 
   #openHost(): Promise<Host> {
     const open = async () => {
-      const found = await this.#bubblewrap(trialMs.wanted);
+      const found = await this.#bubblewrap(trialMs.patient);
       if (found.available) return openHost(found, this.#options, this.#cleanup);
       this.#host = undefined;
       throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });

@@ -34,26 +34,26 @@ export interface TemplateParts {
   readonly mounts: readonly CellMount[];
   readonly uid: number | undefined;
   readonly arch: FilterArch;
-  /** tells the templates of one host apart */
+  /** unique among the templates of one host process */
   readonly name: string;
-  /** directory with the sessions' own workspaces, when they have any */
+  /** directory with the sessions' own workspaces, if they have any */
   readonly workspacesRoot: string | undefined;
-  /** cells hand the sockets of their proxies over */
+  /** cells pass their proxy sockets to the host */
   readonly handsOver: boolean;
 }
 
 /** A warm process per policy that forks a cell for each connection. */
 export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
-  /** where cells hand their sockets over, if they do */
+  /** receives the cells' sockets, if they pass them */
   readonly listeners: ListenerRegistry | undefined;
   readonly #socketPath: string;
   readonly #cleanup: Cleanup;
-  /** who waits for the end of a cell, and leaves when it has come */
+  /** callbacks that wait for a cell to exit */
   readonly #waiting = new Set<() => void>();
   #isAlive = true;
   #isRetired = false;
-  /** that it has forked, or is about to */
+  /** number of cells that are running or starting */
   #cells = 0;
 
   private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
@@ -105,7 +105,7 @@ export class Template implements AsyncDisposable {
     return new Template(parts, join(directory, "cells"), child, cleanup.move());
   }
 
-  /** Forks a cell. The connection closes when the cell is gone, and closing it ends the cell. */
+  /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
   async connect(
     cgroup: CellCgroup | undefined,
     workspace: string | undefined,
@@ -119,7 +119,7 @@ export class Template implements AsyncDisposable {
       this.#endWhenIdle();
     });
     await once(socket, "connect").catch((error: unknown) => {
-      this.#isAlive = false; // it is dead, and we are the first to notice
+      this.#isAlive = false; // it has exited, and this is the first sign
       throw new CodecellError("cell_start_failed", "the template process does not accept connections", {
         cause: error,
         details: { isTemplateGone: true },
@@ -130,7 +130,7 @@ export class Template implements AsyncDisposable {
       return `${controller}/${name}/${file}`;
     });
     const own = workspace === undefined ? {} : { workspace };
-    // What is denied is looked up for each cell: a secret may have come into a mount since the template started.
+    // Denied paths are searched for each cell, because a secret may have been added since the template started.
     socket.write(
       encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),
     );
@@ -138,8 +138,8 @@ export class Template implements AsyncDisposable {
   }
 
   /**
-   * Settles when the cell behind this channel is gone, by itself or with its template. No race against a promise of the
-   * template's end: that one outlives the cell, and would hold on to every cell there ever was.
+   * Settles when the cell or its template has exited. It does not race with a promise for the template's exit: that promise
+   * outlives the cell, so every race would leak memory.
    */
   cellGone(channel: Duplex): Promise<void> {
     return new Promise((resolve) => {
@@ -152,7 +152,7 @@ export class Template implements AsyncDisposable {
     });
   }
 
-  /** Another one is asked for cells from now on: this one ends with its last. */
+  /** Called when another template replaces this one, which then exits with its last cell. */
   retire(): void {
     this.#isRetired = true;
     this.#endWhenIdle();
@@ -191,18 +191,18 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     cgroups: cgroupDirectories(facts),
   });
   const child = spawn(host.bubblewrap, args, {
-    env: {}, // the jail's first process would keep what bubblewrap was started with
+    env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
-    // 4, where cells have a network: the only kind of channel on which Node takes descriptors
+    // 4, if cells have a network: an IPC channel, the only kind on which Node accepts descriptors
     stdio: ["pipe", "pipe", "pipe", "pipe", ...(parts.handsOver ? (["ipc"] as const) : [])],
-    detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
+    detached: true, // Ctrl-C in the terminal must not kill every cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const limits = { allowMemfd: cgroupHolds(facts.cgroups, "memory"), allowAffinity: cgroupHolds(facts.cgroups, "cpu") };
   const cellFilter = seccompFilter({ arch, phase: "cell", ...limits });
   const filters = Buffer.concat([cellFilter, killNotifyFilter(arch)]);
   const filterPipe = child.stdio[filterDescriptor] as Socket;
-  for (const stream of [filterPipe, child.stdin]) stream?.on("error", () => {}); // its exit says why
+  for (const stream of [filterPipe, child.stdin]) stream?.on("error", () => {}); // its exit has the reason
   filterPipe.end(seccompFilter({ arch, phase: "template", ...limits }));
   const config = {
     t: "template",
@@ -211,7 +211,7 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     handsOver: parts.handsOver,
     cellFilterBytes: cellFilter.length,
     cell: cellConfig(policy, facts, host.masks, parts.mounts),
-    // staged behind the policy's own mounts; each cell binds its one directory and loses sight of the rest
+    // staged after the policy's mounts; each cell mounts only its own directory and cannot see the others
     workspacesStage: parts.workspacesRoot ? String(parts.mounts.length) : null,
   };
   child.stdin?.write(encodeFrameHead(config, filters.length));
@@ -226,7 +226,7 @@ function cgroupDirectories({ cgroups }: ProcessFacts): { controller: string; dir
   return cgroups.kind === "v2" ? [{ controller: "unified", directory: cgroups.dir }] : [];
 }
 
-/** Settles when the other side has closed the channel, which the template does after the cell is gone. */
+/** Settles when the other side closes the channel, which the template does after the cell has exited. */
 async function channelClosed(channel: Duplex): Promise<void> {
   if (channel.closed || channel.readableEnded) return;
   await Promise.race([once(channel, "end"), once(channel, "close")]).catch(() => {});

@@ -16,7 +16,7 @@ const config: SrtCellConfig = {
 };
 
 describe("cellCommand", () => {
-  test("hands paths through a shell as they are", () => {
+  test("quotes paths so that the shell does not change them", () => {
     const command = cellCommand("/bin/echo", "/kernel dir", config).replace("exec ", "printf '%s\\0' ");
     const words = execFileSync("/bin/sh", ["-c", command], { encoding: "utf8" }).split("\0");
     expect(words.slice(0, 4)).toEqual(["/bin/echo", "-I", "-S", "-B"]);
@@ -36,7 +36,7 @@ describe("pythonOnHost", () => {
     libraryPath: "/opt/python/lib",
   };
 
-  test("names import directories where they are, since nothing is mounted elsewhere", () => {
+  test("returns import directories at their host paths", () => {
     expect(pythonOnHost(python)).toEqual({
       path: ["/home/me/py/lib/python3.12", "/usr/lib/python3/dist-packages", "/opt/python-other"],
       directories: ["/home/me/py"],

@@ -2,43 +2,43 @@ import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 
-/** What the entry in `python/codecell_kernel/entry/srt.py` reads. */
+/** The configuration that `python/codecell_kernel/entry/srt.py` reads. */
 export interface SrtCellConfig {
   readonly workspace: string;
-  /** directories of the host by which the cell sees that it got what was looked at here */
+  /** host directories with their identities, so that the cell can check that it got the same ones */
   readonly identities: readonly { readonly path: string; readonly identity: string }[];
   readonly files: number;
   readonly diskBytes: number;
   readonly nprocLimit: number;
   readonly dataLimit: number;
   readonly affinity: readonly number[];
-  /** programs for the system call filter, as hexadecimal digits */
+  /** the system call filter in hexadecimal */
   readonly filter: string;
   readonly guard: string;
 }
 
-/** Pure: the shell command that starts the supervisor. It says nothing that a cell may not read. */
+/** Pure: the shell command that starts the supervisor. It must not contain anything that a cell may not read. */
 export function cellCommand(python: string, kernelDirectory: string, config: SrtCellConfig): string {
   const bootstrap = kernelBootstrap("srt", "sys.argv[1]");
   const words = [python, "-I", "-S", "-B", "-c", bootstrap, kernelDirectory, JSON.stringify(config)];
   return `exec ${words.map(quoted).join(" ")}`;
 }
 
-/** A word that a POSIX shell takes as it is. */
+/** Quotes a word for a POSIX shell, so that a path cannot inject shell code. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** An interpreter at its place on the host. */
+/** An interpreter at its host path. */
 export interface PythonOnHost {
   /** import directories */
   readonly path: readonly string[];
-  /** what a cell needs besides /usr */
+  /** directories that a cell needs besides /usr */
   readonly directories: readonly string[];
   readonly libraryPath?: string;
 }
 
-/** Back from where other runners mount it: srt maps no paths. */
+/** Maps the paths in a cell back to host paths, because srt cannot map paths. */
 export function pythonOnHost({ mounts, path, libraryPath }: PythonInstallation): PythonOnHost {
   const onHost = (inside: string) => {
     const mount = mounts.find(({ target }) => inside === target || inside.startsWith(`${target}/`));
@@ -51,7 +51,7 @@ export function pythonOnHost({ mounts, path, libraryPath }: PythonInstallation):
   };
 }
 
-/** What of the host's directories a cell is given, and what in them it is not. */
+/** The host directories of a cell, and the denied paths in them. */
 export function hostPaths(mounts: readonly CellMount[]) {
   return {
     mounts: mounts

@@ -9,7 +9,7 @@ import { seccompFilter } from "../linux/seccomp.ts";
 import type { FilterArch } from "../linux/syscalls.ts";
 import type { PythonOnHost, SrtCellConfig } from "./cell-command.ts";
 
-/** The one child of the first process that srt puts into the cell's pid namespace. */
+/** The supervisor is the only child of the first process in the cell's pid namespace, which belongs to srt. */
 const supervisorPid = 2;
 
 export interface CellSetupParts {
@@ -17,11 +17,11 @@ export interface CellSetupParts {
   readonly workspace: string;
   readonly mounts: readonly CellMount[];
   readonly arch: FilterArch;
-  /** the filter that reports signals */
+  /** the filter that reports signals to the supervisor */
   readonly guard: Buffer;
 }
 
-/** What the cell's supervisor sets up before anything else runs. */
+/** The configuration that the supervisor applies before anything else runs. */
 export async function srtCellConfig({
   policy,
   workspace,
@@ -31,7 +31,7 @@ export async function srtCellConfig({
 }: CellSetupParts): Promise<SrtCellConfig> {
   const { proc } = policy;
   const { dev, ino } = await stat(workspace, { bigint: true });
-  // nothing else holds memory and processors, and the host's message queues are in reach
+  // srt limits neither memory nor processors, and does not isolate the host's message queues
   const filter = seccompFilter({
     ...{ arch, phase: "cell", supervisorPid },
     ...{ allowMemfd: false, allowAffinity: false, sharesIpc: true },
@@ -52,7 +52,7 @@ export async function srtCellConfig({
   };
 }
 
-/** Pure: what the kernel is told before it runs code. */
+/** Pure: the setup of the kernel before it runs code. */
 export function srtKernelSetup(policy: Policy, python: PythonOnHost, workspace: string): KernelSetup {
   return linuxKernelSetup(policy, {
     path: python.path,

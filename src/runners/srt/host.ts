@@ -14,9 +14,9 @@ import { WrapService } from "./wrap-service.ts";
 /** How the srt runner sets up this host. */
 export interface SrtHostOptions {
   readonly runtimeDir?: string;
-  /** directory of the installed package, where it is not found as a dependency */
+  /** directory of the package, if it is not installed as a dependency */
   readonly packagePath?: string;
-  /** how long it may take to wrap a command: then its process is ended, and the next start begins with another */
+  /** timeout for wrapping a command; after it, srt's process is killed, and the next start uses a new one */
   readonly wrapTimeoutMs?: number;
 }
 
@@ -24,17 +24,17 @@ export interface SrtHostOptions {
 export interface SrtHost {
   readonly srt: SrtPackage;
   readonly runtimeDir: string;
-  /** removed with this process, however it ends */
+  /** removed when this process exits, even if it is killed */
   readonly ownDir: string;
-  /** programs, libraries and single files of /etc without which they do not start */
+  /** programs, libraries and the files of /etc that they need */
   readonly programs: readonly string[];
-  /** uids for cells, when we are root */
+  /** uids for cells, if codecell runs as root */
   readonly uids: UidRange | undefined;
-  /** one per uid: srt looks at paths, and its command depends on whose they are */
+  /** one per uid, because srt's command depends on who can access the paths */
   service(uid: number | undefined): WrapService;
 }
 
-/** Finds the package and prepares directories. `cleanup` undoes all of it. */
+/** Finds the package and prepares directories. `cleanup` undoes it. */
 export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Promise<SrtHost> {
   const srt = await findSrtPackage(options.packagePath);
   if ("missing" in srt) throw new CodecellError("runner_unavailable", srt.missing, { hint: srt.hint });
@@ -43,7 +43,7 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
   if (isRoot && uids === undefined) {
     // Under srt, root keeps every capability in the cell's user namespace.
     const hint = "start codecell as an ordinary user, or use the wasm runner";
-    throw new CodecellError("runner_unavailable", "cells never run as root, and root has no other uid here", { hint });
+    throw new CodecellError("runner_unavailable", "cells never run as root, but root has no other uid here", { hint });
   }
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);

@@ -13,19 +13,19 @@ const install = (version: string) =>
   writeFile(join(directory, "package.json"), JSON.stringify({ version, main: "./dist/index.js" }));
 
 describe("findSrtPackage", () => {
-  test("finds the version this runner is made for", async () => {
+  test("finds the version that this runner needs", async () => {
     await install(srtVersion);
     const entryUrl = `file://${directory}/dist/index.js`;
     expect(await findSrtPackage(directory)).toMatchObject({ directory, entryUrl });
   });
 
-  test("takes no other version, and says which command brings the right one", async () => {
+  test("rejects another version, with the command that installs the right one", async () => {
     await install("0.0.78");
     const answer = { missing: expect.stringContaining("0.0.78"), hint: srtInstallHint };
     expect(await findSrtPackage(directory)).toMatchObject(answer);
   });
 
-  test("says how to install it where it is not", async () => {
+  test("says how to install a missing package", async () => {
     const answer = { missing: expect.stringContaining("not installed"), hint: expect.stringContaining(srtVersion) };
     expect(await findSrtPackage(join(directory, "nowhere"))).toMatchObject(answer);
   });

@@ -5,15 +5,15 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 
 const srtPackageName = "@anthropic-ai/sandbox-runtime";
-/** The one version whose wrapping was examined: it calls itself a preview, and what it leaves open changes with each. */
+/** The only version that was reviewed. srt is a preview, and what it isolates changes between versions. */
 export const srtVersion = "0.0.83";
 export const srtInstallHint = `npm install ${srtPackageName}@${srtVersion}`;
 
 export interface SrtPackage {
   readonly directory: string;
-  /** what the wrap service imports */
+  /** the module that the wrap service imports */
   readonly entryUrl: string;
-  /** of the program that sets the system call filter; the cell has to see it */
+  /** directory of the program that sets the system call filter; the cell must see it */
   readonly filterDirectory: string;
 }
 
@@ -21,14 +21,14 @@ export type SrtPackageSearch = SrtPackage | { readonly missing: string; readonly
 
 const manifest = z.object({ version: z.string(), main: z.string() });
 
-/** Looks for the optional peer, or in the directory that the caller names. Nothing of it is loaded here. */
+/** Finds the optional peer dependency, or the package in the given directory. Loads no code of it. */
 export async function findSrtPackage(packagePath?: string): Promise<SrtPackageSearch> {
   const directory = packagePath ?? installedDirectory();
   const text = directory && (await readFile(join(directory, "package.json"), "utf8").catch(() => undefined));
   if (!directory || !text) return { missing: `${srtPackageName} is not installed`, hint: srtInstallHint };
   const { version, main } = manifest.parse(JSON.parse(text));
   if (version !== srtVersion) {
-    const missing = `${srtPackageName} is version ${version}, and this runner is made for ${srtVersion}`;
+    const missing = `${srtPackageName} is version ${version}, but this runner needs ${srtVersion}`;
     return { missing, hint: srtInstallHint };
   }
   return {

@@ -6,7 +6,7 @@ import { planSrt } from "./plan.ts";
 const plan = (input: PolicyInput = {}) => planSrt(policySchema.parse(input));
 
 describe("planSrt", () => {
-  test("answers every rule of a cell once and refuses none of the empty policy", () => {
+  test("has one row per rule of a cell and refuses no rule of the empty policy", () => {
     const { rules, refused } = plan();
     expect(rules.map((one) => one.rule)).toEqual(cellRuleNames);
     expect(refused).toEqual([]);
@@ -19,7 +19,7 @@ describe("planSrt", () => {
     ["net.enabled", { net: { enabled: true } }],
     ["proc.cpus", { proc: { cpus: 0.5 } }],
     ["kernel.image", { kernel: { image: "python:3.12" } }],
-  ])("refuses %s by name, with a reason and a way out", (name, input) => {
+  ])("refuses %s with a reason and a fix", (name, input) => {
     const { rules, refused } = plan(input);
     expect(refused.map((one) => one.rule)).toEqual([name]);
     expect(refused[0]?.reason).not.toBe("");
@@ -27,11 +27,11 @@ describe("planSrt", () => {
     expect(rules.map((one) => one.rule)).not.toContain(name);
   });
 
-  test("takes a directory that keeps its place", () => {
+  test("accepts a mount with the same source and target", () => {
     expect(plan({ fs: { mounts: [{ source: "/srv/data", target: "/srv/data" }] } }).refused).toEqual([]);
   });
 
-  test("the srt plan does not claim the OS for limits that a watchdog enforces", () => {
+  test("does not claim that the OS enforces limits of a watchdog", () => {
     const by = Object.fromEntries(plan().rules.map((one) => [one.rule, one.by]));
     expect(by).toMatchObject({
       "proc.memory": "supervisor watchdog",
@@ -40,7 +40,7 @@ describe("planSrt", () => {
     });
   });
 
-  test("says that there is no /workspace, and what of the host can be found out", () => {
+  test("has notes about the missing /workspace and about what code can learn of the host", () => {
     const notes = plan().notes.join("\n");
     for (const part of ["/workspace does not exist", "no UTS or cgroup namespace", "paths of mounts"])
       expect(notes).toContain(part);

@@ -7,7 +7,7 @@ import { srtVersion } from "./package.ts";
 
 const noNetwork = byOs("own network namespace, without a proxy");
 
-/** Pure: a policy in, one answer per rule out. */
+/** Pure: how this runner would enforce a policy. */
 export function planSrt(policy: Policy): EnforcementPlan {
   return answerRules(policy, answers, undefined, notes);
 }

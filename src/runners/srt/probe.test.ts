@@ -6,13 +6,13 @@ import type { SrtHost } from "./host.ts";
 import { trySrt } from "./probe.ts";
 import { WrapService } from "./wrap-service.ts";
 
-/** Processes of this machine with a mark in their command; a zombie has none. */
+/** Pids of processes with a mark in their command line. A zombie has no command line. */
 function marked(mark: string): string[] {
   return readdirSync("/proc").filter((name) => {
     try {
       return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "utf8").includes(mark);
     } catch {
-      return false; // it ended while we looked
+      return false; // it exited meanwhile
     }
   });
 }
@@ -25,7 +25,7 @@ describe.skipIf(process.platform !== "linux")("trySrt with a fake of sandbox-run
     vi.useRealTimers();
   });
 
-  test("ends a trial that hangs, with its children, when the time is over", async () => {
+  test("kills a trial that hangs, with its children, after the timeout", async () => {
     const mark = `3${process.pid}.5`; // seconds, long enough
     const wrapped = `/bin/sh -c "sleep ${mark} & sleep ${mark} & wait" ${srtWords}`;
     const srt = scriptedSrt(`cleanupAfterCommand() {}, wrapWithSandbox: async () => ${JSON.stringify(wrapped)}`);
@@ -46,7 +46,7 @@ describe.skipIf(process.platform !== "linux")("trySrt with a fake of sandbox-run
     expect(leader).toBeDefined();
     vi.advanceTimersByTime(15_000);
     await refused;
-    expect(readdirSync("/proc")).not.toContain(leader); // it was waited for
+    expect(readdirSync("/proc")).not.toContain(leader); // it was reaped
     await expect.poll(children).toEqual([]);
   });
 });

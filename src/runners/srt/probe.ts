@@ -4,11 +4,12 @@ import type { SrtHost } from "./host.ts";
 import { srtSettings } from "./settings.ts";
 import { spawnWrapped } from "./spawn-wrapped.ts";
 
-/** Somebody may wait for `auto` to choose: what does not answer soon is passed over, unless it is the one that was asked for. */
-export const trialMs = { inPassing: 1_900, wanted: 15_000 };
-const fix = "run `codecell doctor`: what the process runner needs, srt needs too; or use the wasm runner";
+/** Timeouts of a trial: shorter while `auto` can still choose another runner. */
+export const trialMs = { quick: 1_900, patient: 15_000 };
+const fix =
+  "run `codecell doctor` and fix what it reports for the process runner, because srt needs the same; or use the wasm runner";
 
-/** Runs a command that does nothing in srt's sandbox: whether namespaces can be made here is known only by making them. */
+/** Runs `true` in srt's sandbox, because only a real trial shows whether namespaces can be created. */
 export async function trySrt(host: SrtHost, timeoutMs: number): Promise<void> {
   using limit = deadline(timeoutMs);
   await runNothing(host, limit.signal).catch((error: unknown) => {
@@ -21,11 +22,15 @@ export async function trySrt(host: SrtHost, timeoutMs: number): Promise<void> {
 async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
   const uid = host.uids?.first;
   const service = host.service(uid);
-  // The proxy alone needs socat, and no cell has one.
+  // Only srt's proxy needs socat, and cells do not use it.
   const errors = (await service.missing(signal)).filter((error) => !error.includes("socat"));
   if (errors.length > 0) {
     const hint = "apt install bubblewrap ripgrep (Debian, Ubuntu), dnf install bubblewrap ripgrep (Fedora)";
-    throw new CodecellError("runner_unavailable", `sandbox-runtime is missing: ${errors.join("; ")}`, { hint });
+    throw new CodecellError(
+      "runner_unavailable",
+      `sandbox-runtime needs programs that are missing: ${errors.join("; ")}`,
+      { hint },
+    );
   }
   const workspace = `${host.ownDir}/empty`;
   const wrapped = await service.wrap("exit 0", srtSettings({ ...host, workspace, mounts: [], denied: [] }), signal);
@@ -36,7 +41,7 @@ async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
     trial.channel.destroy();
     if (code !== 0) {
       signal.throwIfAborted();
-      const said = diagnostics.trim().split("\n").at(-1) || `it ended with ${code ?? endedBy}`;
+      const said = diagnostics.trim().split("\n").at(-1) || `it exited with ${code ?? endedBy}`;
       throw new CodecellError("runner_unavailable", `sandbox-runtime cannot run a command here: ${said}`, {
         hint: fix,
       });

@@ -14,7 +14,7 @@ import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { pythonFinder, questionMs } from "../linux/python.ts";
+import { probeTimeoutMs, pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
@@ -27,14 +27,14 @@ import { trialMs, trySrt } from "./probe.ts";
 import { srtSettings } from "./settings.ts";
 import { spawnWrapped } from "./spawn-wrapped.ts";
 
-/** What the srt runner is told; everything has a default. */
+/** Options of the srt runner. All have defaults. */
 export interface SrtRunnerOptions extends SrtHostOptions {
   readonly logger?: Logger;
 }
 
 const guarantees: readonly Guarantee[] = [...namespaceGuarantees, "syscall-filter"];
 
-/** Anthropic's sandbox-runtime, an optional peer: its namespaces and filter, our kernel and limits. Making it starts nothing. */
+/** Anthropic's sandbox-runtime, an optional peer dependency. Creating the runner starts nothing. */
 export function srtRunner(options: SrtRunnerOptions = {}): SandboxRunner {
   return new SrtRunner(options);
 }
@@ -66,8 +66,8 @@ class SrtRunner implements SandboxRunner {
     if (unheld) return unheld;
     try {
       const host = await this.#openHost();
-      const patience = isWanted || isPatient ? "wanted" : "inPassing";
-      await this.#python(undefined, questionMs[patience]);
+      const patience = isWanted || isPatient ? "patient" : "quick";
+      await this.#python(undefined, probeTimeoutMs[patience]);
       this.#trial ??= trySrt(host, trialMs[patience]);
       await this.#trial;
     } catch (error) {
@@ -120,7 +120,7 @@ class SrtRunner implements SandboxRunner {
     return this.#cleanup[Symbol.asyncDispose]();
   }
 
-  /** Where the cell works: the policy's directory, the session's own, or one that ends with the cell. */
+  /** The cell's workspace: the policy's directory, the session's own, or one that is removed with the cell. */
   async #workspace(
     spec: CellSpec,
     host: SrtHost,
@@ -142,18 +142,18 @@ class SrtRunner implements SandboxRunner {
 
   #openHost(): Promise<SrtHost> {
     this.#host ??= openSrtHost(this.#options, this.#cleanup).catch((error: unknown) => {
-      this.#host = undefined; // a package that is installed later is found later
+      this.#host = undefined; // a package that is installed later can then be found
       throw error;
     });
     return this.#host;
   }
 }
 
-/** A link on the way makes the real place another one than the policy names. */
+/** Refuses a mount whose path contains a symlink, because its real path is not the one in the policy. */
 function refuseMoved(mounts: readonly CellMount[]): void {
   const moved = mounts.find(({ rule, source, target }) => rule === "fs.mounts" && source !== target);
   if (!moved) return;
-  const message = `fs.mounts: sandbox-runtime cannot map paths, and the real path of ${moved.target} is ${moved.source}`;
+  const message = `fs.mounts: sandbox-runtime cannot map paths, but the real path of ${moved.target} is ${moved.source}`;
   throw new CodecellError("policy_refused", message, {
     hint: `write ${moved.source} as source and target, or use the process runner`,
     details: { rule: "fs.mounts" },

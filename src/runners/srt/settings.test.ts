@@ -14,29 +14,29 @@ const { network, filesystem, credentials } = srtSettings(paths);
 const names = (entries: readonly { path: string }[]) => entries.map(({ path }) => path);
 
 describe("srtSettings", () => {
-  test("closes the network with an empty list: without the list srt would share the host's", () => {
+  test("closes the network with an empty list, because srt shares the host's network without one", () => {
     expect(network.allowedDomains).toEqual([]);
   });
 
-  test("closes everything to reading, and opens programs and mounts", () => {
+  test("allows reading of programs and mounts only", () => {
     expect(names(filesystem.denyRead)).toEqual(expect.arrayContaining(["/", "/sys"]));
     expect(names(filesystem.allowRead)).toEqual(["/usr", "/run/kernel", "/srv/read", "/srv/[write]"]);
   });
 
-  test("opens nothing to writing but the workspace and what the policy says", () => {
+  test("allows writing to the workspace and writable mounts only", () => {
     expect(names(filesystem.allowWrite)).toEqual(["/run/w1", "/srv/[write]"]);
   });
 
-  test("denies an entry to reading and to writing", () => {
+  test("denies reading and writing of a denied entry", () => {
     expect(names(filesystem.denyRead)).toContain("/srv/[write]/.env");
     expect(names(filesystem.denyWrite)).toEqual(["/srv/[write]/.env"]);
   });
 
-  test("has every path taken as it is: brackets in a name are no pattern", () => {
+  test("marks every path as literal, so that brackets in a name are not a pattern", () => {
     for (const entry of Object.values(filesystem).flat()) expect(entry.literal).toBe(true);
   });
 
-  test("hides the directory that srt opens to all commands by the one rule that outranks it", () => {
+  test("denies the directory that srt makes writable for every command", () => {
     expect(credentials.files).toContainEqual({ path: "/tmp/claude", mode: "deny" });
   });
 });

@@ -4,7 +4,7 @@ export interface SrtPath {
   readonly literal: true;
 }
 
-/** What one cell asks of srt. Given with each call: nothing of it is in srt's own, process-wide configuration. */
+/** The settings of one cell, passed with each call. They are not part of srt's process-wide configuration. */
 export interface SrtSettings {
   readonly network: { readonly allowedDomains: readonly string[]; readonly deniedDomains: readonly string[] };
   readonly filesystem: {
@@ -19,27 +19,27 @@ export interface SrtSettings {
   };
 }
 
-/** Real paths of the host. srt maps none of them: a cell sees each at the place it has on the host. */
+/** Real host paths. srt cannot map paths, so a cell sees the same paths. */
 export interface CellPaths {
   /** programs, libraries, the interpreter and the kernel's own files */
   readonly programs: readonly string[];
   readonly workspace: string;
   readonly mounts: readonly { readonly path: string; readonly readOnly: boolean }[];
-  /** entries below workspace and mounts that the policy's deny globs match */
+  /** entries in the workspace and mounts that match the policy's deny globs */
   readonly denied: readonly string[];
 }
 
-/** srt opens these to every command, writable and over any `denyRead`: only a denied credential outranks that. */
+/** srt makes these writable for every command, even if `denyRead` lists them. Only a denied credential overrides that. */
 const alwaysOpen = ["/tmp/claude", "/private/tmp/claude"];
 
-/** Pure: the paths of a cell in, the rules for srt out. Nothing is readable or writable unless it is named. */
+/** Pure: srt's rules for the paths of a cell. Everything that is not listed can be neither read nor written. */
 export function srtSettings({ programs, workspace, mounts, denied }: CellPaths): SrtSettings {
   const writable = mounts.filter((mount) => !mount.readOnly).map((mount) => mount.path);
   return {
-    // An empty list closes the network. The key has to be there: without it srt shares the host's.
+    // An empty list closes the network. Without the key, srt would share the host's network.
     network: { allowedDomains: [], deniedDomains: [] },
     filesystem: {
-      // "/" leaves /sys open, which tells about the host's devices and control groups
+      // "/" does not include /sys, which reveals the host's devices and cgroups
       denyRead: ["/", "/sys", ...denied].map(exactly),
       allowRead: [...programs, ...mounts.map((mount) => mount.path)].map(exactly),
       allowWrite: [workspace, ...writable].map(exactly),

@@ -7,22 +7,22 @@ import type { CellExit } from "../runner.ts";
 import { searchPath } from "./wrap-service.ts";
 
 export interface WrappedProcess {
-  /** descriptor 3 inside: a socket pair, open in both directions */
+  /** descriptor 3 inside: a two-way socket pair */
   readonly channel: Socket;
   readonly exited: Promise<CellExit>;
-  /** ends it with all of its group: bubblewrap can be caught before its child is tied to it */
+  /** kills the whole process group, because bubblewrap may be killed before its child is set to exit with it */
   readonly kill: () => void;
 }
 
-/** Runs what srt made of a command. */
+/** Runs a command that srt has wrapped. */
 export function spawnWrapped(wrapped: string, uid: number | undefined): WrappedProcess {
   const child = spawn("/bin/sh", ["-c", `exec ${wrapped}`], {
-    // srt passes its environment on, so this is what the cell's first process has. A bash that is run without SHLVL and
-    // with a socket as its input takes itself for a login from another machine, and reads start-up files.
+    // srt passes its environment on, so this is the environment of the cell's first process. Without SHLVL, a bash whose
+    // input is a socket assumes that it is a remote login, and reads startup files.
     env: { PATH: searchPath, SHLVL: "1" },
     cwd: "/",
     stdio: ["ignore", "ignore", "pipe", "pipe"],
-    detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
+    detached: true, // Ctrl-C in the terminal must not kill the cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const diagnostics = collectText(child.stderr);

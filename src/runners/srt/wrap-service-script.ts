@@ -1,6 +1,6 @@
 /**
- * ECMAScript, run by Node in a directory of ours. First argument: where to import sandbox-runtime from. Standard input: a
- * line of JSON per request, `{ id, command, settings }`, or `{ ended: true }` once per wrapped command that is over.
+ * ECMAScript, run by Node in a private directory. First argument: the URL of sandbox-runtime. Standard input: one line of
+ * JSON per request, `{ id, command, settings }`, or `{ ended: true }` after each wrapped command has exited.
  */
 export const wrapServiceScript = `
 import { createInterface } from "node:readline";

@@ -14,7 +14,7 @@ const late = {
   hint: expect.stringContaining("try again"),
 };
 
-describe("the process that asks a fake of sandbox-runtime", () => {
+describe("WrapService with a fake of sandbox-runtime", () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   });
@@ -22,7 +22,7 @@ describe("the process that asks a fake of sandbox-runtime", () => {
     vi.useRealTimers();
   });
 
-  test("is ended when it does not come up in time", async () => {
+  test("is killed if it does not start in time", async () => {
     await using service = start(
       "checkDependencies: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
     );
@@ -32,13 +32,13 @@ describe("the process that asks a fake of sandbox-runtime", () => {
     expect(service.isAlive).toBe(false);
   });
 
-  test("is ended when it does not answer in time, also after whoever asked has left", async () => {
+  test("is killed if it does not answer in time, even if a caller has aborted", async () => {
     await using service = start(isSilent);
     await service.missing();
     const caller = new AbortController();
     const left = service.wrap("true", settings, caller.signal);
     const stays = service.wrap("true", settings);
-    await setImmediate(); // both have asked
+    await setImmediate(); // both requests are sent
     caller.abort(new Error("changed my mind"));
     await expect(left).rejects.toMatchObject({
       code: "aborted",
@@ -50,16 +50,16 @@ describe("the process that asks a fake of sandbox-runtime", () => {
     await expect(stays).rejects.toMatchObject(late);
   });
 
-  test("is asked nothing for a caller who has left before", async () => {
+  test("sends no request for a signal that has already fired", async () => {
     await using service = start(isSilent);
     await expect(service.wrap("true", settings, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
-    expect(vi.getTimerCount()).toBe(1); // for its start alone
+    expect(vi.getTimerCount()).toBe(1); // only the start has a timer
     await service.missing();
     await setImmediate();
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is told the end of a command that was wrapped when nobody waited for it any more", async () => {
+  test("reports the end of a command that was wrapped after its caller aborted", async () => {
     await using service = start(`
       ends: 0,
       cleanupAfterCommand() { this.ends++; },
@@ -71,7 +71,7 @@ describe("the process that asks a fake of sandbox-runtime", () => {
     await service.missing();
     const caller = new AbortController();
     const first = service.wrap("first", settings, caller.signal);
-    await setImmediate(); // it has asked
+    await setImmediate(); // the request is sent
     caller.abort();
     await expect(first).rejects.toMatchObject({ code: "aborted" });
     expect(await service.wrap("second", settings)).toContain("0 ended");

@@ -16,29 +16,29 @@ export const searchPath = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 export interface WrapServiceParts {
   readonly srt: SrtPackage;
-  /** an empty directory: srt searches the one it runs in before every wrap, and puts files into it */
+  /** an empty directory, because srt searches its working directory before every wrap, and writes files to it */
   readonly directory: string;
-  /** whom the cells belong to, when we are root */
+  /** the cells' uid, if codecell runs as root */
   readonly uid: number | undefined;
-  /** how long it may owe an answer */
+  /** timeout for an answer */
   readonly timeoutMs?: number | undefined;
 }
 
-/** It answers within a tenth of a second, except on a machine that is busy. */
+/** It usually answers within 0.1 s, but a busy machine takes longer. */
 const defaultTimeoutMs = 30_000;
-const givenUp = "the start was aborted";
+const abortMessage = "the start was aborted";
 
 const helloSchema = z.object({ errors: z.array(z.string()) });
 const answerSchema = z.union([
   z.object({ id: z.int(), wrapped: z.string() }),
   z.object({ id: z.int(), problem: z.string() }),
 ]);
-/** What has to stand in a wrapped command: srt goes on without a part of it that it does not find. */
+/** Required parts of a wrapped command, because srt silently leaves out isolation that is not available. */
 const needed = ["--unshare-net", "--unshare-pid", "--unshare-user", "--cap-drop ALL", "apply-seccomp"];
 
 /**
- * srt in a process of its own. Its configuration belongs to the whole process that loads it, and a host program may use it
- * for itself: in one process that program's allowed hosts would be open to our cells.
+ * srt in a separate process. Its configuration is process-wide, and the host program may use srt itself: in the same
+ * process, cells could reach the hosts that the host program allows.
  */
 export class WrapService implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
@@ -57,11 +57,11 @@ export class WrapService implements AsyncDisposable {
       env: { PATH: searchPath, HOME: directory },
       cwd: directory,
       stdio: ["pipe", "pipe", "pipe"],
-      detached: true, // a Ctrl-C in our terminal is ours to handle
+      detached: true, // Ctrl-C in the terminal must not kill it; codecell handles it
       ...(uid === undefined ? {} : { uid, gid: uid }),
     });
     this.#diagnostics = collectText(this.#child.stderr);
-    this.#child.stdin.on("error", () => {}); // its exit says why
+    this.#child.stdin.on("error", () => {}); // its exit has the reason
     this.#exited = once(this.#child, "close").catch(() => {});
     const lines = createInterface({ input: this.#child.stdout });
     this.#errors = new Promise((resolve, reject) => {
@@ -78,27 +78,27 @@ export class WrapService implements AsyncDisposable {
       });
     });
     const limit = this.#limit();
-    // whoever asks is told
+    // callers get this error from `missing`
     void this.#errors.catch(() => {}).finally(() => limit[Symbol.dispose]());
   }
 
-  /** One that owes an answer for too long counts as gone: the next start gets another. */
+  /** False after a timeout, so that the next start uses a new process. */
   get isAlive(): boolean {
     return !this.#isLate && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** What srt says is missing on this machine. */
+  /** What srt reports as missing on this machine. */
   missing(signal?: AbortSignal): Promise<readonly string[]> {
-    return unlessAborted(this.#errors, signal, givenUp);
+    return unlessAborted(this.#errors, signal, abortMessage);
   }
 
-  /** A shell command in, the same inside srt's sandbox out. `ended` is owed for each. */
+  /** Wraps a shell command so that it runs in srt's sandbox. Call `ended` after each wrapped command. */
   async wrap(command: string, settings: SrtSettings, signal?: AbortSignal): Promise<string> {
     await this.missing(signal);
     if (!this.isAlive) throw this.#ended();
     const answer = this.#ask(command, settings);
-    const wrapped = await unlessAborted(answer, signal, givenUp).catch((error: unknown) => {
-      void answer.then(() => this.ended()).catch(() => {}); // it may come when nobody waits any more
+    const wrapped = await unlessAborted(answer, signal, abortMessage).catch((error: unknown) => {
+      void answer.then(() => this.ended()).catch(() => {}); // the answer may arrive after the abort
       throw error;
     });
     const lacking = needed.filter((part) => !wrapped.includes(part));
@@ -107,7 +107,7 @@ export class WrapService implements AsyncDisposable {
     throw new CodecellError("cell_start_failed", `sandbox-runtime left out ${lacking.join(", ")}`);
   }
 
-  /** A wrapped command is over: srt removes what it left on the host for it. */
+  /** Tells srt that a wrapped command has exited, so that it removes its files on the host. */
   ended(): void {
     if (this.isAlive) this.#child.stdin.write(`${JSON.stringify({ ended: true })}\n`);
   }
@@ -119,7 +119,7 @@ export class WrapService implements AsyncDisposable {
     clearTimeout(timer);
   }
 
-  /** Its limit holds also when whoever asked has left: else callers of little patience would ask a dead one for ever. */
+  /** The timeout applies even if the caller has aborted. Otherwise impatient callers would use a stuck process forever. */
   async #ask(command: string, settings: SrtSettings): Promise<string> {
     using _ = this.#limit();
     const id = this.#next++;
@@ -129,7 +129,7 @@ export class WrapService implements AsyncDisposable {
     });
   }
 
-  /** When it passes, the service is killed, and its exit tells whoever waits. SIGKILL also ends what is stopped. */
+  /** After the timeout, the service is killed, and its exit rejects all requests. SIGKILL works on stopped processes too. */
   #limit(): Disposable {
     const limit = deadline(this.#timeoutMs);
     limit.signal.addEventListener("abort", () => {
@@ -141,7 +141,7 @@ export class WrapService implements AsyncDisposable {
 
   #receive(line: string): void {
     const { success, data: answer } = answerSchema.safeParse(parsed(line));
-    if (!success) return; // something of srt prints: it is nothing for us
+    if (!success) return; // output of srt that is not an answer
     const waiting = this.#waiting.get(answer.id);
     this.#waiting.delete(answer.id);
     if ("wrapped" in answer) waiting?.resolve(answer.wrapped);

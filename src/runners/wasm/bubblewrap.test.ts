@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { probeBubblewrap } from "./bubblewrap.ts";
 import { childIdentity } from "./child-identity.ts";
 
-// A cell would do without its second wall for as long as the host lives.
-test.runIf(process.platform === "linux")("a machine that is busy is not one without bubblewrap", async () => {
+// Otherwise all cells of this host process would lack their second barrier.
+test.runIf(process.platform === "linux")("bubblewrap is found on a busy machine too", async () => {
   const directory = await mkdtemp(join(tmpdir(), "codecell-slow-bwrap-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   await chmod(directory, 0o755);

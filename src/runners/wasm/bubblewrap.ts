@@ -5,10 +5,10 @@ import process from "node:process";
 import type { ChildIdentity } from "./child-identity.ts";
 import { type BubblewrapSupport, bubblewrapArguments, insideNode } from "./command.ts";
 
-/** Long: on a busy machine, too little would take the second wall away from every cell. */
+/** Long, because a timeout on a busy machine would remove the second barrier from every cell. */
 const probeTimeoutMs = 15_000;
 
-/** Proves bubblewrap by running Node in it: a binary alone says nothing where user namespaces are closed. */
+/** Tests bubblewrap by running Node in it, because an installed bubblewrap does not work without user namespaces. */
 export async function probeBubblewrap(
   node: string,
   identity: ChildIdentity,
@@ -43,7 +43,7 @@ function startsNode(support: BubblewrapSupport, node: string, identity: ChildIde
     stdio: ["ignore", "ignore", "ignore"],
     timeout: probeTimeoutMs,
     killSignal: "SIGKILL",
-    detached: true, // a Ctrl-C in our terminal would leave a half-made jail behind
+    detached: true, // Ctrl-C in the terminal could leave an incomplete jail behind
   });
   return new Promise((resolve) => {
     child.on("error", () => resolve(false));

@@ -49,14 +49,14 @@ export class WasmCell implements Cell {
     });
   }
 
-  /** Starts the process; the interpreter in it says hello on the channel when it is there. */
+  /** Starts the process. Its interpreter sends hello on the channel when it is ready. */
   static async start(parts: WasmCellParts): Promise<WasmCell> {
     const child = spawn(parts.command.program, parts.command.arguments, {
       ...parts.identity.spawn,
-      env: {}, // nothing of the host's environment, so no secret to find
+      env: {}, // keeps secrets in the host's environment out of the cell
       cwd: "/",
       stdio: ["pipe", "pipe", "pipe"],
-      detached: true, // a group of its own, so that all of it can be killed
+      detached: true, // its own process group, so that all of it can be killed
     });
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
@@ -70,7 +70,7 @@ export class WasmCell implements Cell {
   async usage(): Promise<CellUsage> {
     const { pid, exitCode, signalCode } = this.#child;
     const isGone = pid === undefined || exitCode !== null || signalCode !== null;
-    // The end of the process may still be on its way when a caller asks whether memory was the reason.
+    // Wait for the exit, which says whether the cell ran out of memory.
     if (this.channel.readableEnded || this.channel.destroyed || isGone) await this.exited;
     const used = isGone ? undefined : await treeUsage(pid);
     return {
@@ -84,13 +84,13 @@ export class WasmCell implements Cell {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
     killGroup(this.#child);
-    // Without a reader the last bytes would hold the streams, and with them the end, open.
+    // Without a reader, unread bytes would keep the streams open and delay the exit.
     this.channel.destroy();
     await this.exited;
   }
 }
 
-/** V8 says so before it aborts; a SIGKILL that is not ours is the Linux kernel's OOM killer. 137 is what a wrapper makes of it. */
+/** V8 prints it before it aborts. A SIGKILL from outside is the OOM killer's, which a wrapper reports as code 137. */
 function diedOfMemory(code: number | null, signal: string | null, diagnostics: string): boolean {
   return signal === "SIGKILL" || code === 137 || /out of memory|allocation failed|bad_alloc/i.test(diagnostics);
 }

@@ -3,14 +3,14 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 
-/** Who the cell's process runs as. */
+/** The user of the cell's process. */
 export interface ChildIdentity {
   readonly spawn: { readonly uid?: number; readonly gid?: number };
-  /** the process keeps root's identity because nothing else can reach its files */
+  /** the process stays root, because no other user can read its files */
   readonly staysRoot: boolean;
 }
 
-/** As root, an unprivileged user of its own; otherwise the caller's. `paths` are what that user must be able to read. */
+/** A private unprivileged user if codecell runs as root, otherwise the same user. The user must be able to read `paths`. */
 export function childIdentity(paths: readonly string[]): ChildIdentity {
   if (process.getuid?.() !== 0) return { spawn: {}, staysRoot: false };
   const id = unusedId(readFileSync("/proc/self/uid_map", "utf8"));
@@ -18,7 +18,7 @@ export function childIdentity(paths: readonly string[]): ChildIdentity {
   return { spawn: { uid: id, gid: id }, staysRoot: false };
 }
 
-/** A high id that no account has; inside a container with few ids, one near their end. */
+/** A high id that no account has. In a container with few ids, one of the highest. */
 export function unusedId(uidMap: string): number | undefined {
   const ranges = uidMap
     .trim()

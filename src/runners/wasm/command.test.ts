@@ -16,7 +16,7 @@ const parts = {
 };
 
 describe("cellCommand", () => {
-  test("lets the process read nothing but its runtime directory", () => {
+  test("lets the process read only its runtime directory", () => {
     const reads = nodeFlags("/state/abc").filter((flag) => flag.startsWith("--allow-fs"));
     expect(reads).toEqual(["--allow-fs-read=/state/abc/*"]);
   });
@@ -25,7 +25,7 @@ describe("cellCommand", () => {
     expect(cellCommand(parts).arguments).toContain(flag);
   });
 
-  test("shows a neutral path inside bubblewrap, and nothing but Node, its libraries and the runtime", () => {
+  test("mounts only Node, its libraries and the runtime in bubblewrap, at a neutral path", () => {
     const { program, arguments: flags } = cellCommand({ ...parts, bubblewrap });
     expect(program).toBe("/usr/bin/bwrap");
     expect(flags.flatMap((flag, at) => (flag === "--ro-bind" ? [flags.slice(at + 1, at + 3)] : []))).toEqual([
@@ -38,7 +38,7 @@ describe("cellCommand", () => {
     expect(flags).toContain("--disable-userns");
   });
 
-  test("sets RLIMIT_DATA in KiB, without a word of the command passing through the shell's grammar", () => {
+  test("sets RLIMIT_DATA in KiB, and the shell does not parse the command", () => {
     const { program, arguments: flags } = cellCommand({ ...parts, node: "/a b/$(node)", dataBytes: 2 ** 30 });
     expect([program, flags[0], flags[2]]).toEqual(["/bin/sh", "-c", "sh"]);
     expect(flags[1]).toContain("ulimit -d 1048576");

@@ -1,14 +1,14 @@
 import process from "node:process";
 
-/** The neutral path of the runtime directory where bubblewrap can give it one. */
+/** The neutral path of the runtime directory inside bubblewrap. */
 const insideRuntime = "/runtime";
 export const insideNode = "/node";
 
 export interface BubblewrapSupport {
   readonly program: string;
-  /** shared objects of Node, under the names it loads them by */
+  /** shared libraries of Node, by the paths from which it loads them */
   readonly libraries: readonly string[];
-  /** whether user namespaces inside can be switched off (bubblewrap 0.8) */
+  /** whether user namespaces inside can be disabled (bubblewrap 0.8) */
   readonly disablesNamespaces: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface CommandParts {
   readonly entry: string;
   readonly entryArguments: readonly string[];
   readonly bubblewrap: BubblewrapSupport | undefined;
-  /** bytes of writable private memory; undefined where no shell can set it */
+  /** limit on writable private memory in bytes; undefined if no shell can set it */
   readonly dataBytes: number | undefined;
 }
 
@@ -48,17 +48,17 @@ export function cellCommand(parts: CommandParts): CellCommand {
   return { program: first, arguments: rest };
 }
 
-/** Flags of every process that evaluates Pyodide. V8 refuses a code cache that was made under other flags. */
+/** Flags of every process that evaluates Pyodide. V8 rejects a code cache from a process with other flags. */
 export function nodeFlags(runtime: string): string[] {
   const permission = process.allowedNodeEnvironmentFlags.has("--permission")
     ? "--permission"
     : "--experimental-permission";
   return [
-    permission, // no files, processes or addons through Node's own functions, but for the two lines below
+    permission, // Node's own functions cannot use files, processes or addons, except as the next two lines allow
     `--allow-fs-read=${runtime}/*`,
     "--allow-worker",
     "--no-addons",
-    "--disallow-code-generation-from-strings", // an outer `Function` that leaks cannot make code
+    "--disallow-code-generation-from-strings", // an outer `Function` that leaks cannot create code
     "--frozen-intrinsics", // an outer prototype that leaks cannot be changed
     "--disable-proto=delete",
     "--max-old-space-size=256",
@@ -67,7 +67,7 @@ export function nodeFlags(runtime: string): string[] {
   ];
 }
 
-/** A root with nothing in it but Node, its libraries and the runtime files; no network, no other processes. */
+/** A root with only Node, its libraries and the runtime files, without network and without other processes. */
 export function bubblewrapArguments(support: BubblewrapSupport, paths: { node: string; runtime?: string }): string[] {
   return [
     support.program,

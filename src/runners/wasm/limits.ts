@@ -2,18 +2,18 @@ import type { Policy } from "../../policy/schema.ts";
 import { maxPages, pageBytes } from "./guest/wasm-memory.ts";
 
 const MiB = 2 ** 20;
-/** What a fresh interpreter needs; below it nothing would run. */
+/** The minimum that a fresh interpreter needs. */
 export const leastMemoryBytes = 64 * MiB;
 export const mostMemoryBytes = maxPages * pageBytes;
-/** What V8 may take beside heap and files while code runs: compiled code, garbage, buffers on their way. */
+/** What V8 needs besides heap and files while code runs: compiled code, garbage, buffers in transit. */
 const growthOverheadBytes = 128 * MiB;
-/** The whole runtime in the OS's count of writable private memory, also after interpreters were replaced. */
+/** Writable private memory of the whole runtime as the OS counts it, even after interpreters were replaced. */
 const dataOverheadBytes = 768 * MiB;
 
 export interface CellLimits {
-  /** ceiling of the interpreter's heap, written into the WebAssembly binary */
+  /** maximum of the interpreter's heap, written into the WebAssembly binary */
   readonly memoryPages: number;
-  /** growth of the process beyond its size with a fresh interpreter, above which the interpreter is ended */
+  /** how much the process may grow after the interpreter has started, before the interpreter is killed */
   readonly growthBytes: number;
   /** RLIMIT_DATA of the whole process */
   readonly dataBytes: number;
@@ -21,10 +21,10 @@ export interface CellLimits {
   readonly openFiles: number;
 }
 
-/** Pure: the numbers that a policy's `proc` section becomes. */
+/** Pure: the limits for a policy's `proc` section. */
 export function cellLimits(proc: Pick<Policy["proc"], "memoryBytes" | "diskBytes" | "files">): CellLimits {
   const memoryBytes = Math.min(proc.memoryBytes, mostMemoryBytes);
-  // Files lie beside the heap, which never shrinks: a program may have used both to their limits.
+  // Files are outside the heap, which never shrinks, so a program may use both up to their limits.
   const usableBytes = memoryBytes + proc.diskBytes;
   return {
     memoryPages: Math.floor(memoryBytes / pageBytes),

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isBuildOlder } from "../../lib/files/is-build-older.ts";
 
-/** Where the parts of the runtime lie before they are copied together. */
+/** The parts of the runtime, before they are copied into one directory. */
 export interface PackageFiles {
   /** compiled JavaScript of guest/ */
   readonly guest: string;
@@ -15,14 +15,14 @@ export interface PackageFiles {
 
 export type FoundFiles = PackageFiles | { readonly missing: string; readonly hint: string };
 
-/** Looks in this package and in what is installed beside it. Reads nothing large. */
+/** Finds the files of this package and of Pyodide. Reads no large file. */
 export function findPackageFiles(): FoundFiles {
   const root = packageRoot();
   const guest = join(root, "dist", "runners", "wasm", "guest");
   if (!existsSync(join(guest, "main.js"))) {
-    return { missing: "the compiled files of this package are not there", hint: "npm run build" };
+    return { missing: "the compiled files of this package are missing", hint: "npm run build" };
   }
-  // Run from the sources (tests do): the guest is compiled all the same, and an old one would be tested in its place.
+  // Tests run from the sources but use the compiled guest. This stops them from testing an outdated one.
   if (import.meta.url.endsWith(".ts") && isBuildOlder(guest, join(root, "src", "runners", "wasm", "guest"))) {
     return { missing: "the compiled files of this package are older than their sources", hint: "npm run build" };
   }

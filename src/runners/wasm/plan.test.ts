@@ -10,7 +10,7 @@ const rule = (name: string, facts: WasmFacts, input: PolicyInput = {}) =>
   plan(input, facts).rules.find((one) => one.rule === name);
 
 describe("planWasm", () => {
-  test("answers every rule of a cell once and refuses none of the empty policy", () => {
+  test("has one row per rule of a cell and refuses no rule of the empty policy", () => {
     const { rules, refused } = plan();
     expect(rules.map((one) => one.rule)).toEqual(cellRuleNames);
     expect(refused).toEqual([]);
@@ -28,7 +28,7 @@ describe("planWasm", () => {
     ["session.recovery", { session: { recovery: "required" } }],
     ["kernel.preload", { kernel: { preload: ["json", "numpy"] } }],
     ["kernel.python", { kernel: { python: "/usr/bin/python3" } }],
-  ])("refuses %s by name, with a reason and a way out", (name, input) => {
+  ])("refuses %s with a reason and a fix", (name, input) => {
     const { rules, refused } = plan(input);
     expect(refused.map((one) => one.rule)).toEqual([name]);
     expect(refused[0]?.reason).not.toBe("");
@@ -36,38 +36,38 @@ describe("planWasm", () => {
     expect(rules.map((one) => one.rule)).not.toContain(name);
   });
 
-  test("names the modules that the runtime lacks", () => {
+  test("lists the preloaded modules that the runtime does not have", () => {
     expect(plan({ kernel: { preload: ["json", "xml.etree", "numpy"] } }).refused[0]?.reason).toMatch(/: numpy$/);
   });
 
-  test("the wasm plan claims the OS for files and network only with bubblewrap", () => {
+  test("says that the OS enforces files and network only with bubblewrap", () => {
     for (const name of ["fs.workspace", "fs.deny", "net.enabled"]) {
       expect(rule(name, alone)?.by).toBe("runtime");
       expect(rule(name, wrapped)?.by).toBe("os");
     }
   });
 
-  test("says what a flaw in V8 would reach", () => {
+  test("says what a vulnerability in V8 would expose", () => {
     expect(plan({}, alone).notes.join(" ")).toContain("this user's network and files");
     expect(plan({}, wrapped).notes.join(" ")).not.toContain("this user's network and files");
   });
 
-  test("says that a process started by root stays root", () => {
+  test("has a note if the cell's process runs as root", () => {
     expect(plan({}, { ...alone, staysRoot: true }).notes.join(" ")).toContain("runs as root");
     expect(plan({}, alone).notes.join(" ")).not.toContain("runs as root");
   });
 
-  test("names RLIMIT_DATA only where a shell can set it", () => {
+  test("names RLIMIT_DATA only if a shell can set it", () => {
     expect(rule("proc.memory", wrapped)?.how).toContain("RLIMIT_DATA");
     expect(rule("proc.memory", alone)?.how).not.toContain("RLIMIT_DATA");
   });
 
-  test("notes what a crash costs unless recovery is off", () => {
+  test("says in a note what a crash loses, unless recovery is off", () => {
     expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("loses files");
     expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("loses files");
   });
 
-  test("says that recovery rests on snapshots, and that none is kept when it is off", () => {
+  test("says that recovery uses snapshots, and that none is kept if recovery is off", () => {
     expect(rule("session.recovery", alone)?.how).toContain("from a snapshot");
     expect(rule("session.recovery", alone, { session: { recovery: "off" } })?.how).toContain("no snapshot is kept");
   });

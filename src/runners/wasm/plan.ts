@@ -4,16 +4,16 @@ import { type Answer, type AnswerTable, answerRules } from "../answer-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
 
-/** What this machine adds to the runtime's own walls. */
+/** What this machine adds to the isolation of the runtime itself. */
 export interface WasmFacts {
   readonly hasBubblewrap: boolean;
   /** a shell can set RLIMIT_DATA */
   readonly hasDataLimit: boolean;
-  /** started by root, and no other user can reach the files that the cell needs */
+  /** codecell runs as root, and no other user can read the files that the cell needs */
   readonly staysRoot: boolean;
 }
 
-/** Pure: a policy in, one answer per rule out. */
+/** Pure: how this runner would enforce a policy. */
 export function planWasm(policy: Policy, facts: WasmFacts): EnforcementPlan {
   return answerRules(policy, answers, facts, notes(policy, facts));
 }
@@ -160,7 +160,7 @@ function notes({ session }: Policy, facts: WasmFacts): string[] {
   ];
 }
 
-/** Top-level modules that can be imported in the WASM runtime: its standard library, no packages. */
+/** Top-level modules that can be imported in the WASM runtime: the standard library, without packages. */
 const moduleNames = `
   __future__ abc annotationlib argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 cProfile
   calendar cmath cmd code codecs codeop collections colorsys compileall compression concurrent configparser

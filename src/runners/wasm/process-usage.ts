@@ -8,7 +8,7 @@ export interface TreeUsage {
 
 const clockTicksPerSecond = 100;
 
-/** What a process and its children use, as the OS counts it; undefined where there is no /proc or no process. */
+/** The usage of a process and its children, from the OS. Undefined without /proc, or if the process has exited. */
 export async function treeUsage(pid: number): Promise<TreeUsage | undefined> {
   try {
     const [status, stat, children] = await Promise.all([
@@ -42,7 +42,7 @@ function kibibytes(status: string, field: string): number {
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0);
 }
 
-/** The name in parentheses may hold anything, so the fields are counted from its end. */
+/** The name in parentheses may contain anything, so the fields are counted from its end. */
 function cpuTicks(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);

@@ -17,14 +17,14 @@ import { planWasm } from "./plan.ts";
 import { defaultRuntimeRoot, prepareRuntimeDirectory } from "./runtime-directory.ts";
 import { discardWarmFiles, ensureWarmFiles } from "./warm-files.ts";
 
-/** What the WASM runner is told; everything has a default. */
+/** Options of the WASM runner. All have defaults. */
 export interface WasmOptions {
   readonly logger?: Logger;
-  /** where the runtime files are kept; default: the user's state directory */
+  /** directory of the runtime files; default: in the user's state directory */
   readonly runtimeDir?: string;
-  /** `off` leaves out the second wall, for a host that is itself in a sandbox or for comparing */
+  /** `off` removes the second barrier, for a host that is itself in a sandbox or for measurements */
   readonly bubblewrap?: "auto" | "off";
-  /** `off` starts every interpreter from nothing */
+  /** `off` starts every interpreter without the snapshot */
   readonly snapshot?: "auto" | "off";
 }
 
@@ -33,7 +33,7 @@ interface Runtime {
   readonly usesSnapshot: boolean;
 }
 
-/** Pyodide in an empty V8 context, in a locked-down Node process: isolation that needs nothing but Node. */
+/** Pyodide in an empty V8 context, in a locked-down Node process: isolation that needs only Node. */
 export function wasmRunner(options: WasmOptions = {}): SandboxRunner {
   return new WasmRunner(options);
 }
@@ -137,9 +137,9 @@ class WasmRunner implements SandboxRunner {
     return this.#runtime;
   }
 
-  /** The files looked whole but did not load: the next start makes new ones. */
+  /** The files looked complete but did not load, so the next start creates new ones. */
   #rebuild(directory: string, reason: string): void {
-    this.#logger.warn("the WASM snapshot did not load and is made anew", { reason });
+    this.#logger.warn("the WASM snapshot did not load and will be created again", { reason });
     this.#runtime = undefined;
     void discardWarmFiles(directory).catch(() => {});
   }

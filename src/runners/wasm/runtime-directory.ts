@@ -8,16 +8,16 @@ import { makeDirectories } from "../../lib/files/make-directories.ts";
 import type { PackageFiles } from "./package-files.ts";
 
 const pyodideFiles = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
-/** What Pyodide needs of the kernel: here the supervisor is JavaScript, and there are no processes to enter. */
+/** The folders of the kernel that Pyodide needs. Here the supervisor is JavaScript, and there are no entry processes. */
 const kernelFolders = ["", "shared", "worker"];
 const layoutVersion = 1;
 const unusedDays = 14;
 const asRoot = process.getuid?.() === 0;
-/** As root the cell has another user, who must read these files; they hold nothing but published code. */
+/** If codecell runs as root, the cell has another user, who must read these files. They contain only published code. */
 const directoryMode = asRoot ? 0o755 : 0o700;
 const fileMode = asRoot ? 0o644 : 0o600;
 
-/** The default place: the user's state directory, or for root a place that the cell's own user can reach. */
+/** The default location: the user's state directory or, for root, a directory that the cell's own user can read. */
 export function defaultRuntimeRoot(environment: NodeJS.ProcessEnv = process.env): string {
   const state = environment.XDG_STATE_HOME;
   if (state?.startsWith("/")) return join(state, "codecell", "wasm");
@@ -25,8 +25,8 @@ export function defaultRuntimeRoot(environment: NodeJS.ProcessEnv = process.env)
 }
 
 /**
- * A directory that holds all that a cell may read, named by its contents, so that an update never changes files under a
- * living cell. It appears by one rename: of two processes that prepare it at once, both use the first one's.
+ * A directory with all files that a cell may read. Its name is a hash of its contents, so an update never changes the files
+ * of a running cell. It is created with one rename, so two processes that prepare it at once use the same directory.
  */
 export async function prepareRuntimeDirectory(root: string, files: PackageFiles): Promise<string> {
   const directory = join(root, await contentKey(files));
@@ -62,7 +62,7 @@ async function install(root: string, directory: string, files: PackageFiles): Pr
     const kernel = kernelFolders.map((folder) => join("python/codecell_kernel", folder));
     for (const part of ["", "guest", "pyodide", "python", ...kernel]) {
       await mkdir(join(staging, part), { mode: directoryMode });
-      await chmod(join(staging, part), directoryMode); // whatever the umask took
+      await chmod(join(staging, part), directoryMode); // independent of the umask
     }
     const copy = async (from: string, to: string) => {
       await copyFile(from, join(staging, to));
@@ -82,22 +82,22 @@ async function install(root: string, directory: string, files: PackageFiles): Pr
   }
 }
 
-/** Code that someone else could write would run with our name. */
+/** Stops another user from planting code that would run as this user. */
 async function assertOwn(directory: string): Promise<void> {
   const { uid, mode } = await lstat(directory);
   const isOwn = process.getuid === undefined || uid === process.getuid();
   if (isOwn && (mode & 0o022) === 0) return;
   throw new CodecellError(
     "cell_start_failed",
-    "the WASM runtime directory belongs to someone else, or others may write it",
+    "the WASM runtime directory belongs to another user, or others can write to it",
     {
-      hint: "remove it, or choose another with the option runtimeDir",
+      hint: "remove it, or set the option runtimeDir to another directory",
       details: { directory },
     },
   );
 }
 
-/** Older versions that no cell started from for a while, and what a killed process left half-made. */
+/** Removes old versions that no cell has used for long, and incomplete directories of killed processes. */
 async function removeUnused(root: string, current: string): Promise<void> {
   for (const name of await readdir(root)) {
     const path = join(root, name);

@@ -1,7 +1,7 @@
 import { Duplex, type Readable, type Writable } from "node:stream";
 import { writeAll } from "../../lib/write-all.ts";
 
-/** A child's standard input and output as one stream, with the back-pressure of both. */
+/** A child's standard input and output as one stream, with backpressure in both directions. */
 export class StdioChannel extends Duplex {
   readonly #input: Writable;
   readonly #output: Readable;
@@ -15,7 +15,7 @@ export class StdioChannel extends Duplex {
     });
     output.on("end", () => this.push(null));
     output.on("error", (error) => this.destroy(error));
-    // A cell that ended closes its input; the end of its output says so already.
+    // A cell that exits closes its input. The end of its output already reports that.
     input.on("error", () => {});
     output.pause();
   }

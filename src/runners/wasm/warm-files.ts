@@ -13,8 +13,8 @@ const buildPages = 8192;
 const manifestFile = "manifest.json";
 
 /**
- * The memory snapshot and V8's code caches of a runtime directory, made on first use. Everything about them may fail:
- * a cell then starts without, only slower.
+ * Creates the memory snapshot and V8's code caches of a runtime directory on first use. If this fails, cells start without
+ * them, only slower.
  */
 export async function ensureWarmFiles(runtime: string, node: string, logger: Logger): Promise<boolean> {
   const directory = join(runtime, "warm");
@@ -22,7 +22,7 @@ export async function ensureWarmFiles(runtime: string, node: string, logger: Log
     if (await isIntact(directory)) return true;
     await discardWarmFiles(runtime);
     const started = performance.now();
-    logger.info("preparing the WASM runtime, once");
+    logger.info("preparing the WASM runtime; this happens once");
     await build(runtime, directory, node);
     logger.info("the WASM runtime is ready", { ms: Math.round(performance.now() - started) });
     return await isIntact(directory);
@@ -32,7 +32,7 @@ export async function ensureWarmFiles(runtime: string, node: string, logger: Log
   }
 }
 
-/** Moved away first: a cell that starts meanwhile finds whole files or none. */
+/** Renames them first, so that a cell that starts meanwhile finds all files or none. */
 export async function discardWarmFiles(runtime: string): Promise<void> {
   const away = join(runtime, `.old-${randomBytes(8).toString("hex")}`);
   await rename(join(runtime, "warm"), away).catch(() => {});
@@ -46,7 +46,7 @@ async function build(runtime: string, directory: string, node: string): Promise<
     await runBuilder(runtime, staging, node);
     const sums: Record<string, string> = {};
     for (const name of await readdir(staging)) {
-      await chmod(join(staging, name), 0o644); // the directory above decides who gets here
+      await chmod(join(staging, name), 0o644); // the parent directory limits access
       sums[name] = await sha256(join(staging, name));
     }
     await writeFile(join(staging, manifestFile), JSON.stringify(sums));
@@ -54,7 +54,7 @@ async function build(runtime: string, directory: string, node: string): Promise<
     await rename(staging, directory);
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
-    if (!(await isIntact(directory))) throw error; // another process may have been first
+    if (!(await isIntact(directory))) throw error; // another process may have created it first
   }
 }
 
@@ -76,12 +76,12 @@ function runBuilder(runtime: string, staging: string, node: string): Promise<voi
     child.on("error", reject);
     child.on("close", (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Error(`the builder ended with ${code ?? signal}: ${said.slice(0, 4000)}`));
+      else reject(new Error(`the builder exited with ${code ?? signal}: ${said.slice(0, 4000)}`));
     });
   });
 }
 
-/** A snapshot with a wrong byte would be a broken interpreter, so the sums are checked once per runner. */
+/** Compares checksums once per runner, because a damaged snapshot would be a broken interpreter. */
 async function isIntact(directory: string): Promise<boolean> {
   try {
     const sums = JSON.parse(await readFile(join(directory, manifestFile), "utf8")) as Record<string, string>;

@@ -3,11 +3,11 @@ import { mountFields } from "./bind-mounts.ts";
 
 const mount = (target: string, source = "/srv/empty") => ({ source, target, readOnly: true });
 
-/** without it, what the host has mounted below comes along, and stays writable */
+/** without it, file systems mounted below the directory are included, and stay writable */
 const alone = { BindOptions: { NonRecursive: true } };
 
-describe("mounts of a container", () => {
-  test("are structured for Docker, whatever their names hold", () => {
+describe("mountFields", () => {
+  test("passes mounts to Docker as structured fields, whatever characters their paths contain", () => {
     const { Mounts, Binds } = mountFields("docker", [mount('/workspace/x,source=/root/.ssh:"')]);
     expect(Mounts).toEqual([
       { Type: "bind", Source: "/srv/empty", Target: '/workspace/x,source=/root/.ssh:"', ReadOnly: true, ...alone },
@@ -16,7 +16,7 @@ describe("mounts of a container", () => {
   });
 
   test.each([",", '"', "\n", "\r"])(
-    "whose name holds %j do not reach the line that Podman splits: a program would choose what is mounted",
+    "keeps a path with %j out of the line that Podman splits, so that a program cannot choose what is mounted",
     (separator) => {
       const target = `/workspace/x${separator}source=/root/.ssh`;
       expect(mountFields("podman", [mount("/deps"), mount(target)])).toEqual({
@@ -26,17 +26,17 @@ describe("mounts of a container", () => {
     },
   );
 
-  test("are looked at by their source too, and stay writable where they are", () => {
+  test("keeps a source path with a comma out of that line too, and leaves the mount writable", () => {
     const { Binds } = mountFields("podman", [{ source: "/srv/a,b", target: "/data", readOnly: false }]);
     expect(Binds).toEqual(["/srv/a,b:/data:rw"]);
   });
 
-  test("bring along what is mounted below them where they are writable", () => {
+  test("makes writable mounts recursive", () => {
     const { Mounts } = mountFields("docker", [{ source: "/srv/a", target: "/data", readOnly: false }]);
     expect(Mounts).toEqual([{ Type: "bind", Source: "/srv/a", Target: "/data", ReadOnly: false }]);
   });
 
-  test("mounts that neither field of Podman can carry are refused", () => {
+  test("refuses a path that neither field of Podman can express", () => {
     expect(() => mountFields("podman", [mount("/workspace/a,b:/etc/.env")])).toThrowError(
       expect.objectContaining({ code: "policy_refused", hint: expect.stringContaining("rename it") }),
     );

@@ -1,7 +1,7 @@
 import { CodecellError } from "../../../lib/errors.ts";
 import type { EngineKind } from "../engine/engine-address.ts";
 
-/** A path of the host that a cell sees; both names may hold whatever a file name can. */
+/** A host path that a cell sees. Both paths may contain any character that a file name can. */
 export interface BindMount {
   readonly source: string;
   readonly target: string;
@@ -19,16 +19,16 @@ interface MountFields {
   readonly Binds: readonly string[];
 }
 
-/** What ends a field where Podman writes the mounts it was given into one line of options, and reads that again. */
+/** Characters that end a field when Podman joins the mounts into one line of options and parses that line again. */
 const endsField = /[,"\r\n]/;
 
 /**
- * Pure: the two fields of the Engine API that take mounts. A program names the files in a workspace, and a deny rule
- * makes such a name part of a mount: below a directory called `x,source=` it would choose what Podman mounts. Such
- * names go by the field that knows colons only.
+ * Pure: the two fields of the Engine API for mounts. Programs choose the names of files in a workspace, and a deny rule
+ * makes such a name part of a mount. This stops an injection: with a directory called `x,source=`, a program could choose
+ * what Podman mounts. Such names go into `Binds`, which is split at colons only.
  *
- * A read-only mount comes alone: an engine makes the directory read-only and not what the host has mounted below it, which
- * code in the cell could then write to.
+ * A read-only mount is not recursive: an engine makes the directory read-only, but not the file systems mounted below it,
+ * and code in the cell could write to those.
  */
 export function mountFields(engine: EngineKind, mounts: readonly BindMount[]): MountFields {
   const isUnsafe = (mount: BindMount) =>
@@ -48,7 +48,7 @@ function bindText({ source, target, readOnly }: BindMount): string {
   const colon = [source, target].find((path) => path.includes(":"));
   if (colon !== undefined) {
     throw new CodecellError("policy_refused", `Podman cannot mount ${JSON.stringify(colon)}`, {
-      hint: "rename it: its name has a colon and a comma, a quote or a line break",
+      hint: "rename it: its name contains a colon together with a comma, a quote or a line break",
       details: { path: colon },
     });
   }

@@ -16,7 +16,7 @@ async function connection(): Promise<[Socket, Socket]> {
   const there = connect({ path, allowHalfOpen: true });
   const [here] = await once(server, "connection");
   server.close();
-  there.on("error", () => {}); // its other end is gone
+  there.on("error", () => {}); // the other end may be closed first
   return [here, there];
 }
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** A piece of the engine's stream: 1 is output, 2 the log. */
+/** A piece of the engine's stream: 1 is output, 2 is the log. */
 function piece(stream: 1 | 2, content: string): Buffer {
   const header = Buffer.from([stream, 0, 0, 0, 0, 0, 0, content.length]);
   return Buffer.concat([header, Buffer.from(content)]);
@@ -57,7 +57,7 @@ function withResolvers<Value>() {
 const text = async (stream: Duplex) => String((await once(stream, "data"))[0]);
 
 describe("the channel of a container cell", () => {
-  test("is the cell's connection, and what was written before comes first", async () => {
+  test("uses the cell's connection and sends earlier writes first", async () => {
     const { channel, engine, connectCell } = await openChannel();
     channel.write("early ");
     channel.write("late");
@@ -71,7 +71,7 @@ describe("the channel of a container cell", () => {
     expect(engine.readableLength).toBe(0);
   });
 
-  test("is the engine's stream where the cell speaks there first, and a connection that comes later is closed", async () => {
+  test("uses the engine's stream if the cell writes there first, and closes a later connection", async () => {
     const { channel, engine, connectCell } = await openChannel();
     channel.write("start");
     engine.write(piece(1, "hello"));
@@ -84,7 +84,7 @@ describe("the channel of a container cell", () => {
     expect(await text(channel)).toBe("again");
   });
 
-  test("takes nothing from the engine's stream once the cell has connected", async () => {
+  test("ignores the engine's stream after the cell has connected", async () => {
     const { channel, attached, engine, connectCell } = await openChannel();
     const { cell } = await connectCell();
     let received = "";
@@ -102,7 +102,7 @@ describe("the channel of a container cell", () => {
     expect(received).toBe("first last");
   });
 
-  test("ends with the cell's connection, and still hears what the cell said about its end", async () => {
+  test("ends with the cell's connection, and still receives the cell's last log lines", async () => {
     const { channel, attached, engine, connectCell } = await openChannel();
     const { cell } = await connectCell();
     channel.resume();
@@ -115,7 +115,7 @@ describe("the channel of a container cell", () => {
     expect(attached.log).toBe("no such directory");
   });
 
-  test("closes the cell's connection when the engine is gone", async () => {
+  test("closes the cell's connection when the engine's stream closes", async () => {
     const { channel, attached, connectCell } = await openChannel();
     const { cell } = await connectCell();
     cell.write("frame");
@@ -125,7 +125,7 @@ describe("the channel of a container cell", () => {
     await Promise.all([once(channel, "close"), once(cell, "end")]);
   });
 
-  test("closes both when it is given up before the cell has spoken, and a cell that connects then", async () => {
+  test("closes the engine's stream and any later connection if it is destroyed before the cell has written", async () => {
     const { channel, attached, connectCell } = await openChannel();
     channel.destroy();
     await once(channel, "close");

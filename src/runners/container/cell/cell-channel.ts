@@ -4,9 +4,9 @@ import { writeAll } from "../../../lib/write-all.ts";
 import type { AttachedStream } from "../engine/attached-stream.ts";
 
 /**
- * The kernel's channel by one of two ways: a socket that the cell connects to, or its standard input and output through
- * the engine where it cannot. The cell takes the first that works and speaks first; what we write waits until then. The
- * engine's stream stays open beside the socket: its end is the end of the cell, or of the engine.
+ * The kernel's channel. It uses a socket that the cell connects to or, if the cell cannot, the container's standard streams
+ * through the engine. The cell chooses the first that works and sends the first message; writes wait until then. The
+ * engine's stream stays open beside the socket, because its end means that the cell or the engine has exited.
  */
 export class CellChannel extends Duplex {
   readonly #attached: AttachedStream;
@@ -18,7 +18,7 @@ export class CellChannel extends Duplex {
     this.#attached = attached;
     attached.on("data", (data: Buffer) => {
       if (!this.#carrier) this.#carry(attached);
-      // Once the socket carries frames, nothing else is one: code in the cell may have found the engine's stream.
+      // After the socket is chosen, ignore the engine's stream: code in the cell could write forged frames to it.
       if (this.#carrier === attached) this.#take(data);
     });
     attached.on("end", () => {
@@ -36,7 +36,7 @@ export class CellChannel extends Duplex {
     }
     socket.on("data", (data: Buffer) => this.#take(data));
     socket.on("end", () => this.push(null));
-    // The engine's stream is still open: it may yet bring the words of a cell that ended, and ends with the container.
+    // Keep the engine's stream open: it may still deliver the log of a cell that has exited.
     socket.on("close", () => this.push(null));
     socket.on("error", () => {});
     this.#carry(socket);
@@ -71,7 +71,7 @@ export class CellChannel extends Duplex {
     this.#with((carrier) => carrier.end(() => callback()));
   }
 
-  /** One at a time: a stream writes its next piece after the last. */
+  /** One slot is enough, because a stream starts a write only after the last one has finished. */
   #with(work: (carrier: Duplex) => void): void {
     if (this.#carrier) work(this.#carrier);
     else this.#waiting = work;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listenerName, listenForCell } from "./cell-listener.ts";
 
-describe("a socket for one cell", () => {
+describe("the listener of a cell", () => {
   let below: string;
   beforeAll(async () => {
     below = await mkdtemp(join(tmpdir(), "cc-listen-"));
@@ -14,7 +14,7 @@ describe("a socket for one cell", () => {
   afterAll(() => rm(below, { recursive: true, force: true }));
   const exists = (path: string) => lstat(path).then(() => true, () => false); // biome-ignore format: one question
 
-  test("takes the first connection, and after it nobody finds it", async () => {
+  test("accepts the first connection and no other", async () => {
     const directory = join(below, "one");
     await using listener = await listenForCell(directory, undefined);
     const cell = connect(join(directory, listenerName));
@@ -28,21 +28,21 @@ describe("a socket for one cell", () => {
     socket?.destroy();
   });
 
-  test("can be reached by its owner alone", async () => {
+  test("is accessible to its owner only", async () => {
     const directory = join(below, "rights");
     await using _listener = await listenForCell(directory, undefined);
     expect((await lstat(directory)).mode & 0o777).toBe(0o700);
     expect((await lstat(join(directory, listenerName))).mode & 0o777).toBe(0o600);
   });
 
-  test.skipIf(process.getuid?.() !== 0)("belongs to the cell's user where there is one", async () => {
+  test.skipIf(process.getuid?.() !== 0)("belongs to the cell's user if there is one", async () => {
     const directory = join(below, "owner");
     await using _listener = await listenForCell(directory, 65_534);
     expect(await lstat(directory)).toMatchObject({ uid: 65_534, gid: 65_534 });
     expect(await lstat(join(directory, listenerName))).toMatchObject({ uid: 65_534, gid: 65_534 });
   });
 
-  test("leaves nothing when the cell never comes", async () => {
+  test("leaves no files behind if the cell never connects", async () => {
     const directory = join(below, "unused");
     const listener = await listenForCell(directory, undefined);
     await listener?.[Symbol.asyncDispose]();
@@ -50,7 +50,7 @@ describe("a socket for one cell", () => {
     expect(await exists(directory)).toBe(false);
   });
 
-  test("a cell listener is not offered where its path is too long for a socket", async () => {
+  test("is undefined if its path is too long for a socket", async () => {
     const directory = join(below, "x".repeat(120));
     expect(await listenForCell(directory, undefined)).toBeUndefined();
     expect(await exists(directory)).toBe(false);

@@ -4,28 +4,28 @@ import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
-/** the name inside the directory that the cell sees */
+/** the socket's name in the directory that the cell sees */
 export const listenerName = "s";
-/** what the address of a Unix socket holds, its last zero included */
+/** the longest path of a Unix socket */
 const longestPath = 107;
 
-/** A socket for one cell, which connects to it before any code of a user runs there. */
+/** A socket for one cell, which connects to it before it runs any user code. */
 export interface CellListener extends AsyncDisposable {
-  /** host directory with nothing but the socket in it */
+  /** host directory that contains only the socket */
   readonly directory: string;
-  /** never settles when the cell does not come */
+  /** never settles if the cell does not connect */
   readonly connection: Promise<Socket>;
 }
 
 /**
- * Listens in a directory of its own for the one connection of a cell. The first closes it for good: code in the cell that
- * finds the socket later reaches nobody. Undefined where the path is too long for a socket.
+ * Listens in its own directory for the one connection of a cell. It stops listening after the first connection, so that
+ * user code that finds the socket cannot impersonate the supervisor. Undefined if the path is too long for a socket.
  */
 export async function listenForCell(directory: string, uid: number | undefined): Promise<CellListener | undefined> {
   const path = join(directory, listenerName);
   if (Buffer.byteLength(path) > longestPath) return undefined;
-  // A cold start waits for this: five calls of microseconds, which would take a turn of the thread pool each.
-  mkdirSync(directory, { mode: 0o700 }); // until the socket has its own rights, nobody else gets to it
+  // Synchronous, because a cold start waits for this and each call takes microseconds.
+  mkdirSync(directory, { mode: 0o700 }); // keeps other users out until the socket has its own permissions
   const server = createServer({ allowHalfOpen: true });
   const close = async () => {
     await closed(server);
@@ -40,12 +40,12 @@ export async function listenForCell(directory: string, uid: number | undefined):
     await close();
     throw error;
   }
-  server.unref(); // a cell that never comes holds nobody
+  server.unref(); // a cell that never connects does not keep the process running
   server.maxConnections = 1;
   const connection = new Promise<Socket>((resolve) => {
     server.once("connection", (socket) => {
       resolve(socket);
-      close().catch(() => {}); // the runner's own directory goes later in any case
+      close().catch(() => {}); // the runner's directory is removed later in any case
     });
   });
   return { directory, connection, [Symbol.asyncDispose]: close };
@@ -53,6 +53,6 @@ export async function listenForCell(directory: string, uid: number | undefined):
 
 function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => resolve()); // an error says that it is closed already
+    server.close(() => resolve()); // an error means that it is already closed
   });
 }

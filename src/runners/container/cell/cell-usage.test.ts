@@ -3,14 +3,14 @@ import { parseGroups } from "./cell-usage.ts";
 
 const id = "3ab832832dae";
 
-describe("the control groups of a container", () => {
-  test("are one directory in the unified hierarchy", () => {
+describe("the cgroups of a container", () => {
+  test("are one directory in cgroup v2", () => {
     const groups = parseGroups([`0::/system.slice/docker-${id}.scope`], "/sys/fs/cgroup");
     expect(groups.isUnified).toBe(true);
     expect(groups.directory("memory")).toBe(`/sys/fs/cgroup/system.slice/docker-${id}.scope`);
   });
 
-  test("are one directory for each controller before that, also of those that share one", () => {
+  test("are one directory per controller in cgroup v1, also for controllers that share a hierarchy", () => {
     const lines = [`4:memory:/docker/${id}`, `3:cpu,cpuacct:/docker/${id}`, "1:name=systemd:/", `0::/docker/${id}`];
     const groups = parseGroups(lines, "/cg");
     expect(groups.isUnified).toBe(false);
@@ -19,16 +19,16 @@ describe("the control groups of a container", () => {
     expect(groups.directory("pids")).toBeUndefined();
   });
 
-  test("may have colons in their names", () => {
+  test("may have names with colons", () => {
     expect(parseGroups(["0::/a:b"], "/cg").directory("")).toBe("/cg/a:b");
   });
 
-  test("outside of the mounted hierarchy are nobody's", () => {
+  test("are ignored if they are outside the mounted hierarchy", () => {
     expect(parseGroups(["0::/../../etc"], "/cg").directory("")).toBeUndefined();
     expect(parseGroups(["4:memory:/.."], "/cg").directory("memory")).toBeUndefined();
   });
 
-  test("usage figures that cannot be read are left out", () => {
+  test("are ignored if their line cannot be parsed", () => {
     expect(parseGroups(["nonsense", ""], "/cg").directory("memory")).toBeUndefined();
   });
 });

@@ -5,9 +5,9 @@ import { separateFiles, separateUsage, unifiedFiles, unifiedUsage } from "../../
 import type { CellUsage } from "../../runner.ts";
 import type { EngineClient } from "../engine/engine-client.ts";
 
-const questionMs = 2_000;
+const probeTimeoutMs = 2_000;
 
-/** What a container has used, from the files of its control groups: the Engine API does not count memory kills. */
+/** Reads a container's usage from its cgroup files, because the Engine API does not count out-of-memory kills. */
 export function usageReader(
   client: EngineClient,
   containerId: string,
@@ -25,18 +25,18 @@ export function usageReader(
 
 interface Groups {
   readonly isUnified: boolean;
-  /** the directory of a controller, or of everything where there is one hierarchy */
+  /** the directory of a controller; with cgroup v2, the same for every controller */
   readonly directory: (controller: string) => string | undefined;
 }
 
 async function findGroups(client: EngineClient, id: string, root: string): Promise<Groups | undefined> {
   const { State } = await client.json<{ State?: { Pid?: number } }>({
-    ...{ path: `/containers/${id}/json`, timeoutMs: questionMs },
+    ...{ path: `/containers/${id}/json`, timeoutMs: probeTimeoutMs },
   });
   const pid = State?.Pid ?? 0;
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const lines = (await readFile(`/proc/${pid}/cgroup`, "utf8")).trim().split("\n");
-  // An engine on another machine, or in another pid namespace, means another process by this number.
+  // With an engine on another machine or in another pid namespace, this pid is another process here.
   if (!lines.some((line) => line.includes(id))) return undefined;
   return parseGroups(lines, root);
 }
@@ -46,7 +46,7 @@ export function parseGroups(lines: readonly string[], root: string): Groups {
   const paths = new Map<string, string>();
   for (const line of lines) {
     const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
-    if (controllers === undefined || path === undefined) continue; // or the root group, the whole host's, would count
+    if (controllers === undefined || path === undefined) continue; // otherwise the root group would be read, which is the whole host's usage
     for (const controller of controllers.split(",")) paths.set(controller, path);
   }
   const isUnified = !paths.has("memory");

@@ -4,13 +4,13 @@ import type { AttachedStream } from "../engine/attached-stream.ts";
 import { type EngineClient, EngineRefusal } from "../engine/engine-client.ts";
 
 const foreverMs = 2 ** 31 - 1;
-/** The stream closes an instant before the engine has noticed; one that hangs never does. */
+/** The stream closes a moment before the engine reports the exit. An engine that hangs never reports it. */
 const noticeMs = 3_000;
 const killedCode = 137;
 
 type Outcome = { readonly code: number | null } | { readonly error: unknown };
 
-/** Settles when the engine says that a container is gone, or when nothing can be heard of it any more. */
+/** Settles when the engine reports that a container was removed, or can no longer report anything. */
 export async function containerExit(
   client: EngineClient,
   id: string,
@@ -32,19 +32,19 @@ export async function containerExit(
     );
   const first = await Promise.race([waiting, closed]);
   const outcome = first === "closed" ? await Promise.race([waiting, after(noticeMs)]) : first;
-  asking.abort(); // a question that nobody answers would hold this process
+  asking.abort(); // an open request would keep this process running
   const code = outcome && "code" in outcome ? outcome.code : null;
   const reason = exitReason(client.address, outcome);
   return { code, signal: null, diagnostics: stream.log, reason };
 }
 
-/** Pure: what is known about an ending, for whoever did not ask for it. Podman says 0 also of a container that was killed. */
+/** Pure: why a container exited unexpectedly. Podman also reports code 0 for a container that was killed. */
 export function exitReason(
   { name, shown }: { name: string; shown: string },
   outcome: Outcome | undefined,
 ): CodecellError {
   if (outcome === undefined) {
-    return new CodecellError("runner_unavailable", `${name} does not say how the container ended`, {
+    return new CodecellError("runner_unavailable", `${name} did not report how the container exited`, {
       hint: `check the daemon behind ${shown}, or use another runner`,
     });
   }

@@ -38,12 +38,12 @@ const host = (policy?: PolicyInput, other?: Partial<ContainerParts>) => spec(pol
 const settings = (policy?: PolicyInput, other?: Partial<ContainerParts>) =>
   JSON.parse(spec(policy, other).Cmd[0] ?? "") as Record<string, unknown>;
 
-describe("a container", () => {
-  test("is made of what the image's name meant when it was looked at", () => {
+describe("the spec of a container", () => {
+  test("names the image by its id, so that a moved tag changes nothing", () => {
     expect(spec().Image).toBe("sha256:1");
   });
 
-  test("has an empty directory that nobody can write to where its image declares a volume", () => {
+  test("mounts an empty read-only directory over each volume that the image declares", () => {
     const image = { name: "odd", id: "sha256:1", volumes: ["/data", "/tmp", "/workspace"] };
     const { Mounts } = host({}, { image });
     const empty = { Type: "bind", Source: "/run/codecell/empty", Target: "/data", ReadOnly: true };
@@ -51,39 +51,39 @@ describe("a container", () => {
     expect(Mounts.filter(({ Target }) => Target === "/tmp" || Target === "/workspace")).toEqual([]);
   });
 
-  test("has no network", () => {
+  test("turns the network off", () => {
     expect(spec()).toMatchObject({ NetworkDisabled: true, HostConfig: { NetworkMode: "none" } });
   });
 
-  test("has no capability", () => {
+  test("drops every capability", () => {
     expect(host().CapDrop).toEqual(["ALL"]);
     expect(host()).not.toHaveProperty("CapAdd");
   });
 
-  test("gets no privileges from a program that it starts", () => {
+  test("stops programs from gaining privileges", () => {
     expect(host().SecurityOpt).toContain("no-new-privileges");
   });
 
-  test("is never privileged, and shares no namespace of the host", () => {
+  test("is not privileged and shares no namespace with the host", () => {
     expect(host()).not.toHaveProperty("Privileged");
     expect(host()).not.toHaveProperty("PidMode");
     expect(host()).not.toHaveProperty("Devices");
     expect(host()).toMatchObject({ IpcMode: "private", CgroupnsMode: "private" });
   });
 
-  test("runs as its own user", () => {
+  test("sets the cell's user", () => {
     expect(spec().User).toBe("70001:70002");
   });
 
-  test("cannot write to its image", () => {
+  test("makes the root file system read-only", () => {
     expect(host().ReadonlyRootfs).toBe(true);
   });
 
-  test("starts with no variable, and is called cell", () => {
+  test("has an empty environment and the host name cell", () => {
     expect(spec()).toMatchObject({ Env: [], Hostname: "cell", Domainname: "" });
   });
 
-  test("learns neither name servers nor names of the host", () => {
+  test("hides the host's name servers, host names and users", () => {
     expect(host()).toMatchObject({ Dns: ["127.0.0.1"], DnsSearch: ["."] });
     const targets = host().Mounts.map(({ Target }) => Target);
     expect(targets).toEqual(expect.arrayContaining(["/etc/hosts", "/etc/resolv.conf", "/etc/passwd", "/etc/group"]));
@@ -95,40 +95,40 @@ describe("a container", () => {
   });
 
   test.each(["/sys", "/proc/kcore", "/proc/keys", "/proc/kallsyms", "/proc/cmdline", "/proc/partitions"])(
-    "does not see %s",
+    "hides %s",
     (path) => {
       expect(host().MaskedPaths).toContain(path);
-      // Podman passes over MaskedPaths
+      // Podman ignores MaskedPaths
       const option = host({}, { engine: "podman" }).SecurityOpt.find((one) => one.startsWith("mask="));
       expect(option?.slice("mask=".length).split(":")).toContain(path);
     },
   );
 
   test.each(["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"])(
-    "cannot write to %s",
+    "makes %s read-only",
     (path) => {
       expect(host().ReadonlyPaths).toContain(path);
     },
   );
 
-  test("ends when its host is gone, and is removed", () => {
+  test("makes the container exit with its host process and be removed", () => {
     expect(spec()).toMatchObject({ OpenStdin: true, StdinOnce: true, HostConfig: { AutoRemove: true } });
   });
 
-  test("writes nothing to the engine's logs, and runs no check of its image", () => {
+  test("turns off the engine's log and the image's health check", () => {
     expect(host().LogConfig.Type).toBe("none");
     expect(spec().Healthcheck).toEqual({ Test: ["NONE"] });
   });
 
-  test("has the policy's limits, and no swap", () => {
+  test("has the policy's limits and no swap", () => {
     const limited = host({ proc: { memory: "100MiB", disk: "10MiB", pids: 20, cpus: 0.5, files: 99 } });
     expect(limited.Memory).toBe((100 + 10 + 64 + 64) * mebibyte);
     expect(limited.MemorySwap).toBe(limited.Memory);
     expect(limited).toMatchObject({ PidsLimit: 23, NanoCpus: 5e8 });
-    // SELinux would keep the cell from its own kernel's files
+    // SELinux would stop the cell from reading the kernel's files
     expect(host({}).SecurityOpt).not.toContain("label=disable");
     expect(host({}, { usesHostLabels: true }).SecurityOpt).toContain("label=disable");
-    // Docker refuses a container that asks for more processors than there are
+    // Docker rejects a limit above the number of processors
     expect(host({ proc: { cpus: 16 } }, { processors: 2 }).NanoCpus).toBe(2e9);
     expect(limited.Ulimits).toEqual([
       { Name: "nofile", Soft: 99, Hard: 99 },
@@ -136,26 +136,26 @@ describe("a container", () => {
     ]);
   });
 
-  test("asks for no more processes per user than the host gives", () => {
+  test("allows no more processes per user than the host does", () => {
     expect(host({}, { processLimit: 500 }).Ulimits).toContainEqual({ Name: "nproc", Soft: 500, Hard: 500 });
   });
 
-  test("has files in memory that cannot hold devices or set-user programs", () => {
+  test("mounts files in memory without devices and setuid programs", () => {
     const { Tmpfs } = host({ proc: { disk: "10MiB" } });
     expect(Object.keys(Tmpfs)).toEqual(["/tmp", "/workspace"]);
     for (const written of Object.values(Tmpfs)) expect(written).toContain("nosuid,nodev");
     expect(Tmpfs["/workspace"]).toContain(`size=${10 * mebibyte},mode=755,uid=70001,gid=70002,nr_inodes=`);
   });
 
-  test("a container on Podman has no directory that Podman makes writable by itself", () => {
+  test("closes the directories that Podman makes writable by default", () => {
     const { Tmpfs } = host({}, { engine: "podman" });
     for (const path of ["/run", "/var/tmp"]) expect(Tmpfs[path]).toMatch(/^ro,.*size=4096/);
     expect(host().Tmpfs).not.toHaveProperty("/run");
-    // or the owner of the image's /workspace would be the only one who can write there
+    // otherwise only the owner of the image's /workspace could write there
     for (const path of ["/tmp", "/workspace"]) expect(Tmpfs[path]).toMatch(/mode=1777,notmpcopyup$/);
   });
 
-  test("a container with a host directory as its workspace takes no memory for it", () => {
+  test("reserves no memory for a workspace that is a host directory", () => {
     const other = { workspace: "/srv/session" };
     expect(host({}, other).Tmpfs).not.toHaveProperty("/workspace");
     expect(host({}, other).Mounts).toContainEqual({
@@ -164,7 +164,7 @@ describe("a container", () => {
     expect(containerMemoryBytes(parts({}, other))).toBeLessThan(containerMemoryBytes(parts()));
   });
 
-  test("covers what is denied after the mount that it is in, and pins directories", () => {
+  test("mounts covers over denied paths after their mount, and pins directories", () => {
     const found = {
       ...{ rule: "fs.mounts", source: "/srv/project", stage: "0", target: "/data", readOnly: false },
       deny: [
@@ -188,7 +188,7 @@ describe("a container", () => {
     expect(settings({}, { mounts: [found], checksIdentities: false })).toMatchObject({ identities: [] });
   });
 
-  test("has what the host mounted below a read-only directory read-only by itself, after that and before its covers", () => {
+  test("mounts nested file systems of a read-only directory read-only, before the covers of denied paths", () => {
     const found: CellMount = {
       ...{ rule: "fs.deps", source: "/srv/deps", stage: "0", target: "/deps", readOnly: true, pins: [] },
       ...{ nested: [{ path: "disk", identity: "0:3 /" }], deny: [{ path: "disk/.env", kind: "file" }] },
@@ -207,22 +207,22 @@ describe("a container", () => {
     expect(settings({}, { mounts: [found], checksIdentities: false })).toMatchObject({ nested: [] });
   });
 
-  test("brings along nothing that is mounted below a read-only directory, of ours or the policy's", () => {
+  test("makes no read-only mount recursive", () => {
     for (const mount of host({ fs: { deps: "/srv/deps" } }, { socketDirectory: "/run/s" }).Mounts)
       expect(mount.BindOptions).toEqual(mount.ReadOnly ? { NonRecursive: true } : undefined);
   });
 
-  test("gives up a user namespace only where the engine has one", () => {
+  test("turns the user namespace off only if the engine has one", () => {
     expect(host()).not.toHaveProperty("UsernsMode");
     expect(host({}, { usesHostUsers: true })).toMatchObject({ UsernsMode: "host" });
   });
 
-  test("is guarded by its supervisor, and under our filter", () => {
+  test("turns on the kill guard and codecell's system call filter", () => {
     expect(settings()).toMatchObject({ guard: true, filter: "cell.bpf" });
     expect(settings()).not.toHaveProperty("dataLimit");
   });
 
-  test("a container with an OS kernel of its own has that runtime, memory for it, and limits inside", () => {
+  test("sets the runtime, extra memory and inner limits for a cell with its own OS kernel", () => {
     const own = { runtime: "runsc", hasOwnKernel: true };
     expect(host({}, own).Runtime).toBe("runsc");
     expect(host()).not.toHaveProperty("Runtime");

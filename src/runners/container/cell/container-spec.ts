@@ -8,22 +8,22 @@ import { type BindMount, mountFields } from "./bind-mounts.ts";
 import { listenerName } from "./cell-listener.ts";
 import { shownBelow } from "./nested-binds.ts";
 
-/** Where a cell keeps its own files in memory, whatever the policy says. */
+/** Sizes of the cell's own files in memory, whatever the policy says. */
 export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } as const;
 const inodes = { tmp: 8192, workspace: 16_384 } as const;
-/** Supervisor, parked copy and the process between them during a fork do not count against `proc.pids`. */
+/** The supervisor, the parked copy and the intermediate process of a fork do not count against `proc.pids`. */
 export const kernelProcesses = 3;
-/** A program that runs in a virtual OS kernel needs threads of the host's, several for each of its own. */
+/** A virtual OS kernel such as gVisor's uses several host threads for each thread of the program. */
 export const ownKernelThreads = 1024;
 
-/** Numbers of Linux, the same on every machine we know. */
+/** Numbers of resource limits on Linux, the same on every supported machine. */
 const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
 
 const socketTarget = "/.channel";
 
 const bootstrap = kernelBootstrap("container");
 
-/** What tells about the machine and its other tenants, beyond what engines hide by themselves. */
+/** Paths that reveal details of the machine and its other tenants, in addition to those that engines hide. */
 const hiddenPaths = [
   ...["/proc/acpi", "/proc/asound", "/proc/driver", "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms"],
   ...["/proc/modules", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/iomem", "/proc/ioports"],
@@ -32,7 +32,7 @@ const hiddenPaths = [
 ];
 const fixedPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-/** What a cell sees in /etc of users, names and name servers: one user, `localhost`, and nothing of the host's. */
+/** Files in /etc that describe users, host names and name servers. A cell sees one user, `localhost` and nothing of the host. */
 export const identityFiles = ["passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"] as const;
 
 export interface ContainerParts {
@@ -41,9 +41,9 @@ export interface ContainerParts {
   readonly image: ImageInEngine;
   /** the interpreter inside the image */
   readonly python: string;
-  /** the engine's name of another runtime: runsc, kata */
+  /** the engine's name of a runtime other than its default: runsc, kata */
   readonly runtime: string | undefined;
-  /** the OS kernel of the cell is not the host's: its processes and memory are counted inside */
+  /** the cell has its own OS kernel, so processes and memory are counted inside it */
   readonly hasOwnKernel: boolean;
   readonly user: { readonly uid: number; readonly gid: number };
   readonly mounts: readonly CellMount[];
@@ -51,26 +51,26 @@ export interface ContainerParts {
   readonly workspace: string | undefined;
   readonly kernelDirectory: string;
   readonly identityDirectory: string;
-  /** host directory with the socket that the cell connects to; undefined: it speaks through the engine */
+  /** host directory with the socket that the cell connects to; undefined: the cell uses its standard streams */
   readonly socketDirectory: string | undefined;
   readonly emptyFile: string;
   readonly emptyDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** device and inode of mounts mean the same inside */
+  /** device and inode numbers of mounts are the same in the cell */
   readonly checksIdentities: boolean;
-  /** name of our system call filter below /.kernel */
+  /** name of codecell's system call filter in /.kernel */
   readonly filter: string | undefined;
-  /** how many processes a user of this host may have; undefined: as many as it likes */
+  /** how many processes a user of this host may have; undefined: unlimited */
   readonly processLimit: number | undefined;
-  /** of the engine's machine; undefined: it does not say */
+  /** processors of the engine's machine; undefined: unknown */
   readonly processors: number | undefined;
-  /** the user namespace of the engine's own choice is given up, because host directories have owners of the host's */
+  /** turn off the engine's user namespace, because host directories belong to host users */
   readonly usesHostUsers: boolean;
-  /** labels of SELinux are given up, because host directories have labels of the host's */
+  /** turn off SELinux labels, because host directories have labels that containers may not read */
   readonly usesHostLabels: boolean;
 }
 
-/** Pure: the container that a policy asks for, as the Engine API takes it. */
+/** Pure: the Engine API request for the container of a policy. */
 export function containerSpec(parts: ContainerParts) {
   const { policy, user } = parts;
   const { proc } = policy;
@@ -85,12 +85,12 @@ export function containerSpec(parts: ContainerParts) {
     Env: [],
     Labels: parts.labels,
     OpenStdin: true,
-    StdinOnce: true, // the container ends when its host is gone, whatever happened to the host
+    StdinOnce: true, // the container exits when its host process does, even if the host process was killed
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,
     Tty: false,
-    StopSignal: "SIGKILL", // an engine that shuts down or restarts does not wait for a cell to end by itself
+    StopSignal: "SIGKILL", // an engine that shuts down or restarts does not wait for the cell to exit
     NetworkDisabled: true,
     Healthcheck: { Test: ["NONE"] },
     HostConfig: {
@@ -98,7 +98,7 @@ export function containerSpec(parts: ContainerParts) {
       ...(parts.usesHostUsers ? { UsernsMode: "host" } : {}),
       AutoRemove: true,
       NetworkMode: "none",
-      // the host's name servers and search domains are nobody's business in there
+      // hides the host's name servers and search domains from the cell
       Dns: ["127.0.0.1"],
       DnsSearch: ["."],
       ReadonlyRootfs: true,
@@ -113,43 +113,43 @@ export function containerSpec(parts: ContainerParts) {
       PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
       Memory: containerMemoryBytes(parts),
       MemorySwap: containerMemoryBytes(parts),
-      // more than there are is no limit, and Docker refuses to hear of it
+      // Docker rejects a limit above the number of processors
       NanoCpus: Math.round(Math.min(proc.cpus, parts.processors ?? proc.cpus) * 1e9),
       Ulimits: [
         { Name: "nofile", Soft: proc.files, Hard: proc.files },
         { Name: "core", Soft: 0, Hard: 0 },
-        // gVisor counts a user's processes by itself; the supervisor's count comes too late for a fork bomb
+        // stops a fork bomb in gVisor, for which the supervisor's count is too slow
         ...inheritedLimits(parts.hasOwnKernel ? proc.pids + kernelProcesses : parts.processLimit),
       ],
       ShmSize: scratchBytes.shared,
       Tmpfs: memoryFiles(parts),
       ...mountFields(parts.engine, binds(parts)),
-      MaskedPaths: hiddenPaths, // Podman passes over this one, and takes the list as a security option
+      MaskedPaths: hiddenPaths, // Podman ignores this field and gets the list as a security option
       ReadonlyPaths: fixedPaths,
-      LogConfig: { Type: "none", Config: {} }, // what a cell says is for its session, not for the engine's disk
-      Init: false, // our supervisor is pid 1, and reaps
+      LogConfig: { Type: "none", Config: {} }, // keeps the cell's output out of the engine's logs, where it could fill the disk
+      Init: false, // the supervisor is pid 1 and reaps
     },
   };
 }
 
-/** Without it nothing of ours could be read inside: neither the kernel's files nor the policy's mounts. */
+/** Without this option, SELinux stops the cell from reading the kernel's files and the policy's mounts. */
 export function hostLabels(usesHostLabels: boolean): string[] {
   return usesHostLabels ? ["label=disable"] : [];
 }
 
-/** Podman asks for more processes per user than a host that limits them can give; `proc.pids` is held elsewhere. */
+/** Podman's default is above what a host with a limit on processes per user allows. `proc.pids` is enforced elsewhere. */
 export function inheritedLimits(processLimit: number | undefined) {
   return processLimit === undefined ? [] : [{ Name: "nproc", Soft: processLimit, Hard: processLimit }];
 }
 
-/** Pages of a tmpfs are charged to the cell and outlive a kill: a full /tmp must not make every later run die. */
+/** Includes the files in tmpfs. They count as the cell's memory and survive a kill, so a full /tmp would kill every later run. */
 export function containerMemoryBytes({ policy, workspace, hasOwnKernel }: ContainerParts): number {
   const isOnDisk = policy.fs.workspace !== undefined || workspace !== undefined;
   const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : policy.proc.diskBytes);
   return policy.proc.memoryBytes + files + (hasOwnKernel ? ownKernelBytes : 0);
 }
 
-/** What a virtual OS kernel takes for itself and for the interpreters it holds. */
+/** Memory that a virtual OS kernel needs for itself and for each interpreter. */
 export const ownKernelBytes = 256 * 1024 * 1024;
 
 function cellSettings(parts: ContainerParts) {
@@ -163,7 +163,7 @@ function cellSettings(parts: ContainerParts) {
     targets: parts.mounts.map(({ target }) => target),
     identities: parts.checksIdentities ? parts.mounts.map(({ target, identity }) => ({ target, identity })) : [],
     nested: parts.checksIdentities ? parts.mounts.flatMap(nestedIdentities) : [],
-    // limits of queues and priorities that gVisor's OS kernel does not know, and whose objects it does not have
+    // gVisor lacks message queues and priorities, and therefore their limits
     ...(parts.hasOwnKernel
       ? { dataLimit: proc.memoryBytes, mayLack: [rlimit.msgqueue, rlimit.sigpending, rlimit.nice, rlimit.rtprio] }
       : {}),
@@ -177,8 +177,8 @@ function nestedIdentities(mount: CellMount) {
 function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Record<string, string> {
   const hasDirectory = policy.fs.workspace !== undefined || workspace !== undefined;
   const common = "rw,exec,nosuid,nodev";
-  // Podman takes neither owners nor a number of inodes; those count as memory of the cell, and the cell has one user.
-  // What an image has in such a place, owner and rights first of all, would be copied up over ours.
+  // Podman supports neither owners nor a number of inodes here. Inodes count as memory of the cell, and the cell has one
+  // user. Without `notmpcopyup`, Podman copies the image's directory, with its owner and mode, over the mount.
   const own =
     engine === "podman"
       ? "mode=1777,notmpcopyup"
@@ -191,7 +191,7 @@ function memoryFiles({ policy, user, workspace, engine }: ContainerParts): Recor
   };
 }
 
-/** Podman makes these writable and without a limit when the root is read-only, unless something is there already. */
+/** Podman makes these directories writable without a limit on a read-only root, unless something is mounted there. */
 export function closedMemoryFiles(engine: EngineKind): Record<string, string> {
   const closed = "ro,noexec,nosuid,nodev,size=4096,mode=555,notmpcopyup";
   return engine === "podman" ? { "/run": closed, "/var/tmp": closed } : {};
@@ -212,7 +212,7 @@ function ownBinds(parts: ContainerParts): BindMount[] {
     ...parts.mounts.flatMap((mount) => [
       bind(mount.source, mount.target, mount.readOnly),
       ...shownBelow(mount).map(({ path }) => bind(`${mount.source}/${path}`, `${mount.target}/${path}`, true)),
-      // a mount of a directory on itself keeps it from being renamed
+      // stops the cell from renaming the directory, because a mount point cannot be renamed
       ...mount.pins.map((pin) => bind(`${mount.source}/${pin}`, `${mount.target}/${pin}`, mount.readOnly)),
       ...mount.deny.map(({ path, kind }) =>
         bind(kind === "directory" ? parts.emptyDirectory : parts.emptyFile, `${mount.target}/${path}`, true),

@@ -7,26 +7,26 @@ import type { UidRange } from "../../linux/private-uid.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { identityFiles } from "./container-spec.ts";
 
-/** Who a cell's programs are, by numbers of the container. */
+/** The uid and gid of a cell's programs inside the container. */
 export interface ContainerUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Never root of the host: our own uid, or, when we are root, one that nobody else has. */
+/** Never root of the host: codecell's own uid or, if codecell runs as root, one that nobody else has. */
 export function containerUser(
   { isRootless }: Engine,
   uids: UidRange | undefined,
   mounts: readonly CellMount[],
   policyHash: string,
 ): ContainerUser {
-  // Root of a rootless engine's containers is the user who runs it: any other uid could not write to this user's files.
+  // In a rootless engine, root is the user who runs the engine. Another uid could not write to this user's files.
   if (isRootless) return { uid: 0, gid: 0 };
   const uid = chooseCellUid(uids, mounts, policyHash) ?? process.getuid?.() ?? 65_534;
   return { uid, gid: process.getuid?.() === 0 ? uid : (process.getgid?.() ?? uid) };
 }
 
-/** The files of /etc that say who that is, in a directory of the host. */
+/** Writes the files of /etc that describe the user into a host directory. */
 export async function writeIdentity(below: string, { uid, gid }: ContainerUser): Promise<string> {
   const directory = join(below, `etc-${uid}`);
   await makeDirectories(directory, 0o755);
@@ -34,7 +34,7 @@ export async function writeIdentity(below: string, { uid, gid }: ContainerUser):
     passwd: `root:x:0:0:root:/:/usr/sbin/nologin\ncell:x:${uid}:${gid}:cell:/workspace:/bin/sh\n`,
     group: `root:x:0:\ncell:x:${gid}:\n`,
     hosts: "127.0.0.1 localhost cell\n::1 localhost\n",
-    // empty: Podman would write the host's name servers, and its other names into /etc/hosts
+    // empty, because Podman would write the host's name servers here and its host names into /etc/hosts
     "resolv.conf": "",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
   } satisfies Record<(typeof identityFiles)[number], string>;

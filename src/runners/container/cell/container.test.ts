@@ -10,18 +10,18 @@ import { EngineClient } from "../engine/engine-client.ts";
 import { startContainer } from "./container.ts";
 import { Removals } from "./removals.ts";
 
-describe("an engine that makes a container", () => {
+describe("startContainer", () => {
   let directory: string;
   let server: Server;
   let client: EngineClient;
   let removals: Removals;
   let answerToCreate: string;
-  const asked: string[] = [];
+  const requests: string[] = [];
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cc-container-"));
-    asked.length = 0;
+    requests.length = 0;
     server = createServer(({ method, url = "" }, answer) => {
-      asked.push(`${method} ${url.replace(/^\/v[\d.]+/, "").replace(/\?.*/, "")}`);
+      requests.push(`${method} ${url.replace(/^\/v[\d.]+/, "").replace(/\?.*/, "")}`);
       if (url.includes("/create")) answer.writeHead(201).end(answerToCreate);
       else answer.writeHead(404).end("{}");
     });
@@ -39,31 +39,31 @@ describe("an engine that makes a container", () => {
   });
 
   test.each(["", "{}", "[]", '{"Id": 7}', '{"Id": ""}', '{"Id": "../images/x"}'])(
-    "and does not say which is asked to remove it by its name: %j",
+    "removes the container by its name if the engine does not return a valid id: %j",
     async (answer) => {
       answerToCreate = answer;
       const starting = startContainer({ client, spec: {}, name: "codecell-1", removals });
       await expect(starting).rejects.toMatchObject({ code: "runner_unavailable" });
-      await vi.waitFor(() => expect(asked).toContain("DELETE /containers/codecell-1"));
-      expect(asked.filter((request) => /undefined|images/.test(request))).toEqual([]);
+      await vi.waitFor(() => expect(requests).toContain("DELETE /containers/codecell-1"));
+      expect(requests.filter((request) => /undefined|images/.test(request))).toEqual([]);
     },
   );
 
   test.each([
     "Resource limits are not supported and ignored on cgroups V1 rootless systems",
     "Your kernel does not support pids limit capabilities or the cgroup is not mounted. PIDs limit discarded.",
-  ])("an engine that ignored a requested option is asked to remove the container: %s", async (warning) => {
+  ])("removes the container if the engine ignored a requested option: %s", async (warning) => {
     answerToCreate = JSON.stringify({ Id: "abc", Warnings: ["another", warning] });
     const starting = startContainer({ client, spec: {}, name: "codecell-1", removals });
     const message = expect.stringContaining(warning);
     await expect(starting).rejects.toMatchObject({ code: "cell_start_failed", message });
-    expect(asked).toEqual(["POST /containers/create", "DELETE /containers/abc"]);
+    expect(requests).toEqual(["POST /containers/create", "DELETE /containers/abc"]);
   });
 
-  test("an engine that creates the container but refuses to attach is asked to remove it", async () => {
+  test("removes the container if the engine refuses to attach", async () => {
     answerToCreate = '{"Id": "abc"}';
     const starting = startContainer({ client, spec: {}, name: "codecell-1", removals });
     await expect(starting).rejects.toMatchObject({ code: "cell_start_failed" });
-    expect(asked).toContain("DELETE /containers/abc");
+    expect(requests).toContain("DELETE /containers/abc");
   });
 });

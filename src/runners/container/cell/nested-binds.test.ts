@@ -9,18 +9,18 @@ const mount = (parts: Partial<CellMount>): CellMount => ({
 });
 const at = (path: string) => ({ path, identity: "0:3 /" });
 
-describe("a file system that the host has mounted below a directory", () => {
-  test("comes by itself where that is read-only, unless a deny rule covers it", () => {
+describe("a file system mounted below a directory of the policy", () => {
+  test("is mounted separately if the directory is read-only, unless a deny rule covers it", () => {
     const nested = [at("disk"), at(".ssh"), at(".ssh/keys"), at(".sshd")];
     const deny = [{ path: ".ssh", kind: "directory" as const }];
     expect(shownBelow(mount({ nested, deny }))).toEqual([at("disk"), at(".sshd")]);
   });
 
-  test("comes along with a writable one", () => {
+  test("is not mounted separately if the directory is writable", () => {
     expect(shownBelow(mount({ readOnly: false, nested: [at("disk")] }))).toEqual([]);
   });
 
-  test("is refused by name where a rootless engine would let code write to it", () => {
+  test("is refused with its path if a rootless engine would make it writable", () => {
     const nested = [at("disk")];
     const deny = [{ path: "disk", kind: "directory" as const }];
     for (const parts of [{ nested }, { nested, deny }]) {

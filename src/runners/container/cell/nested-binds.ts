@@ -4,8 +4,8 @@ import type { CellMount } from "../../linux/mounts.ts";
 import type { NestedMount } from "../../linux/nested-mounts.ts";
 
 /**
- * Pure: what the host has mounted below a read-only directory. That comes without it, and it comes by itself, read-only
- * too. A writable directory brings what is below it along, as writable as it is.
+ * Pure: the file systems that the host has mounted below a read-only directory. The mount of that directory does not
+ * include them, so each is mounted separately and read-only. A writable directory is mounted recursively and needs none.
  */
 export function shownBelow({ readOnly, nested, deny }: CellMount): NestedMount[] {
   if (!readOnly) return [];
@@ -13,8 +13,8 @@ export function shownBelow({ readOnly, nested, deny }: CellMount): NestedMount[]
 }
 
 /**
- * The Linux kernel does not let a rootless engine leave such a mount behind, and what it brings along stays writable: code in the
- * cell could write to it.
+ * Refuses nested file systems of read-only mounts in a rootless engine. The Linux kernel makes it mount them recursively,
+ * and they would stay writable for code in the cell.
  */
 export function refuseNested({ isRootless }: { isRootless: boolean }, mounts: readonly CellMount[]): void {
   if (!isRootless) return;
@@ -23,7 +23,7 @@ export function refuseNested({ isRootless }: { isRootless: boolean }, mounts: re
     if (!readOnly || first === undefined) continue;
     const message = `${rule}: a file system is mounted at ${source}/${first.path}, and a rootless engine cannot keep it read-only`;
     throw new CodecellError("policy_refused", message, {
-      hint: "unmount it, name a directory without it, or use the process runner",
+      hint: "unmount it, choose a directory without nested mounts, or use the process runner",
       details: { rule },
     });
   }

@@ -9,13 +9,13 @@ import { parseEngineAddress } from "../engine/engine-address.ts";
 import { EngineClient } from "../engine/engine-client.ts";
 import { Removals } from "./removals.ts";
 
-/** An engine in memory that knows how to remove. */
+/** A fake engine that can remove and unpause containers. */
 class FakeEngine {
   readonly containers = new Set<string>();
   readonly paused = new Set<string>();
-  /** what the engine says that it is removing already */
+  /** containers that the engine says it is already removing */
   readonly going = new Set<string>();
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   readonly #server: Server;
   readonly client: EngineClient;
 
@@ -28,7 +28,7 @@ class FakeEngine {
     this.client = new EngineClient(address);
     this.#server = createServer(({ method, url = "" }, answer) => {
       const [, id = "", action] = /^\/v[\d.]+\/containers\/([^/?]+)(?:\/(\w+))?/.exec(url) ?? [];
-      this.asked.push(`${method} ${id}${action ? ` ${action}` : ""}`);
+      this.requests.push(`${method} ${id}${action ? ` ${action}` : ""}`);
       const isThere = this.containers.has(id);
       if (action === "unpause") answer.statusCode = this.paused.delete(id) ? 204 : 409;
       else answer.statusCode = isThere ? 204 : 404;
@@ -49,7 +49,7 @@ class FakeEngine {
   }
 }
 
-describe("containers that are to go", () => {
+describe("Removals", () => {
   let directory: string;
   let engine: FakeEngine;
   let removals: Removals;
@@ -66,7 +66,7 @@ describe("containers that are to go", () => {
   const until = (holds: () => boolean) =>
     vi.waitFor(() => expect(holds()).toBe(true), { interval: 2, timeout: 10_000 });
 
-  test("are gone when the engine answers", async () => {
+  test("removes a container at once if the engine answers", async () => {
     await engine.up();
     engine.containers.add("one");
     await removals.remove(engine.client, "one");
@@ -74,7 +74,7 @@ describe("containers that are to go", () => {
     expect([engine.containers.size, removals.due]).toEqual([0, 0]);
   });
 
-  test("go when the engine is back, and nobody has to ask", async () => {
+  test("retries on its own until the engine answers again", async () => {
     engine.containers.add("one").add("two");
     await removals.remove(engine.client, "one");
     removals.later(engine.client, "two");
@@ -84,16 +84,16 @@ describe("containers that are to go", () => {
     expect(engine.containers.size).toBe(0);
   });
 
-  test("are looked for again when the engine may only be about to make them", async () => {
+  test("removes a container that the engine creates after the request was aborted", async () => {
     await engine.up();
     removals.doubtful(engine.client, "late");
-    await until(() => engine.asked.length === 2);
+    await until(() => engine.requests.length === 2);
     expect(removals.due).toBe(1);
     engine.containers.add("late");
     await until(() => engine.containers.size === 0);
   });
 
-  test("removals are not forgotten when the engine only says that it is removing the container", async () => {
+  test("retries if the engine only says that it is already removing the container", async () => {
     await engine.up();
     engine.containers.add("one");
     engine.going.add("one");
@@ -104,16 +104,16 @@ describe("containers that are to go", () => {
     expect(engine.containers.size).toBe(0);
   });
 
-  test("are let go on before they are ended, if somebody paused them", async () => {
+  test("unpauses a paused container before removing it", async () => {
     await engine.up();
     engine.containers.add("one");
     engine.paused.add("one");
     await removals.end(engine.client, "one");
-    expect(engine.asked).toEqual(["POST one unpause", "DELETE one"]);
+    expect(engine.requests).toEqual(["POST one unpause", "DELETE one"]);
     expect(engine.containers.size).toBe(0);
   });
 
-  test("are tried once more at the end", async () => {
+  test("tries once more when it is disposed", async () => {
     engine.containers.add("one");
     removals.later(engine.client, "one");
     await engine.up();

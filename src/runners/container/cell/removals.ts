@@ -5,7 +5,7 @@ import { type EngineClient, EngineRefusal } from "../engine/engine-client.ts";
 const longestPauseMs = 60_000;
 const removeMs = 15_000;
 const farewellMs = 2_000;
-/** How often an engine has to say that it has no such container before one that it may still be making is forgotten. */
+/** How often an engine must answer "no such container" before a container that it may still create is forgotten. */
 const doubtfulLooks = 3;
 
 type Removal = "gone" | "going";
@@ -19,11 +19,11 @@ const patient: RemovalLimits = { timeoutMs: removeMs };
 
 interface Due {
   readonly client: EngineClient;
-  /** answers that are still needed */
+  /** how many more times the engine must confirm the removal */
   looks: number;
 }
 
-/** Removes containers, and goes on trying as long as the engine cannot be reached: nothing of ours is to stay there. */
+/** Removes containers, and retries while the engine cannot be reached, so that no container is left behind. */
 export class Removals implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #due = new Map<string, Due>();
@@ -33,13 +33,13 @@ export class Removals implements AsyncDisposable {
   readonly #disposal = new AbortController();
 
   constructor(logger: Logger, firstPauseMs = 1_000) {
-    setMaxListeners(0, this.#disposal.signal); // one for each container that is due
+    setMaxListeners(0, this.#disposal.signal); // one listener per container
     this.#logger = logger;
     this.#firstPauseMs = firstPauseMs;
     this.#pauseMs = firstPauseMs;
   }
 
-  /** Aborted when nobody removes anything any more. */
+  /** Aborted when removals stop. */
   get disposed(): AbortSignal {
     return this.#disposal.signal;
   }
@@ -49,31 +49,31 @@ export class Removals implements AsyncDisposable {
     return this.#due.size;
   }
 
-  /** Does not fail: what cannot be removed now is removed later. */
+  /** Removes a container that has exited. Does not fail: if the removal fails, it is retried later. */
   remove(client: EngineClient, id: string): Promise<void> {
     return this.#attempt(client, id, removeContainer);
   }
 
-  /** The same for one that did not end by itself. */
+  /** Kills and removes a container that did not exit. */
   end(client: EngineClient, id: string): Promise<void> {
     return this.#attempt(client, id, endContainer);
   }
 
   async #attempt(client: EngineClient, id: string, attempt: typeof removeContainer): Promise<void> {
     try {
-      if ((await attempt(client, id)) === "going") this.later(client, id); // to see that it went
+      if ((await attempt(client, id)) === "going") this.later(client, id); // to confirm that it was removed
     } catch (error) {
       this.#logger.warn("a container could not be removed yet", { container: id.slice(0, 32), error });
       this.later(client, id);
     }
   }
 
-  /** For an engine that is known not to answer now. */
+  /** Queues a removal, for an engine that does not answer now. */
   later(client: EngineClient, id: string): void {
     this.#note(id, { client, looks: 1 });
   }
 
-  /** For a request to make one that was given up, and may be carried out all the same, even after it was removed. */
+  /** For a create request that was aborted: the engine may still carry it out, even after a removal. */
   doubtful(client: EngineClient, name: string): void {
     this.#note(name, { client, looks: doubtfulLooks });
   }
@@ -101,7 +101,7 @@ export class Removals implements AsyncDisposable {
     await Promise.allSettled(attempts);
   }
 
-  /** One last try; what is left then goes when the next runner on this machine finds that its maker is gone. */
+  /** Tries once more. The next runner on this machine removes what is left (orphans.ts). */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort();
     clearTimeout(this.#timer);
@@ -111,17 +111,17 @@ export class Removals implements AsyncDisposable {
 }
 
 /**
- * The same for one that did not end by itself. Somebody may have paused it: Docker then cannot end a container of gVisor,
- * forgets it, and its processes stay.
+ * Unpauses a container before removing it. Docker cannot kill a paused gVisor container: it forgets the container, and the
+ * processes keep running.
  */
 async function endContainer(client: EngineClient, id: string, limits = patient): Promise<Removal> {
   await client.bytes({ method: "POST", path: `/containers/${id}/unpause`, ...limits }).catch((error: unknown) => {
-    if (!(error instanceof EngineRefusal)) throw error; // not paused, or gone
+    if (!(error instanceof EngineRefusal)) throw error; // it is not paused, or was removed
   });
   return removeContainer(client, id, limits);
 }
 
-/** Ends and removes a container. "going": the engine says that it is about to, which may come to nothing. */
+/** Kills and removes a container. "going": the engine says that it is already removing it, which may still fail. */
 async function removeContainer(client: EngineClient, id: string, limits = patient): Promise<Removal> {
   try {
     const query = { force: true, v: true };

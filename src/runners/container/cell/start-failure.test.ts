@@ -4,13 +4,13 @@ import { EngineRefusal } from "../engine/engine-client.ts";
 import { exitReason } from "./container-exit.ts";
 import { startFailure } from "./start-failure.ts";
 
-describe("a start that failed", () => {
-  test("keeps an error that has a code already", () => {
+describe("startFailure", () => {
+  test("keeps an error that already has a code", () => {
     const error = new CodecellError("runner_unavailable", "Docker cannot be reached");
     expect(startFailure(error, "Docker")).toBe(error);
   });
 
-  test("a start that failed for lack of space says whose disk is full", () => {
+  test("says whose disk is full", () => {
     const refusal = new EngineRefusal(500, "mkdir /var/lib/docker/overlay2/x: no space left on device");
     expect(startFailure(refusal, "Docker")).toMatchObject({
       code: "cell_start_failed",
@@ -24,25 +24,25 @@ describe("a start that failed", () => {
     [new EngineRefusal(404, "No such image: x:latest"), "codecell image build"],
     [new EngineRefusal(400, 'exec: "python3": executable file not found in $PATH'), "an image with Python 3.9"],
     [new EngineRefusal(500, "database is locked"), "the engine's own log"],
-  ])("because the engine refused says what to do about it: %s", (refusal, hint) => {
+  ])("has a hint for each refusal of the engine: %s", (refusal, hint) => {
     expect(startFailure(refusal, "Docker").hint).toContain(hint);
   });
 
   test.each([
     'invalid mount config for type "bind": bind source path does not exist: /run/codecell/kernel-1',
     "make cli opts(): statfs /run/codecell/kernel-1: no such file or directory",
-  ])("because it does not see our files says so, and blames no image: %s", (text) => {
+  ])("blames the engine if it does not see codecell's files: %s", (text) => {
     const { hint, details } = startFailure(new EngineRefusal(400, text), "Docker");
     expect(hint).toContain("does not see this machine's files");
     expect(details.isRefusal).toBe(true);
   });
 
-  test("because the image has no Python does not speak against the engine", () => {
+  test("does not blame the engine if the image has no Python", () => {
     const text = 'exec: "python3": executable file not found in $PATH';
     expect(startFailure(new EngineRefusal(400, text), "Docker").details.isRefusal).toBe(false);
   });
 
-  test("a start that failed for another reason has a code and the cause", () => {
+  test("gives any other failure a code and the cause", () => {
     const refusal = new EngineRefusal(500, "database is locked");
     expect(startFailure(refusal, "Podman")).toMatchObject({
       ...{ code: "cell_start_failed", message: "Podman refused: database is locked", cause: refusal },
@@ -51,7 +51,7 @@ describe("a start that failed", () => {
   });
 });
 
-describe("how a container ended", () => {
+describe("exitReason", () => {
   const address = { name: "Docker", shown: "unix:///docker.sock" };
 
   test.each([
@@ -60,8 +60,8 @@ describe("how a container ended", () => {
     [{ code: 6 }, "cell_lost", "exited with code 6"],
     [{ error: new EngineRefusal(404, "No such container") }, "cell_lost", "the container is gone"],
     [{ error: new CodecellError("runner_unavailable", "Docker cannot be reached") }, "runner_unavailable", "reached"],
-    [undefined, "runner_unavailable", "Docker does not say how the container ended"],
-  ])("is told: %j", (outcome, code, text) => {
+    [undefined, "runner_unavailable", "Docker did not report how the container exited"],
+  ])("explains the outcome %j", (outcome, code, text) => {
     expect(exitReason(address, outcome)).toMatchObject({ code, message: expect.stringContaining(text) });
   });
 });

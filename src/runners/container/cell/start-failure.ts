@@ -2,11 +2,11 @@ import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { EngineRefusal } from "../engine/engine-client.ts";
 
 const noSpace = /no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i;
-/** Docker's words and Podman's for a directory of ours that is not there where the engine looks. */
+/** The messages of Docker and Podman for a host directory that the engine does not see. */
 const notSeen = /bind source path does not exist|statfs \S+: no such file or directory/i;
 const noProgram = /executable file not found|no such file or directory/i;
 
-/** Pure: whatever went wrong while a container was made, as an error with a code and something to do about it. */
+/** Pure: any failure of creating a container, as an error with a code and a hint. */
 export function startFailure(error: unknown, engine: string): CodecellError {
   if (error instanceof CodecellError) return error;
   const text = messageOf(error);
@@ -25,7 +25,7 @@ export function startFailure(error: unknown, engine: string): CodecellError {
   });
 }
 
-/** What to do about it, and whether it is the image that does not fit: then the engine may be right for another one. */
+/** The hint, and whether the cause is the image. If it is, the engine may still work with another image. */
 function refusal({ status, message }: EngineRefusal): { hint: string; isImages: boolean } {
   if (notSeen.test(message)) {
     const hint =
@@ -35,5 +35,5 @@ function refusal({ status, message }: EngineRefusal): { hint: string; isImages: 
   if (status === 404 && /image/i.test(message))
     return { hint: "run `codecell image build`, or pull the image that kernel.image names", isImages: true };
   if (noProgram.test(message)) return { hint: "set kernel.image to an image with Python 3.9 or newer", isImages: true };
-  return { hint: "run `codecell doctor`, and look into the engine's own log", isImages: false };
+  return { hint: "run `codecell doctor`, and check the engine's own log", isImages: false };
 }

@@ -1,15 +1,16 @@
 import { z } from "zod";
 import type { EngineAddress } from "./engine-address.ts";
-import { understood } from "./engine-answer.ts";
+import { parseAnswer } from "./engine-answer.ts";
 import { EngineClient, EngineRefusal } from "./engine-client.ts";
 
 const versionSchema = z.object({ MinAPIVersion: z.string().regex(/^\d+\.\d+$/) });
 
 /**
- * What an engine says of itself, and a client that speaks a version which it takes: the oldest of ours, or where the engine is
- * too new for that (Docker 29), the oldest of its own. Newer ones are not spoken: they may mean something else by our words.
+ * The engine's description of itself, and a client with an API version that the engine supports. The version is the oldest
+ * that codecell supports or, if the engine is too new for it (Docker 29), the engine's oldest. Newer versions are not used,
+ * because their requests may mean something else.
  */
-export async function introduce(
+export async function negotiateVersion(
   address: EngineAddress,
   timeoutMs: number,
 ): Promise<{ readonly client: EngineClient; readonly info: unknown }> {
@@ -27,5 +28,5 @@ export async function introduce(
 async function oldestVersion(address: EngineAddress, timeoutMs: number): Promise<string> {
   const client = new EngineClient(address, "");
   const answer = await client.json({ path: "/version", timeoutMs });
-  return understood(client, versionSchema, answer, "which versions of the API it takes").MinAPIVersion;
+  return parseAnswer(client, versionSchema, answer, "the API versions that it supports").MinAPIVersion;
 }

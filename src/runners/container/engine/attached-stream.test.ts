@@ -9,7 +9,7 @@ function frame(stream: 1 | 2, content: string): Buffer {
   return Buffer.concat([header, Buffer.from(content)]);
 }
 
-/** The pieces as an engine's connection brings them, and what comes out. */
+/** Sends the pieces through an attached stream and returns what comes out. */
 async function receive(pieces: readonly Buffer[], head: Buffer = Buffer.alloc(0)) {
   const socket = new PassThrough();
   const stream = new AttachedStream(socket as unknown as Socket, head);
@@ -20,7 +20,7 @@ async function receive(pieces: readonly Buffer[], head: Buffer = Buffer.alloc(0)
   return { output, log: stream.log };
 }
 
-/** The same numbers on every machine. */
+/** A pseudorandom sequence that is the same on every machine. */
 function* numbers(seed: number): Generator<number> {
   for (let state = seed; ; ) {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
@@ -35,13 +35,13 @@ const wire = Buffer.concat([
 const expected = { output: `first second ${"x".repeat(300)}`, log: "a complaint and another" };
 
 describe("an attached stream", () => {
-  test("is the same wherever the connection cuts it in two", async () => {
+  test("has the same output wherever it is split in two", async () => {
     for (let at = 0; at <= wire.byteLength; at++) {
       expect(await receive([wire.subarray(0, at), wire.subarray(at)])).toEqual(expected);
     }
   });
 
-  test("is the same byte by byte, and in pieces of any size", async () => {
+  test("has the same output byte by byte and in pieces of any size", async () => {
     expect(await receive([...wire].map((byte) => Buffer.from([byte])))).toEqual(expected);
     for (let seed = 1; seed <= 200; seed++) {
       const sizes = numbers(seed);
@@ -55,22 +55,22 @@ describe("an attached stream", () => {
     }
   });
 
-  test("begins with what came together with the answer", async () => {
+  test("starts with the bytes that arrived together with the response", async () => {
     expect(await receive([wire.subarray(11)], wire.subarray(0, 11))).toEqual(expected);
   });
 
-  test("keeps a bounded part of the log", async () => {
+  test("keeps at most 4000 characters of the log", async () => {
     const { log } = await receive(Array.from({ length: 100 }, () => frame(2, "y".repeat(1000))));
     expect(log.length).toBe(4000);
   });
 
-  test("ends in the middle of a piece when the engine does", async () => {
+  test("delivers the part of a piece that arrived before the connection closed", async () => {
     expect(await receive([frame(1, "whole"), frame(1, "broken").subarray(0, 10)])).toMatchObject({
       output: "wholebr",
     });
   });
 
-  test("hands what is written to the container, in order", async () => {
+  test("passes writes to the container in order", async () => {
     const socket = new PassThrough();
     const sent: string[] = [];
     socket.write = ((chunk: Buffer, callback?: () => void) => {

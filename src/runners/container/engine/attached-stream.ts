@@ -7,8 +7,8 @@ const errorStream = 2;
 const maxDiagnostics = 4000;
 
 /**
- * The connection that attaching turned into a raw one. What we write is the container's standard input; what comes back
- * carries a header of eight bytes per piece, which says whether it is output or the log. The log is kept, bounded.
+ * The raw connection of an attach request. Writes go to the container's standard input. Each received piece has a header of
+ * eight bytes that says whether it is output or log. The last part of the log is kept.
  */
 export class AttachedStream extends Duplex {
   readonly #socket: Socket;
@@ -25,17 +25,17 @@ export class AttachedStream extends Duplex {
     });
     socket.on("end", () => this.push(null));
     socket.on("close", () => this.destroy());
-    // An engine that stopped or was killed: the end of the stream says so to whoever reads it.
+    // The engine stopped or was killed. Readers see the end of the stream.
     socket.on("error", () => this.destroy());
     if (head.byteLength > 0) this.#take(head);
   }
 
-  /** What the container printed about its own start. */
+  /** What the container printed to stderr. */
   get log(): string {
     return this.#log;
   }
 
-  /** False when the reader has enough for now. */
+  /** False if the reader's buffer is full. */
   #take(data: Buffer): boolean {
     let hasRoom = true;
     let at = 0;

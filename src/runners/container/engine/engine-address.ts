@@ -9,12 +9,12 @@ export type EngineKind = "docker" | "podman";
 /** Where a container engine listens. */
 export interface EngineAddress {
   readonly kind: EngineKind;
-  /** as people call it: Docker, Podman */
+  /** display name: Docker, Podman */
   readonly name: string;
-  /** as people write it: unix:///var/run/docker.sock */
+  /** the address as text: unix:///var/run/docker.sock */
   readonly shown: string;
   readonly connect: { readonly socketPath: string } | { readonly host: string; readonly port: number };
-  /** who named it: a variable, a context, or the usual place */
+  /** where the address comes from: a variable, a context, or the default location */
   readonly from: string;
 }
 
@@ -25,7 +25,7 @@ export interface AddressFacts {
   readonly readText: (path: string) => Promise<string | undefined>;
 }
 
-/** What this process sees of its surroundings. */
+/** Facts about this process's environment. */
 export function addressFacts(env: NodeJS.ProcessEnv = process.env): AddressFacts {
   return {
     env,
@@ -35,7 +35,7 @@ export function addressFacts(env: NodeJS.ProcessEnv = process.env): AddressFacts
   };
 }
 
-/** Where engines may listen, best first. Where variables name some, nobody else is asked. */
+/** Addresses where engines may listen, best first. If variables name an engine, no other address is tried. */
 export async function engineAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
   const { DOCKER_HOST, CONTAINER_HOST } = facts.env;
   const isNamed = namesEngine(facts);
@@ -45,8 +45,8 @@ export async function engineAddresses(facts: AddressFacts): Promise<EngineAddres
   ];
 }
 
-/** What is named and cannot be spoken to, for whoever wonders why nobody is asked there. */
-export async function unspokenAddress(facts: AddressFacts): Promise<string | undefined> {
+/** Explains why an address that the user set is not tried, or undefined if it is. */
+export async function unsupportedAddress(facts: AddressFacts): Promise<string | undefined> {
   const { DOCKER_HOST, CONTAINER_HOST, DOCKER_TLS_VERIFY } = facts.env;
   const context = DOCKER_HOST || CONTAINER_HOST ? undefined : await contextHost(facts);
   const named = [
@@ -54,15 +54,15 @@ export async function unspokenAddress(facts: AddressFacts): Promise<string | und
     { from: "CONTAINER_HOST", host: CONTAINER_HOST, hasTls: false },
     ...(context ? [{ ...context, from: `the context ${context.name}` }] : []),
   ];
-  const unspoken = named.find(
+  const unsupported = named.find(
     ({ from, host, hasTls }) => host && withoutTls(one("docker", host, from), hasTls).length === 0,
   );
-  if (!unspoken) return context?.host === "" ? `there is no context ${context.name}` : undefined;
-  const tls = unspoken.hasTls ? " with TLS" : "";
-  return `${unspoken.from} names ${unspoken.host}${tls}, and only unix:// and tcp:// without TLS can be spoken to`;
+  if (!unsupported) return context?.host === "" ? `the Docker context ${context.name} does not exist` : undefined;
+  const tls = unsupported.hasTls ? " with TLS" : "";
+  return `${unsupported.from} is ${unsupported.host}${tls}, but codecell supports only unix:// and tcp:// without TLS`;
 }
 
-/** Whether variables say which engine is wanted. An empty one says nothing, as with the engines' own programs. */
+/** Whether variables name an engine. An empty variable counts as unset, as for `docker` and `podman`. */
 export function namesEngine({ env }: AddressFacts): boolean {
   return Boolean(env.DOCKER_HOST || env.CONTAINER_HOST);
 }
@@ -75,7 +75,7 @@ async function dockerAddresses(facts: AddressFacts): Promise<EngineAddress[]> {
   const rootless = env.XDG_RUNTIME_DIR || `/run/user/${uid}`;
   return [
     ...(uid === 0 ? [] : one("docker", `unix://${rootless}/docker.sock`, "rootless")),
-    ...one("docker", "unix:///var/run/docker.sock", "the usual place"),
+    ...one("docker", "unix:///var/run/docker.sock", "the default location"),
     ...one("docker", `unix://${facts.home}/.docker/run/docker.sock`, "Docker Desktop"),
   ];
 }
@@ -84,11 +84,11 @@ function podmanAddresses({ env, uid }: AddressFacts): EngineAddress[] {
   if (env.CONTAINER_HOST) return one("podman", env.CONTAINER_HOST, "CONTAINER_HOST");
   const runtime = env.XDG_RUNTIME_DIR || `/run/user/${uid}`;
   return uid === 0
-    ? one("podman", "unix:///run/podman/podman.sock", "the usual place")
-    : one("podman", `unix://${runtime}/podman/podman.sock`, "the usual place");
+    ? one("podman", "unix:///run/podman/podman.sock", "the default location")
+    : one("podman", `unix://${runtime}/podman/podman.sock`, "the default location");
 }
 
-/** The context that `docker context use` chose; `default` is the usual place. */
+/** The context that `docker context use` chose; `default` is the default location. */
 async function contextHost({ env, home, readText }: AddressFacts) {
   const directory = env.DOCKER_CONFIG || join(home, ".docker");
   const config = parseJson(await readText(join(directory, "config.json")));
@@ -96,18 +96,18 @@ async function contextHost({ env, home, readText }: AddressFacts) {
   if (!name || name === "default") return undefined;
   const id = createHash("sha256").update(name).digest("hex");
   const meta = parseJson(await readText(join(directory, "contexts", "meta", id, "meta.json")));
-  // One that is not there is nowhere: another engine is not what was chosen.
+  // For a missing context, use no address: the user did not choose any other engine.
   const host = text(child(child(meta?.Endpoints, "docker"), "Host")) ?? "";
   const authority = await readText(join(directory, "contexts", "tls", id, "docker", "ca.pem"));
   return { name, host, hasTls: authority !== undefined };
 }
 
-/** Nobody who asks for TLS is to be spoken to in the open, where anybody on the way could answer. */
+/** Stops a machine in the middle: if the user asks for TLS, the engine is not contacted without it. */
 function withoutTls(addresses: EngineAddress[], wantsTls: boolean): EngineAddress[] {
   return addresses.filter(({ connect }) => "socketPath" in connect || !wantsTls);
 }
 
-/** An address as Docker writes it, or nothing where we cannot speak it (ssh, npipe, TLS). */
+/** Parses an address in Docker's format. Undefined if codecell does not support it (ssh, npipe, TLS). */
 export function parseEngineAddress(kind: EngineKind, written: string, from: string): EngineAddress | undefined {
   const name = kind === "docker" ? "Docker" : "Podman";
   const unix = /^unix:\/\/(\/.+)$/.exec(written);

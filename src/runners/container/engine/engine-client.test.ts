@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseEngineAddress } from "./engine-address.ts";
 import { EngineClient, EngineRefusal } from "./engine-client.ts";
 
-describe("an engine that gets stuck", () => {
+describe("EngineClient", () => {
   let directory: string;
   let server: Server | undefined;
   beforeEach(async () => {
@@ -34,7 +34,7 @@ describe("an engine that gets stuck", () => {
   };
   const ways = Object.keys(asks) as (keyof typeof asks)[];
 
-  test.each(ways)("an engine that stalls in the middle of a refusal times out (%s)", async (way) => {
+  test.each(ways)("times out if the engine stalls in the middle of a refusal (%s)", async (way) => {
     const client = await clientOf((_, answer) => answer.writeHead(500).write('{"message": "I would'));
     await expect(asks[way](client)).rejects.toMatchObject({
       code: "runner_unavailable",
@@ -42,17 +42,17 @@ describe("an engine that gets stuck", () => {
     });
   });
 
-  test.each(ways)("an engine that does not answer at all times out (%s)", async (way) => {
+  test.each(ways)("times out if the engine does not answer at all (%s)", async (way) => {
     const client = await clientOf(() => {});
     await expect(asks[way](client)).rejects.toMatchObject({ code: "runner_unavailable" });
   });
 
-  test("an engine that answers instead of handing the connection over times out", async () => {
+  test("times out if the engine answers instead of upgrading the connection", async () => {
     const client = await clientOf((_, answer) => answer.writeHead(200).write("a stream of the old kind"));
     await expect(client.hijack(request)).rejects.toMatchObject({ code: "runner_unavailable" });
   });
 
-  test.each(ways)("an engine that refuses with a reason is not reported as stalled (%s)", async (way) => {
+  test.each(ways)("reports the engine's reason for a refusal, not a timeout (%s)", async (way) => {
     const client = await clientOf((_, answer) => answer.writeHead(409).end('{"message": "it is paused"}'));
     const refused = await asks[way](client).then(
       () => undefined,
@@ -62,7 +62,7 @@ describe("an engine that gets stuck", () => {
     expect(refused).toMatchObject({ status: 409, message: "it is paused" });
   });
 
-  test.each(ways)("a stalled engine is told apart from a request that was aborted (%s)", async (way) => {
+  test.each(ways)("reports an aborted request as aborted, not as a timeout (%s)", async (way) => {
     const giveUp = new AbortController();
     const client = await clientOf((_, answer) => {
       answer.writeHead(500).write("{");

@@ -4,27 +4,27 @@ import { pipeline, type Readable } from "node:stream";
 import { CodecellError } from "../../../lib/errors.ts";
 import type { EngineAddress } from "./engine-address.ts";
 
-/** Docker 20.10 and Podman 4 both speak it. */
+/** The API version that both Docker 20.10 and Podman 4 support. */
 export const oldestApi = "1.41";
 const maxAnswerBytes = 16 * 1024 * 1024;
 const defaultTimeoutMs = 30_000;
 
 export interface EngineRequest {
   readonly method?: "GET" | "POST" | "DELETE" | "HEAD" | "PUT";
-  /** without the version, beginning with a slash */
+  /** starts with a slash, without the version */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly json?: unknown;
   readonly body?: Uint8Array;
-  /** what is too large for memory, such as an image; wins over `body` */
+  /** a body that is too large for memory, such as an image; overrides `body` */
   readonly bodyStream?: Readable;
   readonly bodyType?: string;
-  /** until the whole answer is there; a daemon that hangs must not hang us */
+  /** limit for the whole answer, so that a daemon that hangs does not block codecell */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The engine answered, and said no. */
+/** The engine answered with an error. */
 export class EngineRefusal extends Error {
   override readonly name = "EngineRefusal";
   readonly status: number;
@@ -35,18 +35,18 @@ export class EngineRefusal extends Error {
   }
 }
 
-/** Talks to Docker's Engine API, or to what speaks it. Each request has a deadline and opens its own connection. */
+/** A client of Docker's Engine API, which Podman also serves. Each request has a timeout and its own connection. */
 export class EngineClient {
   readonly address: EngineAddress;
   readonly #version: string;
 
-  /** `version` is that of the API which is spoken; empty: none is named, as when an engine is asked which it takes. */
+  /** `version` is the API version of requests. If it is empty, requests name no version. */
   constructor(address: EngineAddress, version: string = oldestApi) {
     this.address = address;
     this.#version = version === "" ? "" : `/v${version}`;
   }
 
-  /** The whole answer as JSON, or undefined where there is none. */
+  /** The whole answer as JSON, or undefined if it is empty. */
   async json<Answer = unknown>(request: EngineRequest): Promise<Answer> {
     const text = (await this.bytes(request)).toString();
     try {
@@ -74,7 +74,7 @@ export class EngineClient {
     });
   }
 
-  /** The answer as it comes, for builds and events; ending it is the caller's. */
+  /** The answer as a stream, for builds and events. The caller closes it. */
   async stream(request: EngineRequest): Promise<IncomingMessage> {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const limit = this.#limit(request, (error) => outgoing.destroy(error));
@@ -95,7 +95,7 @@ export class EngineClient {
     });
   }
 
-  /** Turns the connection of a request into a raw one, as attaching does. */
+  /** Upgrades the connection of a request to a raw one, to attach to a container. */
   async hijack(request: EngineRequest): Promise<{ socket: Socket; head: Buffer }> {
     return await new Promise((resolve, reject) => {
       const limit = this.#limit(request, (error) => outgoing.destroy(error));
@@ -117,7 +117,7 @@ export class EngineClient {
     });
   }
 
-  /** The time of one request. It holds until the last word of a refusal: an engine may get stuck in the middle of it. */
+  /** The timeout of one request. It covers the body of an error answer too, because an engine may stall in it. */
   #limit(request: EngineRequest, stop: (error: Error) => void) {
     const limitMs = request.timeoutMs ?? defaultTimeoutMs;
     let tooSlow: Error | undefined;
@@ -127,8 +127,8 @@ export class EngineClient {
     }, limitMs);
     return {
       end: () => clearTimeout(timer),
-      /** an answer that stops in the middle: out of time, given up, or the daemon died */
-      why: (error: Error) => this.#unreachable(tooSlow ?? (request.signal?.aborted ? givenUp() : error)),
+      /** why an answer stopped in the middle: a timeout, an abort, or a daemon that crashed */
+      why: (error: Error) => this.#unreachable(tooSlow ?? (request.signal?.aborted ? abortError() : error)),
     };
   }
 
@@ -145,7 +145,7 @@ export class EngineClient {
       method: request.method ?? "GET",
       path: `${this.#version}${request.path}${search}`,
       headers: {
-        // a name of the daemon's own: Podman refuses a host that looks like another machine
+        // Podman rejects a Host header that looks like another machine
         Host: "localhost",
         ...(body ? { "Content-Length": body.byteLength } : {}),
         ...(request.json !== undefined ? { "Content-Type": "application/json" } : {}),
@@ -157,11 +157,15 @@ export class EngineClient {
   }
 
   #tooSlow(request: EngineRequest, limitMs: number): CodecellError {
-    const asked = `${request.method ?? "GET"} ${request.path}`;
-    return new CodecellError("runner_unavailable", `${this.address.name} did not answer ${asked} in ${limitMs} ms`, {
-      hint: `check the daemon behind ${this.address.shown}, or use another runner`,
-      details: { isTooSlow: true },
-    });
+    const description = `${request.method ?? "GET"} ${request.path}`;
+    return new CodecellError(
+      "runner_unavailable",
+      `${this.address.name} did not answer ${description} in ${limitMs} ms`,
+      {
+        hint: `check the daemon behind ${this.address.shown}, or use another runner`,
+        details: { isTooSlow: true },
+      },
+    );
   }
 
   #unreachable(error: Error): Error {
@@ -179,11 +183,11 @@ export class EngineClient {
   }
 }
 
-function givenUp(): Error {
+function abortError(): Error {
   return Object.assign(new Error("given up"), { name: "AbortError" });
 }
 
-/** A source that fails destroys the request, so that the engine does not take a part for the whole. */
+/** If the source fails, the request is destroyed, so that the engine does not use an incomplete body. */
 function sendBody(request: EngineRequest, outgoing: ClientRequest): void {
   if (request.bodyStream) pipeline(request.bodyStream, outgoing, () => {});
   else outgoing.end(bodyOf(request));
@@ -197,7 +201,7 @@ function isRefusal({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 400;
 }
 
-/** Why it said no. */
+/** Reads the engine's error answer. */
 async function refusal(answer: IncomingMessage): Promise<EngineRefusal> {
   return new EngineRefusal(answer.statusCode ?? 0, refusalText(await collect(answer)));
 }

@@ -10,7 +10,7 @@ import { EngineFinder } from "./engine-finder.ts";
 import { removeDeadSockets } from "./podman-service.ts";
 import { SilentEngines } from "./silent-engines.ts";
 
-test("an engine that is busy is passed over where another runner may be chosen, and waited for where none is", async () => {
+test("a slow engine is skipped if another runner can be chosen, and awaited if none can", async () => {
   await using cleanup = new Cleanup();
   const finder = new EngineFinder(
     { engine: "docker", addresses: addressFacts(await slowEngine(2_000)) },
@@ -22,19 +22,19 @@ test("an engine that is busy is passed over where another runner may be chosen, 
   expect(await finder.need()).toMatchObject({ version: "1.2.3" });
 });
 
-test("an engine that did not answer one runner is not waited for by the next, unless nothing else is to be had", async () => {
+test("an engine that timed out for one runner is skipped by the next, unless no other runner can be chosen", async () => {
   await using cleanup = new Cleanup();
-  const asked: string[] = [];
-  const addresses = addressFacts(await slowEngine(2_000, asked));
+  const requests: string[] = [];
+  const addresses = addressFacts(await slowEngine(2_000, requests));
   const silent = new SilentEngines();
   const finders = [1, 2, 3].map(() => new EngineFinder({ engine: "docker", addresses, silent }, false, cleanup));
   for (const finder of finders)
     expect(await finder.find()).toMatchObject({ available: false, reason: expect.stringContaining("did not answer") });
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
   expect(await finders[2]?.find({ isPatient: true })).toMatchObject({ available: true });
 });
 
-test("sockets of Podman's services that nobody serves any more are removed, and no other file", async () => {
+test("dead sockets of Podman's API are removed, and other files are kept", async () => {
   const directory = await mkdtemp(join(tmpdir(), "cc-podman-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const [served, dead, fresh] = ["a", "b", "c"].map((letter) => `podman-${letter.repeat(12)}.sock`) as [
@@ -51,10 +51,10 @@ test("sockets of Podman's services that nobody serves any more are removed, and 
   expect((await readdir(directory)).sort()).toEqual([served, fresh, "podman-mine.sock"]);
 });
 
-/** Where an engine listens that takes so long for each answer. */
-async function slowEngine(answersAfterMs: number, asked: string[] = []): Promise<{ DOCKER_HOST: string }> {
+/** Starts a fake engine that delays each answer. */
+async function slowEngine(answersAfterMs: number, requests: string[] = []): Promise<{ DOCKER_HOST: string }> {
   const server = createServer(({ url = "" }, response) => {
-    asked.push(url);
+    requests.push(url);
     setTimeout(() => response.end(JSON.stringify({ ServerVersion: "1.2.3" })), answersAfterMs);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -4,50 +4,50 @@ import type { Cleanup } from "../../../lib/cleanup.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import { openRuntimeDirectory } from "../../../lib/files/runtime-directory.ts";
 import type { ProbeOptions } from "../../runner.ts";
-import { askEngine, type Engine, type EngineProbe, findEngine, questionMs } from "./engine.ts";
+import { askEngine, type Engine, type EngineProbe, findEngine, probeTimeoutMs } from "./engine.ts";
 import { type AddressFacts, addressFacts, type EngineKind, namesEngine, parseEngineAddress } from "./engine-address.ts";
 import { type PodmanService, removeDeadSockets, startPodmanService } from "./podman-service.ts";
 import type { SilentEngines } from "./silent-engines.ts";
 
-/** Which container engine is taken, and where it listens. */
+/** Which container engine to use, and where it listens. */
 export interface EngineFinderOptions {
-  /** default: whichever answers, Docker first */
+  /** default: the first that answers, Docker before Podman */
   readonly engine?: EngineKind;
-  /** environment variables and files that say where engines listen; default: this process's @internal */
+  /** environment variables and files that name engines; default: those of this process @internal */
   readonly addresses?: AddressFacts;
   readonly runtimeDir?: string;
-  /** shared by runners that may ask the same engine @internal */
+  /** shared by runners that may use the same engine @internal */
   readonly silent?: SilentEngines;
 }
 
-/** Finds the engine, asks it again when it failed, and starts Podman's API where there is none and one is wanted. */
+/** Finds the engine, and finds it again after a failure. If none answers and the user wants one, it starts Podman's API. */
 export class EngineFinder {
   readonly #options: EngineFinderOptions;
   readonly #takesOwnPodman: boolean;
   readonly #cleanup: Cleanup;
-  /** the engine that answered last; forgotten when it fails us */
+  /** the engine that answered last; forgotten after a failure */
   #known: Engine | undefined;
   #podman: PodmanService | undefined;
   #startsPodman = false;
-  /** no other runner is to be chosen instead */
+  /** no other runner can be chosen instead, so wait longer */
   #isPatient = false;
 
-  /** `needsOtherRuntime`: other runtimes are registered with Docker, so a Podman of our own would not help. */
+  /** `needsOtherRuntime`: other runtimes are registered with Docker, so starting Podman would not help. */
   constructor(options: EngineFinderOptions, needsOtherRuntime: boolean, cleanup: Cleanup) {
     this.#options = options;
     this.#takesOwnPodman = !needsOtherRuntime && options.engine !== "docker";
     this.#cleanup = cleanup;
   }
 
-  /** Asked each time: an engine comes and goes while we live. */
+  /** Searches each time, because engines start and stop while codecell runs. */
   async find({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<EngineProbe> {
     this.#startsPodman ||= isWanted;
     this.#isPatient ||= isWanted || isPatient;
     const facts = this.#options.addresses ?? addressFacts();
-    const timeoutMs = this.#isPatient ? questionMs.wanted : questionMs.inPassing;
+    const timeoutMs = this.#isPatient ? probeTimeoutMs.patient : probeTimeoutMs.quick;
     const silent = this.#isPatient ? undefined : this.#options.silent;
     const found = await findEngine(facts, this.#options.engine, timeoutMs, silent);
-    // Who named an engine wants that one.
+    // If the user named an engine, use no other.
     if (found.available || namesEngine(facts) || !this.#takesOwnPodman || !this.#startsPodman) return found;
     const podman = await this.#ownPodman(facts);
     return podman ? { available: true, engine: podman } : found;
@@ -66,12 +66,12 @@ export class EngineFinder {
     return found.engine;
   }
 
-  /** It failed us: the next one is asked for first. */
+  /** Forgets an engine that failed, so that the next call searches again. */
   forget(): void {
     this.#known = undefined;
   }
 
-  /** Podman without a socket: its API runs as long as this runner needs it. */
+  /** Starts Podman's API, which runs as long as this runner needs it. */
   async #ownPodman(facts: AddressFacts): Promise<Engine | undefined> {
     if (!this.#podman?.isAlive) {
       const runtimeDir = await openRuntimeDirectory(this.#options.runtimeDir);

@@ -2,23 +2,23 @@ import { existsSync } from "node:fs";
 import { release } from "node:os";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
-import { introduce } from "./api-version.ts";
+import { negotiateVersion } from "./api-version.ts";
 import {
   type AddressFacts,
   type EngineAddress,
   type EngineKind,
   engineAddresses,
-  unspokenAddress,
+  unsupportedAddress,
 } from "./engine-address.ts";
-import { understood } from "./engine-answer.ts";
+import { parseAnswer } from "./engine-answer.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { installedRuntimes } from "./installed-runtimes.ts";
 import type { SilentEngines } from "./silent-engines.ts";
 
-/** One that hangs costs whoever waits for `auto` this much, and the next is asked; where nothing else is to be chosen, it may be busy. */
-export const questionMs = { inPassing: 1_500, wanted: 4_000 };
+/** How long an engine may take to answer: less while `auto` can still choose another runner. */
+export const probeTimeoutMs = { quick: 1_500, patient: 4_000 };
 
-/** There where SELinux is on; Podman does not say so of itself. */
+/** Exists if SELinux is on, which Podman does not report. */
 const selinux = "/sys/fs/selinux/enforce";
 
 const infoSchema = z.object({
@@ -30,7 +30,7 @@ const infoSchema = z.object({
   Runtimes: z.record(z.string(), z.unknown()).nullish(),
   DefaultRuntime: z.string().default(""),
   CgroupVersion: z.string().default("1"),
-  Rootless: z.boolean().default(false), // Podman; Docker has it among the security options
+  Rootless: z.boolean().default(false), // Podman only; Docker lists it in its security options
   MemoryLimit: z.boolean().default(true),
   SwapLimit: z.boolean().default(true),
   PidsLimit: z.boolean().default(true),
@@ -38,32 +38,32 @@ const infoSchema = z.object({
   NCPU: z.number().int().positive().optional().catch(undefined),
 });
 
-/** A container engine that answered, and what it says of itself. */
+/** A container engine that answered, and what it reports about itself. */
 export interface Engine {
   readonly client: EngineClient;
   readonly kind: EngineKind;
   readonly version: string;
   readonly arch: "x64" | "arm64" | undefined;
   readonly runtimes: readonly string[];
-  /** what a container gets that asks for none; empty: the engine does not say */
+  /** the runtime of containers that do not name one; empty: unknown */
   readonly defaultRuntime: string;
   readonly cgroupVersion: string;
-  /** files and sockets of this machine are the engine's as well */
+  /** the engine runs on this machine, with the same files and sockets */
   readonly isLocal: boolean;
   readonly isRootless: boolean;
   readonly remapsUsers: boolean;
   readonly seccomp: boolean;
-  /** containers may read only what carries their label, which directories of the host do not */
+  /** SELinux lets containers read only files with their label, which host directories do not have */
   readonly labelsFiles: boolean;
-  /** the processors of its machine; undefined: it does not say */
+  /** number of processors of its machine; undefined: unknown */
   readonly processors: number | undefined;
   readonly limits: EngineLimits;
 }
 
-/** What it can hold a container to. */
+/** The limits that an engine can enforce. */
 export interface EngineLimits {
   readonly memory: boolean;
-  /** memory that was swapped out counts as well */
+  /** the memory limit includes swap */
   readonly swap: boolean;
   readonly pids: boolean;
   readonly cpus: boolean;
@@ -73,11 +73,11 @@ export type EngineProbe =
   | { readonly available: true; readonly engine: Engine }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
-/** The first engine that answers, each in its time; `silent` are those that are not worth asking again. */
+/** The first engine that answers in time. Engines in `silent` have just timed out and are skipped. */
 export async function findEngine(
   facts: AddressFacts,
   kind?: EngineKind,
-  timeoutMs = questionMs.wanted,
+  timeoutMs = probeTimeoutMs.patient,
   silent?: SilentEngines,
 ): Promise<EngineProbe> {
   const addresses = (await engineAddresses(facts)).filter((address) => kind === undefined || address.kind === kind);
@@ -93,8 +93,8 @@ export async function findEngine(
       if (error instanceof CodecellError && error.hint) hints.push(error.hint);
     }
   }
-  const unspoken = await unspokenAddress(facts);
-  if (unspoken) reasons.push(unspoken);
+  const unsupported = await unsupportedAddress(facts);
+  if (unsupported) reasons.push(unsupported);
   const wanted = kind === "podman" ? "Podman" : kind === "docker" ? "Docker" : "container engine";
   return {
     available: false,
@@ -105,10 +105,10 @@ export async function findEngine(
   };
 }
 
-/** Asks one engine what it is. */
-export async function askEngine(address: EngineAddress, timeoutMs = questionMs.wanted): Promise<Engine> {
-  const { client, info: answer } = await introduce(address, timeoutMs);
-  const info = understood(client, infoSchema, answer, "what an engine is");
+/** Asks one engine for its description. */
+export async function askEngine(address: EngineAddress, timeoutMs = probeTimeoutMs.patient): Promise<Engine> {
+  const { client, info: answer } = await negotiateVersion(address, timeoutMs);
+  const info = parseAnswer(client, infoSchema, answer, "a description of the engine");
   if (info.OSType !== "linux") {
     throw new CodecellError(
       "runner_unavailable",
@@ -138,19 +138,19 @@ export async function askEngine(address: EngineAddress, timeoutMs = questionMs.w
   };
 }
 
-/** The first cgroups give nothing to ordinary users. Podman says what the host could do, and drops every limit. */
+/** Ordinary users cannot use cgroup v1. Podman reports what the host supports, but then ignores every limit. */
 const noLimits: EngineLimits = { memory: false, swap: false, pids: false, cpus: false };
 
 function engineLimits({ MemoryLimit, SwapLimit, PidsLimit, CpuCfsQuota }: z.output<typeof infoSchema>): EngineLimits {
   return { memory: MemoryLimit, swap: SwapLimit, pids: PidsLimit, cpus: CpuCfsQuota };
 }
 
-/** As people name it: the engine, its version, and the runtime where it is not the engine's own. */
+/** Text for people: the engine, its version, and the runtime if it is not the default. */
 export function engineVersion({ client, version }: Engine, runtime: string | undefined): string {
   return `${client.address.name} ${version}${runtime === undefined ? "" : ` with ${runtime}`}`;
 }
 
-/** Docker Desktop and a Podman machine listen on a socket of this machine too, and have their containers in another one. */
+/** Docker Desktop and a Podman machine listen on a local socket, but run their containers in a virtual machine. */
 function isOnThisKernel({ connect }: EngineAddress, kernel: string): boolean {
   return process.platform === "linux" && "socketPath" in connect && (kernel === "" || kernel === release());
 }
@@ -159,7 +159,7 @@ function armOrNothing(architecture: string): "arm64" | undefined {
   return architecture === "aarch64" || architecture === "arm64" ? "arm64" : undefined;
 }
 
-/** Nobody listens there: no reason to tell when another place has an engine, or none has. */
+/** Nothing listens at this address, which is not worth reporting. */
 function isAbsence(error: unknown): boolean {
   const cause = error instanceof CodecellError ? error.cause : error;
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;

@@ -2,8 +2,8 @@ import { access } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 
-/** Where Podman looks for a runtime; it tells the first place only, whether something is there or not. */
-const places = [
+/** Where Podman looks for a runtime. It reports only the first location, whether or not the program exists there. */
+const directories = [
   ...["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/sbin", "/bin", "/opt/kata/bin"],
   "/run/current-system/sw/bin",
 ];
@@ -11,21 +11,21 @@ const places = [
 const runtimeSchema = z.object({ path: z.string().startsWith("/") });
 
 /**
- * Of the runtimes that a Podman of this machine names, those whose program is there. It names every one that it has heard of,
- * and `auto` would take gVisor on a machine that has none.
+ * The runtimes of Podman on this machine whose program exists. Podman lists every runtime that it knows, and `auto` would
+ * choose gVisor on a machine without it.
  */
 export async function installedRuntimes(named: Readonly<Record<string, unknown>>): Promise<string[]> {
-  const checked = await Promise.all(
-    Object.entries(named).map(async ([name, said]) => {
-      const { success, data } = runtimeSchema.safeParse(said);
-      return !success || (await isThere(data.path)) ? [name] : [];
+  const installed = await Promise.all(
+    Object.entries(named).map(async ([name, description]) => {
+      const { success, data } = runtimeSchema.safeParse(description);
+      return !success || (await isInstalled(data.path)) ? [name] : [];
     }),
   );
-  return checked.flat();
+  return installed.flat();
 }
 
-async function isThere(path: string): Promise<boolean> {
-  const found = [dirname(path), ...places].map((place) => access(join(place, basename(path))));
+async function isInstalled(path: string): Promise<boolean> {
+  const found = [dirname(path), ...directories].map((directory) => access(join(directory, basename(path))));
   return Promise.any(found).then(
     () => true,
     () => false,

@@ -7,34 +7,34 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const startMs = 5_000;
 const lookMs = 20;
-/** Without a connection for this long it ends by itself: so it does when its host was killed. */
+/** It exits after this long without a connection, so it also exits if codecell was killed. */
 const idleSeconds = 60;
 
 const socketName = /^podman-[0-9a-f]{12}\.sock$/;
-/** One that was just made may not be listened to yet. */
+/** A new socket may not accept connections yet. */
 const freshMs = 60_000;
 
-/** Podman has no daemon: its API is there while somebody runs it. This one is ours. */
+/** Podman has no daemon. This is its API as a child process of codecell. */
 export interface PodmanService extends AsyncDisposable {
   readonly socket: string;
-  /** false once it has ended, by itself or not */
+  /** false after it has exited */
   readonly isAlive: boolean;
 }
 
 export interface PodmanServiceOptions {
   readonly socket: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** default: podman of the PATH */
+  /** default: `podman` in PATH */
   readonly program?: string;
 }
 
-/** Starts Podman's API on a socket of our own; undefined where Podman is not installed or does not start. */
+/** Starts Podman's API on a private socket. Undefined if Podman is not installed or does not start. */
 export async function startPodmanService(options: PodmanServiceOptions): Promise<PodmanService | undefined> {
   const { socket, env, program = "podman" } = options;
   const child = spawn(program, ["system", "service", `--time=${idleSeconds}`, `unix://${socket}`], {
     stdio: "ignore",
     env: { ...env },
-    detached: true, // a Ctrl-C in our terminal is ours to handle: it must not end every cell
+    detached: true, // Ctrl-C in the terminal must not kill it, because that would end every cell
   });
   const ended = Promise.race([once(child, "exit"), once(child, "error")]).catch(() => {});
   const deadline = performance.now() + startMs;
@@ -51,7 +51,7 @@ export async function startPodmanService(options: PodmanServiceOptions): Promise
   return undefined;
 }
 
-/** What services left whose hosts were killed. */
+/** Removes sockets whose service has exited without cleaning up. */
 export async function removeDeadSockets(directory: string): Promise<void> {
   for (const name of (await readdir(directory)).filter((one) => socketName.test(one))) {
     const path = join(directory, name);

@@ -1,14 +1,14 @@
 import { CodecellError } from "../../../lib/errors.ts";
 import type { EngineAddress } from "./engine-address.ts";
 
-/** Long enough for runners that are asked one after the other, and too short for an engine that comes back to be missed. */
+/** Long enough to probe several runners in turn, short enough to notice an engine that answers again. */
 const rememberedMs = 1_000;
 
-/** Engines that were asked a moment ago and did not answer in time: runners that share one do not wait for it once each. */
+/** Engines that timed out a moment ago, so that runners that share an engine do not each wait for it. */
 export class SilentEngines {
   readonly #silent = new Map<string, { readonly error: CodecellError; readonly sinceMs: number }>();
 
-  /** Asks, unless that was in vain a moment ago. Engines that fail at once may well be asked again. */
+  /** Calls `ask` unless the engine timed out a moment ago. Engines that fail at once are asked again. */
   async unlessSilent<Answer>({ shown }: EngineAddress, ask: () => Promise<Answer>): Promise<Answer> {
     const last = this.#silent.get(shown);
     if (last && performance.now() - last.sinceMs < rememberedMs) throw last.error;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { withUpdates } from "./bootstrap-debian.ts";
 
-test("adds updates and security of the mirror that a base was made from", () => {
+test("withUpdates adds the updates and security suites of the same mirror", () => {
   expect(withUpdates("deb http://packages.example/debian bookworm main\n").split("\n")).toEqual([
     "deb http://packages.example/debian bookworm main",
     "deb http://packages.example/debian bookworm-updates main",
@@ -10,6 +10,6 @@ test("adds updates and security of the mirror that a base was made from", () => 
   ]);
 });
 
-test("leaves a list alone that it does not understand", () => {
+test("withUpdates does not change a list in an unknown format", () => {
   expect(withUpdates("# nothing here\n")).toBe("# nothing here\n");
 });

@@ -16,32 +16,32 @@ export interface BootstrapOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Makes a small Debian with debootstrap and hands it to the engine under this name. No registry is asked. */
+/** Creates a small Debian with debootstrap and imports it into the engine under this name, without a registry. */
 export async function bootstrapDebian(client: EngineClient, image: string, options: BootstrapOptions): Promise<void> {
   if (process.getuid?.() !== 0) {
-    throw new CodecellError("usage", "--bootstrap debian needs root: it makes a file system with other owners", {
-      hint: "sudo codecell image build --bootstrap debian, or --base IMAGE",
+    throw new CodecellError("usage", "--bootstrap debian needs root: it creates files that belong to other users", {
+      hint: "run `sudo codecell image build --bootstrap debian`, or use --base IMAGE",
     });
   }
   await using cleanup = new Cleanup();
   const directory = await mkdtemp(join(tmpdir(), "codecell-bootstrap-"));
   cleanup.defer(() => rm(directory, { recursive: true, force: true }));
   const root = join(directory, "root");
-  options.onProgress({ type: "step", text: `making a base with debootstrap (Debian ${suite})` });
+  options.onProgress({ type: "step", text: `creating a base image with debootstrap (Debian ${suite})` });
   await debootstrap(root, options);
   const list = join(root, "etc/apt/sources.list");
   await writeFile(list, withUpdates(await readFile(list, "utf8")));
-  options.onProgress({ type: "step", text: `handing the base to ${client.address.name}` });
+  options.onProgress({ type: "step", text: `importing the base image into ${client.address.name}` });
   await importTree(client, root, image, options);
 }
 
-/** In a mount and process namespace of its own: whatever happens, no mount and no process of it stays. */
+/** Runs in its own mount and pid namespace, so that no mount and no process is left behind. */
 async function debootstrap(root: string, options: BootstrapOptions): Promise<void> {
-  const inside = ["debootstrap", "--variant=minbase", suite, root]; // from the mirror that it knows
+  const inside = ["debootstrap", "--variant=minbase", suite, root]; // from its default mirror
   const child = spawn("unshare", ["--mount", "--pid", "--fork", "--kill-child", "--", ...inside], {
     env: environment(options.env),
     stdio: ["ignore", "pipe", "pipe"],
-    detached: true, // Ctrl-C in a terminal reaches us alone, and we end it
+    detached: true, // codecell alone handles Ctrl-C in the terminal, and kills it
     ...(options.signal ? { signal: options.signal, killSignal: "SIGKILL" } : {}),
   });
   const ended = exitOf(child);
@@ -63,13 +63,13 @@ async function debootstrap(root: string, options: BootstrapOptions): Promise<voi
     isMissing ? "debootstrap is not installed" : `debootstrap failed: ${last.join("; ") || `exit code ${code}`}`,
     {
       hint: isMissing
-        ? "apt install debootstrap, or --base IMAGE"
+        ? "install it: `sudo apt install debootstrap`, or use --base IMAGE"
         : "check that this machine can reach a Debian mirror",
     },
   );
 }
 
-/** What a package manager left over, and device nodes, which every engine makes anew. */
+/** Caches of the package manager, and device nodes, which every engine creates itself. */
 const leftOut = ["./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./dev/*"];
 
 async function importTree(
@@ -87,7 +87,7 @@ async function importTree(
   const taken = client.bytes({
     method: "POST",
     path: "/images/create",
-    query: { fromSrc: "-", repo: image }, // with its tag: Podman 4 overlooks one that is given apart
+    query: { fromSrc: "-", repo: image }, // includes the tag, because Podman 4 ignores a separate `tag` parameter
     bodyStream: tar.stdout,
     bodyType: "application/x-tar",
     timeoutMs: importMs,
@@ -106,13 +106,13 @@ async function importTree(
   }
 }
 
-/** An engine has sent its "200 OK" long before it knows. */
+/** An engine sends its status 200 before the import can fail. */
 function refuseFailure(answer: string): void {
   const failure = /"error":\s*"([^"]*)"/.exec(answer)?.[1];
   if (failure) throw new CodecellError("image_failed", `the engine rejected the base image: ${failure}`);
 }
 
-/** Pure: the list that debootstrap wrote, with the suites it leaves out: an image is built with security updates. */
+/** Pure: adds the suites with updates to the list that debootstrap wrote, so that images get security updates. */
 export function withUpdates(list: string): string {
   const mirror = /^deb (\S+?)\/? /m.exec(list)?.[1];
   if (mirror === undefined) return list;
@@ -124,7 +124,7 @@ export function withUpdates(list: string): string {
   ].join("\n");
 }
 
-/** Nothing of the caller's environment but the way to programs and to the network: packages run scripts of their own. */
+/** Only PATH and the proxy variables, so that scripts of packages cannot read the caller's secrets. */
 function environment(env: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
   const proxies = ["http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
   const kept = proxies.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));

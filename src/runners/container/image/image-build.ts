@@ -8,24 +8,24 @@ import { type FoundImage, findImage, imageLabels, tagImage } from "./image-list.
 import { followProgress, type ImageProgress, type OnProgress } from "./image-progress.ts";
 import { pullImage } from "./image-pull.ts";
 
-/** Bases that are made on this machine, where no registry can be reached. */
+/** Base images that can be created on this machine without a registry. */
 export const bootstraps = ["debian"] as const;
 export type Bootstrap = (typeof bootstraps)[number];
 export const buildNetworks = ["default", "host", "none"] as const;
 export type BuildNetwork = (typeof buildNetworks)[number];
 
 export interface ImageBuildOptions {
-  /** the name to give it, instead of the versioned one and `latest` */
+  /** the image's name, instead of the versioned one and `latest` */
   readonly tag?: string;
-  /** the image to build upon */
+  /** the base image */
   readonly base?: string;
-  /** make the base here instead of pulling it */
+  /** create the base image here instead of pulling it */
   readonly bootstrap?: Bootstrap;
-  /** where the build's own downloads go through; absent: the engine's bridge, or the host where it has none */
+  /** network of the build; default: the engine's bridge, or the host's network if there is no bridge */
   readonly network?: BuildNetwork;
-  /** build although it is there, from a fresh base and without any cache: brings security updates */
+  /** build even if the image exists, from a fresh base and without a cache, to get security updates */
   readonly force?: boolean;
-  /** PATH and the proxy variables for what is started here */
+  /** PATH and proxy variables for the programs that are started here */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onProgress: OnProgress;
   readonly signal?: AbortSignal;
@@ -37,10 +37,10 @@ export interface BuiltImage extends FoundImage {
 
 const bootstrappedBase = "codecell-base:debian-bookworm";
 
-/** Makes the default image in an engine. The same recipe is built once: asking again answers at once. */
+/** Builds the default image in an engine. If the engine already has this version, it returns at once. */
 export async function buildImage(client: EngineClient, options: ImageBuildOptions): Promise<BuiltImage> {
   const dockerfile = readDockerfile();
-  // A bootstrapped base is the same distribution by another way: it has the version of the one that it stands in for.
+  // A bootstrapped base is the same distribution as the default base, so the image has the same version.
   const version = imageVersion(dockerfile, options.base ?? defaultBase);
   const name = options.tag ?? `${imageRepository}:${version}`;
   const there = await findImage(client, name);
@@ -69,13 +69,16 @@ async function prepareBase(client: EngineClient, options: ImageBuildOptions): Pr
   return base;
 }
 
-/** With `force` a base that cannot be pulled again, because it was made here, is taken as it is. */
+/** With `force`, a base that cannot be pulled because it was created here is used as it is. */
 async function pullBase(client: EngineClient, base: string, options: ImageBuildOptions): Promise<void> {
   try {
     await pullImage(client, base, options);
   } catch (error) {
     if (!options.force || (await findImage(client, base)) === undefined) throw error;
-    options.onProgress({ type: "step", text: `${base} is taken as it is: ${messageOf(error)}` });
+    options.onProgress({
+      type: "step",
+      text: `using the local copy of ${base}, because it could not be pulled: ${messageOf(error)}`,
+    });
   }
 }
 
@@ -102,7 +105,7 @@ async function runBuild(client: EngineClient, recipe: Recipe, options: ImageBuil
         networkmode: network === "default" ? undefined : network,
         nocache: options.force ? true : undefined,
         rm: true,
-        forcerm: true, // a build that fails leaves no container behind
+        forcerm: true, // removes the containers of a failed build
       },
       body: imageContext("Dockerfile", recipe.dockerfile),
       bodyType: "application/x-tar",
@@ -119,7 +122,7 @@ async function runBuild(client: EngineClient, recipe: Recipe, options: ImageBuil
   await followProgress(answer, remember, (text) => buildFailure(text, last, network));
 }
 
-/** A Docker daemon without its bridge network gives a build none, and packages have to come from somewhere. */
+/** Without the bridge network of the Docker daemon, a build cannot download packages. */
 async function chooseNetwork(client: EngineClient): Promise<BuildNetwork> {
   const networks = await client.json<{ Name?: string }[]>({ path: "/networks" });
   return networks.some(({ Name }) => Name === "bridge" || Name === "podman") ? "default" : "host";

@@ -22,18 +22,18 @@ function spec(runtime?: string, kind: Engine["kind"] = "docker") {
 }
 
 describe("the container that examines an image", () => {
-  test("is made of what the image's name meant, for the answer is kept under that", () => {
+  test("uses the image's id, because the answer is cached by id", () => {
     expect(spec().Image).toBe("sha256:1");
   });
 
-  test("can write to no directory of the host, neither ours nor a volume of its own", () => {
+  test("has no writable host directory and no writable volume", () => {
     const { Mounts, Binds } = spec().HostConfig;
     expect(Mounts.filter(({ ReadOnly }) => !ReadOnly)).toEqual([]);
     expect(Mounts.map(({ Target }) => Target)).toEqual(["/.kernel", "/data"]);
     expect(Binds).toEqual([]);
   });
 
-  test("has a bounded share of memory, processors and processes", () => {
+  test("has limits on memory, processors and processes", () => {
     const { Memory, MemorySwap, NanoCpus, PidsLimit, ShmSize, Tmpfs } = spec().HostConfig;
     expect(MemorySwap).toBe(Memory);
     expect(NanoCpus).toBe(1e9);
@@ -42,19 +42,19 @@ describe("the container that examines an image", () => {
     expect(Tmpfs["/tmp"]).toContain(`size=${16 * 2 ** 20},`);
   });
 
-  test("has the OS kernel of its own that cells of the same runner have", () => {
+  test("uses the same runtime as the cells of its runner", () => {
     expect(spec("runsc").HostConfig).toMatchObject({ Runtime: "runsc" });
     expect(spec().HostConfig).not.toHaveProperty("Runtime");
   });
 
-  test("runs no program of the image but the command", () => {
+  test("runs only the command, and not the image's entry point or health check", () => {
     expect(spec()).toMatchObject({
       Healthcheck: { Test: ["NONE"] },
       Entrypoint: ["python3", "-I", "-c", "print()"],
     });
   });
 
-  test("finds nothing writable under Podman either", () => {
+  test("has a small tmpfs over each directory that Podman makes writable", () => {
     expect(Object.keys(spec(undefined, "podman").HostConfig.Tmpfs)).toEqual(["/tmp", "/workspace", "/run", "/var/tmp"]);
   });
 });

@@ -15,10 +15,10 @@ import { coveredVolumes } from "./image-volumes.ts";
 
 const scratchBytes = 16 * 1024 * 1024;
 
-/** What a container that examines an image is made of. */
+/** The parts of a container that examines an image. */
 export interface ImageContainerParts {
   readonly engine: Engine;
-  /** the runtime of the cells: an image that nobody trusts runs its own programs here already */
+  /** the runtime of cells; the image is untrusted, and its programs already run here */
   readonly runtime: string | undefined;
   readonly hasOwnKernel: boolean;
   readonly image: ImageInEngine;
@@ -30,12 +30,12 @@ export interface ImageContainerParts {
   readonly removals: Removals;
 }
 
-/** Runs commands in an image, each in a container that can write to nothing but a little memory. */
+/** Runs commands in an image, each in a container that can write only to a small tmpfs. */
 export function containerForImage(parts: ImageContainerParts): RunInImage {
   return (command) => printed(parts, command);
 }
 
-/** Pure: the container that examines an image, as the Engine API takes it. */
+/** Pure: the Engine API request for the container that examines an image. */
 export function imageCommandSpec(
   request: Omit<ImageContainerParts, "removals" | "name">,
   { command, kernelDirectory }: Pick<ImageCommand, "command" | "kernelDirectory">,
@@ -43,7 +43,7 @@ export function imageCommandSpec(
   const { engine, image, user, runtime, hasOwnKernel } = request;
   const memoryFiles = {
     "/tmp": `rw,noexec,nosuid,nodev,size=${scratchBytes},mode=1777${engine.kind === "podman" ? ",notmpcopyup" : ""}`,
-    // a cell has something of its own there, so an image's volume may be below it
+    // cells have a mount here, so a volume of the image may be below it
     "/workspace": `rw,noexec,nosuid,nodev,size=4096,mode=555${engine.kind === "podman" ? ",notmpcopyup" : ""}`,
     ...closedMemoryFiles(engine.kind),
   };
@@ -100,7 +100,7 @@ async function printed(parts: ImageContainerParts, command: ImageCommand): Promi
       if (stdout.length > command.maxCharacters) break;
     }
   } catch {
-    // the stream broke: how the container ended says why
+    // the stream broke; the container's exit has the reason
   } finally {
     clearTimeout(timer);
     container.stream.destroy();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { imageContext, tarHeader } from "./image-context.ts";
 
 test.each(["", "FROM x\n", "y".repeat(511), "z".repeat(512), "ü".repeat(300)])(
-  "is an archive that tar reads back",
+  "tar can extract an image context with the Dockerfile %j",
   (text) => {
     const archive = imageContext("Dockerfile", text);
     expect(archive.length % 512).toBe(0);
@@ -12,7 +12,7 @@ test.each(["", "FROM x\n", "y".repeat(511), "z".repeat(512), "ü".repeat(300)])(
   },
 );
 
-test("has the sum of its bytes, with the sum's own field taken as blanks", () => {
+test("the checksum of a tar header counts its own field as blanks", () => {
   const header = tarHeader("Dockerfile", 1234);
   const written = Number.parseInt(header.toString("latin1", 148, 154), 8);
   header.fill(" ", 148, 156);
@@ -20,10 +20,10 @@ test("has the sum of its bytes, with the sum's own field taken as blanks", () =>
   expect(header.toString("latin1", 124, 135)).toBe("00000002322");
 });
 
-test("is the same bytes for the same recipe", () => {
+test("the image context of the same Dockerfile has the same bytes", () => {
   expect(imageContext("Dockerfile", "FROM x\n").equals(imageContext("Dockerfile", "FROM x\n"))).toBe(true);
 });
 
-test("refuses a name that the header has no room for", () => {
+test("a name that is too long for a tar header is rejected", () => {
   expect(() => tarHeader("n".repeat(101), 0)).toThrow(RangeError);
 });

@@ -4,12 +4,12 @@ import { addressFacts, type EngineKind, engineAddresses } from "../engine/engine
 import type { EngineClient } from "../engine/engine-client.ts";
 import { EngineFinder } from "../engine/engine-finder.ts";
 
-/** The engine that images are for, as long as it is needed. */
+/** The engine that images are built in. Disposing it stops a Podman that codecell started. */
 export interface ImageEngine extends AsyncDisposable {
   readonly client: EngineClient;
 }
 
-/** Found as the runner finds its own, Podman without a socket included; the error names every place that was asked. */
+/** Finds the engine as the runner does, and may start Podman. The error lists every address that was tried. */
 export async function imageEngine(
   env: Readonly<Record<string, string | undefined>>,
   kind?: EngineKind,

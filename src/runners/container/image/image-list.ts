@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { understood } from "../engine/engine-answer.ts";
+import { parseAnswer } from "../engine/engine-answer.ts";
 import { type EngineClient, EngineRefusal } from "../engine/engine-client.ts";
 
 const versionLabel = "codecell.image.version";
@@ -7,18 +7,18 @@ const baseLabel = "codecell.image.base";
 
 /** An image in an engine. */
 export interface FoundImage {
-  /** as it was asked for */
+  /** the requested name */
   readonly name: string;
   readonly id: string;
   readonly tags: readonly string[];
-  /** hash of the recipe; undefined: not one of ours */
+  /** hash of the Dockerfile; undefined: not built by codecell */
   readonly version: string | undefined;
   readonly base: string | undefined;
   readonly createdMs: number;
   readonly bytes: number;
 }
 
-/** What an image of ours carries, so that it is known again under any name. */
+/** Labels that identify an image of codecell under any name. */
 export function imageLabels(version: string, base: string): Record<string, string> {
   return { [versionLabel]: version, [baseLabel]: base };
 }
@@ -31,7 +31,7 @@ const inspectedSchema = z.object({
   Config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),
 });
 
-/** The image of this name, or undefined where the engine has none. */
+/** The image with this name, or undefined if the engine has none. */
 export async function findImage(client: EngineClient, name: string): Promise<FoundImage | undefined> {
   try {
     const image = inspectedSchema.parse(await client.json({ path: `/images/${name}/json` }));
@@ -45,12 +45,12 @@ export async function findImage(client: EngineClient, name: string): Promise<Fou
 
 const idMs = 5_000;
 
-/** An image as cells are started in it. */
+/** An image that cells are started in. */
 export interface ImageInEngine {
   readonly name: string;
-  /** what the name meant: containers are made of this, for a name may mean something else a moment later */
+  /** containers use the id, because the name may point to another image a moment later */
   readonly id: string;
-  /** directories that the image wants to keep data in, as it writes them */
+  /** directories that the image declares as volumes, as it spells them */
   readonly volumes: readonly string[];
 }
 
@@ -59,12 +59,12 @@ const meantSchema = z.object({
   Config: z.object({ Volumes: z.record(z.string(), z.unknown()).nullish() }).nullish(),
 });
 
-/** What an image's name means now; undefined: the engine has no such image. */
+/** The image that a name points to now; undefined if the engine has no such image. */
 export async function imageInEngine(client: EngineClient, name: string): Promise<ImageInEngine | undefined> {
   try {
     const path = `/images/${encodeURIComponent(name)}/json`;
     const answer = await client.json({ path, timeoutMs: idMs });
-    const { Id: id, Config } = understood(client, meantSchema, answer, "an image");
+    const { Id: id, Config } = parseAnswer(client, meantSchema, answer, "an image");
     return { name, id, volumes: Object.keys(Config?.Volumes ?? {}) };
   } catch (error) {
     if (error instanceof EngineRefusal && error.status === 404) return undefined;
@@ -82,7 +82,7 @@ const listedSchema = z.array(
   }),
 );
 
-/** Every image of ours, the newest first. */
+/** Every image of codecell, newest first. */
 export async function listImages(client: EngineClient): Promise<FoundImage[]> {
   const query = { filters: JSON.stringify({ label: [versionLabel] }) };
   const images = listedSchema.parse(await client.json({ path: "/images/json", query }));
@@ -94,7 +94,7 @@ export async function listImages(client: EngineClient): Promise<FoundImage[]> {
     .sort((one, other) => other.createdMs - one.createdMs);
 }
 
-/** Gives an image one more name. */
+/** Gives an image another name. */
 export async function tagImage(client: EngineClient, id: string, repo: string, tag: string): Promise<void> {
   await client.bytes({ method: "POST", path: `/images/${id}/tag`, query: { repo, tag } });
 }
@@ -104,7 +104,7 @@ function facts(image: { Id: string; RepoTags?: string[] | null | undefined }, la
   return { id: image.Id, tags, version: labels[versionLabel], base: labels[baseLabel] };
 }
 
-/** Podman writes out the host that Docker leaves out. */
+/** Podman includes the default host in names, and Docker does not. */
 function withoutDefaultHost(tag: string): string {
   return tag.replace(/^(?:docker\.io\/library|localhost)\//, "");
 }

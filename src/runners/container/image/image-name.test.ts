@@ -7,7 +7,7 @@ test.each([
   ["registry.example:5000/team/python", "registry.example:5000/team/python", "latest"],
   ["registry.example:5000/team/python:3.11", "registry.example:5000/team/python", "3.11"],
   [`debian@sha256:${"a".repeat(64)}`, "debian", `sha256:${"a".repeat(64)}`],
-])("splits %s", (name, repository, tag) => {
+])("splitImageName splits %s into repository and tag", (name, repository, tag) => {
   expect(splitImageName(checkImageName(name, "--base"))).toEqual({ repository, tag });
 });
 
@@ -24,6 +24,6 @@ test.each([
     "debian:",
   ],
   ...["debian/json", "x".repeat(300)].slice(1),
-])("refuses %j", (name) => {
+])("checkImageName rejects %j", (name) => {
   expect(() => checkImageName(name, "--base")).toThrow(expect.objectContaining({ code: "usage" }));
 });

@@ -2,20 +2,20 @@ import { CodecellError } from "../../../lib/errors.ts";
 
 const host = "[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::[0-9]{1,5})?";
 const component = "[a-z0-9]+(?:[._-]+[a-z0-9]+)*";
-/** What engines take: an optional registry, lower-case components, and a tag or a digest. */
+/** Names that engines accept: an optional registry, lower-case components, and a tag or a digest. */
 const shape = new RegExp(
   `^(?:${host}/)?${component}(?:/${component})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|@sha256:[0-9a-f]{64})?$`,
 );
 
-/** Refuses what could not be the name of an image, before it becomes part of a request's path. */
+/** Rejects an invalid image name. The name becomes part of a request's path, so this stops path injection. */
 export function checkImageName(name: string, what: string): string {
   if (name.length <= 255 && shape.test(name)) return name;
-  throw new CodecellError("usage", `${what}: ${JSON.stringify(name.slice(0, 100))} is not the name of an image`, {
-    hint: "such as debian:bookworm-slim or registry.example:5000/team/python:1",
+  throw new CodecellError("usage", `${what}: ${JSON.stringify(name.slice(0, 100))} is not a valid image name`, {
+    hint: "use a name such as debian:bookworm-slim or registry.example:5000/team/python:1",
   });
 }
 
-/** Pure: repository and tag; without a tag it is `latest`, as engines have it. A digest stands where a tag would. */
+/** Pure: repository and tag. The default tag is `latest`, as in engines. A digest is returned as the tag. */
 export function splitImageName(name: string): { repository: string; tag: string } {
   const digest = name.indexOf("@");
   if (digest >= 0) return { repository: name.slice(0, digest), tag: name.slice(digest + 1) };

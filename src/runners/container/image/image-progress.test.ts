@@ -16,32 +16,32 @@ test.each([
     { type: "detail", text: "ab: Downloading 25%" },
   ],
   ['{"errorDetail":{"message":"no"},"error":"no such host"}', { type: "failed", text: "no such host" }],
-])("reads %s", (message, progress) => expect(parse(message)).toEqual([progress]));
+])("the progress parser reads %s", (message, progress) => expect(parse(message)).toEqual([progress]));
 
 test.each(['{"stream":"\\n"}', '{"status":"","progressDetail":{}}', '{"aux":{"ID":"sha256:1"}}', "", "not json", "7"])(
-  "has nothing to tell of %j",
+  "the progress parser ignores %j",
   (message) => expect(parse(message)).toEqual([]),
 );
 
-test("puts a line together that the build printed in pieces, each in a colour of its own", () => {
+test("the progress parser joins a line that the build printed in colored pieces", () => {
   const pieces = ["E", ": ", "Unable to locate", "\n"].map((text) => ({ stream: `\u001b[91m${text}\u001b[0m` }));
   const [piece, ...rest] = parse(...pieces.map((one) => JSON.stringify(one)), '{"stream":"next\\nlast"}');
   expect(piece).toEqual({ type: "detail", text: "E: Unable to locate" });
   expect(rest).toEqual([{ type: "detail", text: "next" }]);
 });
 
-test("cuts a line that is too long to show, but not a failure", () => {
+test("the progress parser truncates a long line of output, but not a failure", () => {
   expect(parse(JSON.stringify({ stream: `${"x".repeat(5000)}\n` }))[0]?.text).toHaveLength(301);
   expect(parse(JSON.stringify({ error: "x".repeat(5000) }))[0]?.text).toHaveLength(5000);
 });
 
-test("finds the lines of what comes in pieces, also within a character", async () => {
+test("linesOf splits a stream into lines even if a character arrives in pieces", async () => {
   const lines: string[] = [];
   for await (const line of linesOf(pieces(Buffer.from("één\r\ntwo\n\nrest"), 1))) lines.push(line);
   expect(lines).toEqual(["één", "two", "", "rest"]);
 });
 
-test("gives up on a line that does not end", async () => {
+test("linesOf rejects a line that does not end", async () => {
   const endless = pieces(Buffer.alloc(3 * 1024 * 1024, "x"), 65_536);
   await expect(linesOf(endless).next()).rejects.toMatchObject({ code: "runner_unavailable" });
 });

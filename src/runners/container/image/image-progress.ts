@@ -1,27 +1,27 @@
 import type { IncomingMessage } from "node:http";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 
-/** What an engine, or what works for it, says while an image comes to be. */
+/** Progress of building, pulling or importing an image. */
 export type ImageProgress =
-  /** a part of the work begins */
+  /** a step starts */
   | { readonly type: "step"; readonly text: string }
-  /** something within it happened */
+  /** progress within a step */
   | { readonly type: "detail"; readonly text: string };
 
 export type OnProgress = (progress: ImageProgress) => void;
 
 const longestLine = 1024 * 1024;
 const longestText = 300;
-/** A package manager is silent while it downloads, and a line may be slow. */
+/** A package manager prints nothing while it downloads, and the connection may be slow. */
 const longestSilenceMs = 30 * 60_000;
 
-/** Tells what an answer says while it comes; `failed` makes the error of what the engine calls one. */
+/** Reports the progress in a streamed answer. `failed` creates the error from the engine's message. */
 export async function followProgress(
   answer: IncomingMessage,
   onProgress: OnProgress,
   failed: (text: string) => CodecellError,
 ): Promise<void> {
-  answer.setTimeout(longestSilenceMs, () => answer.destroy(new Error("it said nothing for half an hour")));
+  answer.setTimeout(longestSilenceMs, () => answer.destroy(new Error("it sent nothing for 30 minutes")));
   const parser = new ProgressParser();
   try {
     for await (const line of linesOf(answer)) {
@@ -31,13 +31,13 @@ export async function followProgress(
       }
     }
   } catch (error) {
-    throw error instanceof CodecellError ? error : failed(`the engine went away: ${messageOf(error)}`);
+    throw error instanceof CodecellError ? error : failed(`the connection to the engine failed: ${messageOf(error)}`);
   } finally {
     answer.destroy();
   }
 }
 
-/** The lines of an answer that comes in pieces. */
+/** Splits a stream into lines. */
 export async function* linesOf(stream: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -55,7 +55,7 @@ export async function* linesOf(stream: AsyncIterable<Buffer | string>): AsyncGen
 
 /** Reads the messages of a build, a pull or a load, as Docker and Podman send them. */
 export class ProgressParser {
-  /** what a build printed of a line so far: engines pass its output on as it comes, letter by letter if need be */
+  /** the incomplete last line of a build's output, which engines pass on in pieces of any size */
   #printed = "";
 
   push(line: string): (ImageProgress | { readonly type: "failed"; readonly text: string })[] {
@@ -92,7 +92,7 @@ function share(detail: unknown): string {
   return ` ${Math.min(100, Math.floor((100 * current) / total))}%`;
 }
 
-/** Without colours, which are for a terminal, while this may be a log. */
+/** Removes colors, because the output may go to a log. */
 function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what starts a sequence
   const plain = text.replace(/\u001b\[[0-9;]*m/g, "");

@@ -3,10 +3,10 @@ import { pullFailure } from "./image-failure.ts";
 import { splitImageName } from "./image-name.ts";
 import { followProgress, type OnProgress } from "./image-progress.ts";
 
-/** A registry that does not answer costs an engine its own timeouts before it says so. */
+/** If a registry does not answer, the engine waits for its own timeouts before it reports that. */
 const firstAnswerMs = 180_000;
 
-/** Fetches an image from its registry. */
+/** Pulls an image from its registry. */
 export async function pullImage(
   client: EngineClient,
   image: string,

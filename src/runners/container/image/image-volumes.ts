@@ -4,9 +4,9 @@ import type { BindMount } from "../cell/bind-mounts.ts";
 import type { ImageInEngine } from "./image-list.ts";
 
 /**
- * Pure: what covers the volumes that an image declares. An engine gives each a directory of its own disk, writable and
- * without a limit, however read-only the root is: code in the cell could fill the host's disk there. `taken` are the places
- * where a cell has something of its own.
+ * Pure: read-only mounts that cover the volumes of an image. An engine backs each volume with a writable directory on the
+ * host's disk, without a size limit and even if the root is read-only. This stops code in the cell from filling that disk.
+ * `taken` are the targets of the cell's own mounts.
  */
 export function coveredVolumes(
   { name, volumes }: Pick<ImageInEngine, "name" | "volumes">,
@@ -17,13 +17,13 @@ export function coveredVolumes(
   return [...targets]
     .filter((target) => !taken.includes(target))
     .map((target) => {
-      // Engines take a relative one as it is, and no mount for it.
-      if (!target.startsWith("/") || [...taken, ...targets].some((place) => isBelow(place, target))) {
+      // Engines accept a volume with a relative path, but no mount over it.
+      if (!target.startsWith("/") || [...taken, ...targets].some((path) => isBelow(path, target))) {
         throw new CodecellError(
           "cell_start_failed",
-          `the image ${name} keeps ${target} in a volume, where no cell can`,
+          `the image ${name} declares a volume at ${target}, which codecell cannot cover`,
           {
-            hint: "name an image without it in kernel.image",
+            hint: "set kernel.image to an image without this volume",
           },
         );
       }

@@ -1,4 +1,4 @@
-/** Entry that makes the snapshot and the code caches, once per runtime directory, under the cell's own flags. */
+/** Entry that creates the snapshot and the code caches, once per runtime directory, with the flags of cells. */
 import { writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
@@ -11,16 +11,16 @@ const target = process.argv[2] ?? "";
 const { memoryPages } = JSON.parse(process.argv[3] ?? "{}") as { memoryPages: number };
 const ring = createRing();
 const died = (reason: string) => {
-  writeSync(2, `the interpreter died: ${reason}\n`);
+  writeSync(2, `the interpreter crashed: ${reason}\n`);
   process.exit(1);
 };
 const host = hostFunctions({ ring: new RingWriter(ring, () => {}), counters: new OutputCounters(ring), died });
 const runtime = dirname(dirname(fileURLToPath(import.meta.url)));
-const limits = { memoryPages, diskBytes: 0, openFiles: 0 }; // set when a cell attaches, which this process never does
+const limits = { memoryPages, diskBytes: 0, openFiles: 0 }; // cells set their own limits when they attach
 const realm = openRealm(host, { runtime, ...limits, usesSnapshot: false, makesSnapshot: true });
 const problem = await realm.inner.load();
 if (problem !== "") died(problem);
 writeFileSync(`${target}/${snapshotFile}`, realm.inner.snapshot(), { mode: 0o644 });
-// Taken after the start, so that it holds the functions that a start compiles.
+// After the start, so that the cache contains the functions that a start compiles.
 for (const [name, code] of realm.codeCaches()) writeFileSync(`${target}/${name}.cache`, code, { mode: 0o644 });
 process.exit(0);

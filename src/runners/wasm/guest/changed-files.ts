@@ -1,17 +1,17 @@
 import type { FileNode, MemoryFileSystem } from "./memory-file-system.ts";
 
 export interface ChangedFiles {
-  /** JSON of `[rows, isComplete]`, or "" when nothing changed; starts anew. */
+  /** Returns JSON of `[rows, isComplete]`, or "" if nothing changed, and starts a new list. */
   take(): string;
-  /** Leaves a change out of what `take` tells: it is the host's own. */
+  /** Removes a change of the host itself from the list. */
   forget(node: FileNode): void;
-  /** A number that no other content of any file had. */
+  /** A number that is unique to this content of this file. */
   version(node: FileNode): number;
 }
 
 /**
- * Notes which files below /workspace are written, made or moved, as it happens: the cost follows the changes. Runs INSIDE
- * the empty context, so it names nothing but its parameters. What it tells is a hint like all that comes from there.
+ * Records files in /workspace as they are written, created or moved, so its cost depends on the number of changes. Runs
+ * INSIDE the empty context, so it uses only its parameters. User code can forge the result: it is a hint.
  */
 export function trackChanges(fs: unknown): ChangedFiles {
   const system = fs as MemoryFileSystem;
@@ -19,13 +19,13 @@ export function trackChanges(fs: unknown): ChangedFiles {
   const maxNodes = 20_000;
   const maxRows = 1000;
   const maxPathCharacters = 4096;
-  // One message has to hold them all; its limit is 256 KiB.
+  // All changes must fit into one message, whose limit is 256 KiB.
   const maxTextCharacters = 150_000;
   const own = Object.hasOwn;
   const text = JSON.stringify;
   const touched = new Set<FileNode>();
   const versions = new WeakMap<FileNode, number>();
-  // Interpreters follow each other in a cell: a version of the last one must not name a file of this one.
+  // A cell may replace its interpreter. The versions of the last one must not occur again.
   let latest = Math.floor(Math.random() * 2 ** 50);
   let isComplete = true;
 
@@ -38,7 +38,7 @@ export function trackChanges(fs: unknown): ChangedFiles {
 
   const touch = (node: FileNode) => {
     versions.set(node, ++latest);
-    // A file without a name is kept alive by its descriptor alone, and must not be by us.
+    // Do not keep a deleted file in memory that only its descriptor keeps alive.
     if (!isLinked(node)) return;
     if (touched.size < maxNodes) touched.add(node);
     else if (!touched.has(node)) isComplete = false;
@@ -73,7 +73,7 @@ export function trackChanges(fs: unknown): ChangedFiles {
   dir.node.rename = (node, directory, name) => {
     forgetEntry(directory, name);
     rename(node, directory, name);
-    // The file system sets the parent after this call, so whether it is linked cannot be asked yet.
+    // The file system sets the parent after this call, so `isLinked` does not work yet.
     if (touched.size < maxNodes) touched.add(node);
     else isComplete = false;
   };
@@ -82,7 +82,7 @@ export function trackChanges(fs: unknown): ChangedFiles {
     unlink(parent, name);
   };
 
-  /** Path below /workspace, or undefined for what is elsewhere or has no name any more. */
+  /** Path relative to /workspace, or undefined if the file is elsewhere or deleted. */
   const pathOf = (node: FileNode): string | undefined => {
     const workspace = entry(system.root, "workspace");
     let path = "";
@@ -107,7 +107,7 @@ export function trackChanges(fs: unknown): ChangedFiles {
         }
         const path = isFile(node) ? pathOf(node) : undefined;
         if (path !== undefined && path !== "") found.set(path, node);
-        // A directory that was moved here brought its files along.
+        // A directory that was moved here contains files that are new here.
         if (isDirectory(node) && pathOf(node) !== undefined) waiting.push(...Object.values(entriesOf(node)));
       }
       const rows: object[] = [];

@@ -10,7 +10,7 @@ function frame(header: object, body = ""): Buffer {
 }
 
 describe("FrameReader", () => {
-  test("gives the same frames however the bytes are cut", () => {
+  test("returns the same frames wherever the bytes are split", () => {
     const stream = Buffer.concat([frame({ t: "run", id: 1 }, "print(1)"), frame({ t: "vars", id: 2 })]);
     for (const step of [1, 3, 8, stream.length]) {
       const seen: string[] = [];
@@ -24,15 +24,15 @@ describe("FrameReader", () => {
     }
   });
 
-  test("refuses a length out of bounds before it waits for the bytes", () => {
+  test("rejects a length over the limit before it waits for the bytes", () => {
     const bad = Buffer.alloc(8);
     bad.writeUInt32LE(0x7fff_ffff, 0);
-    expect(() => new FrameReader().push(bad, () => {})).toThrow("out of bounds");
+    expect(() => new FrameReader().push(bad, () => {})).toThrow("exceeds the limits");
   });
 });
 
 describe("boundedJson", () => {
-  test("leaves out what does not fit a header and keeps the rest", () => {
+  test("leaves out values that do not fit into a header and keeps the rest", () => {
     const header = { t: "done", id: 1, status: "ok", result: "ü".repeat(200_000) };
     expect(JSON.parse(boundedJson(header))).toEqual({ t: "done", id: 1, status: "ok" });
   });
@@ -44,7 +44,7 @@ describe("boundedJson", () => {
 });
 
 describe("parseHeader", () => {
-  test.each(["", "{", "1", "null", '"text"'])("takes %j for nothing", (text) => {
+  test.each(["", "{", "1", "null", '"text"'])("returns undefined for %j", (text) => {
     expect(parseHeader(text)).toBeUndefined();
   });
 });

@@ -1,9 +1,9 @@
 import process from "node:process";
 
-/** Frames as in the kernel's protocol: `u32 length · u32 header length · JSON header · raw bytes`, little-endian. */
+/** A frame of the kernel's protocol: `u32 length · u32 header length · JSON header · raw bytes`, little-endian. */
 export interface IncomingFrame {
   readonly header: Readonly<Record<string, unknown>>;
-  /** a view of the received bytes; copy what is kept */
+  /** a view of the received bytes; copy it to keep it */
   readonly body: Uint8Array;
 }
 
@@ -11,7 +11,7 @@ const maxHeaderBytes = 256 * 1024;
 const smallValueCharacters = 4000;
 const maxFrameBytes = 4 * 1024 * 1024;
 
-/** Cuts the host's byte stream into frames. The host is trusted; the bounds catch a program that is not one. */
+/** Splits the host's byte stream into frames. The host is trusted; the limits catch a program that is not codecell. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #buffered = 0;
@@ -24,7 +24,7 @@ export class FrameReader {
     let data = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#buffered);
     for (;;) {
       this.#needed = data.length < 8 ? 8 : 4 + data.readUInt32LE(0);
-      if (this.#needed > 4 + maxFrameBytes) throw new Error("a frame is out of bounds");
+      if (this.#needed > 4 + maxFrameBytes) throw new Error("a frame exceeds the limits");
       if (data.length < this.#needed) break;
       const bodyAt = 8 + data.readUInt32LE(4);
       onFrame({ header: JSON.parse(data.toString("utf8", 8, bodyAt)), body: data.subarray(bodyAt, this.#needed) });
@@ -67,7 +67,7 @@ export class Channel {
   }
 }
 
-/** What is too large for a header is left out: the message that a run ended must arrive in any case. */
+/** Leaves out values that are too large for a header, because the message that a run ended must always arrive. */
 export function boundedJson(header: object): string {
   const json = JSON.stringify(header);
   if (Buffer.byteLength(json) <= maxHeaderBytes) return json;
@@ -75,7 +75,7 @@ export function boundedJson(header: object): string {
   return JSON.stringify(Object.fromEntries(small));
 }
 
-/** A header that Python made: an object, or nothing. */
+/** Parses a header from Python. Undefined if it is not an object. */
 export function parseHeader(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const header: unknown = JSON.parse(text);

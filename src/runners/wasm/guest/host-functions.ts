@@ -4,10 +4,10 @@ import type { HostFunctions } from "./inner-realm.ts";
 import { type OutputCounters, type RingWriter, recordKinds } from "./ring.ts";
 
 const maxTimers = 10_000;
-/** Node fires a longer timer at once, with a warning. */
+/** Node fires a longer timer immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 const maxDecoders = 50;
-/** Python escapes all but ASCII, so a header is up to six times longer here than on the channel. */
+/** Python escapes everything except ASCII, so a header is up to six times longer here than on the channel. */
 const maxHeaderCharacters = 1024 * 1024;
 const maxBodyBytes = 3 * 1024 * 1024;
 
@@ -17,7 +17,7 @@ export interface Outlet {
   died(reason: string): void;
 }
 
-/** The only powers that the empty context has. What comes in is attacker-made: it is checked, copied, never inspected. */
+/** The only functions that the empty context can call. Arguments come from an attacker: validate and copy, never inspect. */
 export function hostFunctions(outlet: Outlet): HostFunctions {
   const encoder = new TextEncoder();
   const timers = timerFunctions();
@@ -100,7 +100,7 @@ function getter(name: string): (view: unknown) => unknown {
   return (view) => Reflect.apply(get, view, []);
 }
 
-/** Our own view of the same bytes. The engine's getters read the true slots: a proxy or a forged length throws. */
+/** An outer view of the same bytes. The engine's getters read internal slots, so a proxy or a forged length throws. */
 function ownView(view: unknown): Uint8Array {
   return new Uint8Array(bufferOf(view) as ArrayBuffer, offsetOf(view) as number, lengthOf(view) as number);
 }

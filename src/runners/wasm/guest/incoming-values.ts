@@ -2,7 +2,7 @@ import { type Request, wholeRequest } from "./requests.ts";
 
 type Header = Readonly<Record<string, unknown>>;
 
-/** Values on their way in. Each has its place among the requests from the start: what is asked after it comes after it. */
+/** Values that are being received. Each keeps its place in the queue, so later requests run after it. */
 export class IncomingValues {
   readonly #values = new Map<number, IncomingValue>();
   readonly #maxBytes: number;
@@ -15,7 +15,7 @@ export class IncomingValues {
     this.#onComplete = onComplete;
   }
 
-  /** Undefined for one that is refused. */
+  /** Undefined if the value is refused. */
   begin(id: number, header: Header): IncomingValue | undefined {
     if (sizeOf(header) > this.#maxBytes) {
       const message = "the value is larger than the memory of the cell";
@@ -43,10 +43,10 @@ export class IncomingValues {
   }
 }
 
-/** How much of a bulk transfer may be on its way. */
+/** Flow-control window of a bulk transfer. */
 const windowBytes = 4 * 1024 * 1024;
 
-/** Gathers the `data` frames that follow a transfer's first message. The host sends only what it has credit for. */
+/** Collects the `data` frames after a transfer's first message. The host sends only as much as it has credit for. */
 export class IncomingValue {
   readonly #header: Header;
   readonly #bytes: Uint8Array;

@@ -2,8 +2,8 @@ import type { ChangedFiles } from "./changed-files.ts";
 import type { ServeFile } from "./served-files.ts";
 
 /**
- * What the empty context calls. Every function takes and returns primitives or byte views; none hands out an object
- * of the outer realm, because one such object would lead to everything that the outer realm can do.
+ * Functions that the empty context calls. They take and return only primitives and byte views. None returns an object of
+ * the outer realm, because code could use its constructor to escape into the outer realm.
  */
 export interface HostFunctions {
   write(descriptor: number, bytes: Uint8Array): void;
@@ -11,22 +11,22 @@ export interface HostFunctions {
   died(reason: string): void;
   now(): number;
   fillRandom(bytes: Uint8Array): void;
-  /** 0 when there are too many */
+  /** 0 if there are too many */
   setTimer(callback: () => void, ms: number): number;
   clearTimer(id: number): void;
-  /** undefined when the bytes are not valid in that encoding */
+  /** undefined if the bytes are not valid in that encoding */
   decode(bytes: Uint8Array, encoding: string, isFatal: boolean): string | undefined;
-  /** bytes written */
+  /** returns the number of bytes written */
   encode(text: string, into: Uint8Array): number;
 }
 
-/** Bytes are arrays of the inner realm; structured values come as JSON text. */
+/** Bytes are arrays of the inner realm. Structured values are JSON text. */
 export interface InnerFiles {
   wasm: Uint8Array;
   stdlib: Uint8Array;
   snapshot: Uint8Array | undefined;
   lockJson: string;
-  /** file name to text, of the Python kernel */
+  /** the Python kernel: file names and texts */
   kernelJson: string;
   heapMax: number;
   diskBytes: number;
@@ -34,12 +34,12 @@ export interface InnerFiles {
   makesSnapshot: boolean;
 }
 
-/** How the outer realm drives the inner one. Failures come back as text: an error object is never inspected. */
+/** How the outer realm controls the inner one. Failures are text, because error objects must not be inspected. */
 export interface InnerRealm {
-  /** "" or what went wrong */
+  /** "" or the error */
   load(): Promise<string>;
   snapshot(): Uint8Array;
-  /** Connects the kernel to the host; gives Python's version. */
+  /** Connects the kernel to the host and returns Python's version. */
   attach(): string;
   interruptBuffer(): SharedArrayBuffer;
   dispatch(id: number, header: string, body: Uint8Array | undefined): void;
@@ -49,7 +49,7 @@ export interface InnerRealm {
 }
 
 type Factory = (...globals: readonly unknown[]) => unknown;
-/** What is done to Emscripten's file system, each a function of the inner realm. */
+/** Changes to Emscripten's file system. Each is a function of the inner realm. */
 export interface FileTools {
   limit(fs: unknown, limitBytes: number, openFiles: number): void;
   track(fs: unknown): ChangedFiles;
@@ -70,8 +70,8 @@ interface Pyodide {
 }
 
 /**
- * Runs INSIDE the empty context: realm.ts evaluates this function's own text there, so it names nothing but its
- * parameters and the context's globals. It keeps the intrinsics it needs before anything else runs.
+ * Runs INSIDE the empty context: realm.ts evaluates this function's source there, so it uses only its parameters and the
+ * context's globals. It saves the intrinsics that it needs before other code can replace them.
  */
 export function bootInnerRealm(
   host: HostFunctions,
@@ -91,7 +91,7 @@ export function bootInnerRealm(
   const parse = JSON.parse;
   const kernelRoot = "/usr/lib/codecell";
 
-  // `catch` without a name: an error of the outer realm passes here and is dropped, so it cannot leak its constructor.
+  // `catch` without a name, so that an error of the outer realm cannot leak its constructor.
   const guarded =
     <A, B, C, R>(call: (a: A, b: B, c: C) => R) =>
     (a: A, b: B, c: C): R => {
@@ -173,7 +173,7 @@ export function bootInnerRealm(
   realm.clearTimeout = (id: unknown) => clearTimer(Number(id) || 0, undefined, undefined);
   realm.queueMicrotask = (callback: () => void) => void InnerPromise.resolve().then(callback);
   realm.console = { log: nothing, warn: nothing, error: nothing, info: nothing, debug: nothing };
-  // Emscripten takes its worker path (random numbers from `crypto`), Pyodide its shell path (files by `readbuffer`).
+  // Emscripten uses its worker path (random numbers from `crypto`), Pyodide its shell path (files from `readbuffer`).
   realm.WorkerGlobalScope = function WorkerGlobalScope() {};
   realm.read = noFiles;
   realm.load = noFiles;
@@ -182,7 +182,7 @@ export function bootInnerRealm(
     if (path === "/python_stdlib.zip") return files.stdlib;
     return noFiles();
   };
-  // A stack-trace hook would be called with call sites of the outer realm.
+  // Stops a stack-trace hook, which would get call sites of the outer realm.
   Object.defineProperty(InnerError, "prepareStackTrace", { value: undefined, writable: false, configurable: false });
 
   let python: Pyodide;
@@ -236,7 +236,7 @@ export function bootInnerRealm(
     python.setStdin({ stdin: () => null, isatty: false });
     python.setStdout(output(1));
     python.setStderr(output(2));
-    // A snapshot holds memory only: files are written after every start, so that lazy imports find them.
+    // A snapshot contains only memory, so files are written after every start for lazy imports.
     const sources = parse(files.kernelJson) as Record<string, string>;
     for (const name in sources) {
       const path = `${kernelRoot}/codecell_kernel/${name}`;
@@ -302,7 +302,7 @@ export function bootInnerRealm(
     cancel(id) {
       if (id !== activeId) return;
       try {
-        // Here nothing runs: what was not read yet would strike this very call, and not the code that awaits.
+        // No code is running: a pending interrupt would stop this call, and not the code that awaits.
         interrupt[0] = 0;
         cancelRun(id);
       } catch {}

@@ -10,18 +10,18 @@ export interface ThreadEvents {
   /** before `loaded`: the interpreter could not be set up */
   failed(reason: string): void;
   output(stream: "stdout" | "stderr", bytes: Uint8Array): void;
-  /** header: JSON text that Python made */
+  /** header: JSON text from Python */
   message(header: string, body: Uint8Array): void;
-  /** the interpreter ended by itself; what is left of its thread waits for `kill` */
+  /** the interpreter exited on its own; its thread waits for `kill` */
   ended(end: ThreadEnd): void;
-  /** whether the channel takes more just now */
+  /** whether the channel accepts more data now */
   isOpen(): boolean;
 }
 
 const interruptSignal = 2;
 const joinBytes = 256 * 1024;
 
-/** One interpreter in its thread. Never looks at an object that the thread made: text, bytes and numbers only. */
+/** One interpreter in its thread. Reads only text, bytes and numbers from it, because its objects are untrusted. */
 export class InterpreterThread {
   readonly counters: OutputCounters;
   readonly #events: ThreadEvents;
@@ -44,7 +44,7 @@ export class InterpreterThread {
       const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
       this.#end({ why: isMemory ? "out_of_memory" : "crashed", reason: "the interpreter's thread failed" });
     });
-    this.#worker.on("exit", () => this.#end({ why: "crashed", reason: "the interpreter's thread ended" }));
+    this.#worker.on("exit", () => this.#end({ why: "crashed", reason: "the interpreter's thread exited" }));
   }
 
   post(message: ToInterpreter): void {
@@ -52,7 +52,7 @@ export class InterpreterThread {
     this.#worker.postMessage(message, body === undefined ? [] : [body.buffer as ArrayBuffer]);
   }
 
-  /** Raises KeyboardInterrupt in running code and cancels what awaits. */
+  /** Raises KeyboardInterrupt in running code, and cancels code that awaits. */
   interrupt(runId: number): void {
     if (this.#interrupt) Atomics.store(this.#interrupt, 0, interruptSignal);
     this.post({ kind: "cancel", id: runId });
@@ -62,19 +62,19 @@ export class InterpreterThread {
     if (this.#interrupt) Atomics.store(this.#interrupt, 0, 0);
   }
 
-  /** Ends the thread; what it had written is still delivered. No event follows. */
+  /** Kills the thread. What it has written is still delivered. No event follows. */
   async kill(): Promise<void> {
     this.#isOver = true;
     await this.#worker.terminate();
     this.drain({ isLast: true });
   }
 
-  /** Delivers what the ring holds, as far as the channel takes it; the last time, all of it. */
+  /** Delivers the ring's records while the channel accepts them, or all of them if `isLast`. */
   drain({ isLast = false } = {}): void {
     let stream: RecordKind | undefined;
     let parts: Uint8Array[] = [];
     let size = 0;
-    // Programs print line by line; joined, a flood of small writes becomes few frames.
+    // Programs print line by line. Joining small writes saves frames.
     const flush = () => {
       if (stream !== undefined && size > 0) {
         const only = parts.length === 1 ? parts[0] : undefined;

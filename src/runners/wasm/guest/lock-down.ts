@@ -1,21 +1,21 @@
 import process from "node:process";
 
 /**
- * Takes powers from the outer realm as well. Nothing of it is reachable from the inner one; should an outer object leak
- * all the same, the ways from it to files, processes and native code are gone.
+ * Removes dangerous functions from the outer realm too. Code cannot reach the outer realm. If an outer object leaks all the
+ * same, it does not lead to files, processes or native code.
  */
 export function lockDownOuterRealm(): void {
-  // A leaked object must not be a way to change what our own code calls.
+  // Stops code from changing the prototypes that codecell's own code uses, through a leaked object.
   if (!Object.isFrozen(Object.prototype)) throw new Error("this thread runs without --frozen-intrinsics");
   const powers = ["binding", "_linkedBinding", "dlopen", "getBuiltinModule", "kill", "_kill", "mainModule"];
   for (const name of [...powers, "chdir", "setuid", "setgid", "abort", "report", "permission"]) {
     try {
       Object.defineProperty(process, name, { value: undefined, writable: false, configurable: false });
     } catch {
-      // a property that is not configurable stays as the process flags left it
+      // a property that is not configurable keeps the state that the process flags gave it
     }
   }
-  // Node's own code reads it, so it is emptied and not removed.
+  // Node's own code reads it, so it is emptied instead of removed.
   Object.defineProperty(process, "env", { value: Object.freeze({}), writable: false, configurable: false });
   const globals = ["fetch", "WebSocket", "EventSource", "Request", "Response", "Headers", "FormData"];
   for (const name of [...globals, "BroadcastChannel", "MessageChannel", "navigator", "require", "global"]) {
@@ -24,8 +24,8 @@ export function lockDownOuterRealm(): void {
 }
 
 /**
- * What surfaces from the inner realm is never printed or inspected: `util.inspect` would call back into objects that
- * the attacker made. A rejection is dropped; an exception means that this thread cannot be trusted to go on.
+ * Errors from the inner realm are never printed or inspected, because `util.inspect` would call functions of the attacker's
+ * objects. A rejection is ignored. After an exception, this thread cannot be trusted and exits.
  */
 export function ignoreWhatSurfaces(): void {
   process.removeAllListeners("warning");

@@ -1,4 +1,4 @@
-/** The part of Emscripten's in-memory file system that is used here. Plain shapes: the objects belong to the inner realm. */
+/** The part of Emscripten's in-memory file system that is used here. The objects belong to the inner realm. */
 export interface FileNode {
   readonly id: number;
   readonly mode: number;
@@ -6,7 +6,7 @@ export interface FileNode {
   readonly parent: FileNode;
   readonly mtime: number;
   usedBytes?: number;
-  /** bytes of a file, entries of a directory */
+  /** bytes of a file, or entries of a directory */
   contents?: unknown;
   name_next?: FileNode;
 }

@@ -10,12 +10,12 @@ const engineModule = read("pyodide.asm.mjs");
 const loaderModule = read("pyodide.mjs");
 
 describe("pyodideScripts", () => {
-  test("makes function expressions that a classic script can hold", () => {
+  test("returns function expressions that parse as classic scripts", () => {
     const { engine, loader } = pyodideScripts(engineModule, loaderModule);
     for (const text of [engine, loader]) expect(typeof new vm.Script(text).runInNewContext()).toBe("function");
   });
 
-  test("leaves no dynamic import and no direct eval, which would reach the host's loader or kill the interpreter", () => {
+  test("removes dynamic imports and direct evals, which would reach the host's loader or kill the interpreter", () => {
     const { engine, loader } = pyodideScripts(engineModule, loaderModule);
     for (const text of [engine, loader]) {
       expect(text).not.toMatch(/(?<![\w$.])import\s*[(.]/);
@@ -25,7 +25,7 @@ describe("pyodideScripts", () => {
     expect(engine).toContain("noEval(");
   });
 
-  test("takes the heap's ceiling as a parameter, because a code cache would keep a number in the text", () => {
+  test("makes the heap's maximum a parameter, because a code cache would keep a number in the text", () => {
     const { engine } = pyodideScripts(engineModule, loaderModule);
     expect(engine).toContain("getHeapMax=()=>heapMax");
     expect(engine).not.toContain("4294901760");
@@ -40,11 +40,11 @@ describe("pyodideScripts", () => {
     ["the export", "export default _createPyodideModule;"],
     ["the heap's ceiling", "getHeapMax=()=>4294901760"],
     ["the interrupt", "Module.Py_EmscriptenSignalBuffer[0]=0"],
-  ])("refuses a text in which %s has changed", (_what, part) => {
+  ])("rejects a text in which %s has changed", (_what, part) => {
     expect(() => pyodideScripts(engineModule.replace(part, "changed"), loaderModule)).toThrow("text has changed");
   });
 
-  test("refuses module syntax that it does not know", () => {
+  test("rejects unknown module syntax", () => {
     expect(() => pyodideScripts(`import * as x from "y";${engineModule}`, loaderModule)).toThrow(
       "unknown module syntax",
     );

@@ -1,6 +1,7 @@
 /**
- * Pyodide's two modules as classic scripts for the empty context. Each is one function expression whose parameters are
- * the few names it may use; V8's code cache checks only the text's length, so no policy value may stand in the text.
+ * Pyodide's two modules as classic scripts for the empty context. Each is a function expression whose parameters are the
+ * only outer names it can use. V8's code cache compares only the length of the text, so the text must not contain policy
+ * values.
  */
 export interface PyodideScripts {
   /** `(heapMax, noImport, noEval) => createPyodideModule` */
@@ -12,27 +13,27 @@ export interface PyodideScripts {
 const dynamicImport = /(?<![\w$.])import\(/g;
 const directEval = /(?<![\w$.])eval\(/g;
 
-/** What else is changed in the engine, each exactly once. */
+/** Other changes to the engine. Each must match exactly once. */
 const engineChanges: readonly (readonly [RegExp, string])[] = [
   [/export default _createPyodideModule;\s*$/, "return _createPyodideModule;"],
   [/getHeapMax=\(\)=>4294901760/, "getHeapMax=()=>heapMax"],
-  // Read and cleared in two steps, an interrupt that comes in between is lost.
+  // Reads and clears the interrupt in one step. In two steps, an interrupt in between would be lost.
   [
     /let result=Module\.Py_EmscriptenSignalBuffer\[0\];Module\.Py_EmscriptenSignalBuffer\[0\]=0;return result/,
     "return Atomics.exchange(Module.Py_EmscriptenSignalBuffer,0,0)",
   ],
-  // The result says that the interpreter died; a dump of its stack would be printed as if the program had.
+  // Prints no stack dump, which would look like output of the program. The result says that the interpreter crashed.
   [/(?<=try\{)\w+\|\|_dump_traceback\(\);/, ""],
 ];
 const loaderChange = [/export\{(\w+) as loadPyodide,\w+ as version\};[\s\S]*$/, "return $1;"] as const;
 
-/** Throws when a text is not the one these replacements were made for: half a replacement would be a hole. */
+/** Throws if a replacement does not match, because an incomplete replacement would be a way out of the sandbox. */
 export function pyodideScripts(engineModule: string, loaderModule: string): PyodideScripts {
   let engine = withoutModuleSyntax(engineModule);
   for (const [pattern, replacement] of engineChanges) engine = replaceOnce(engine, pattern, replacement);
   const loader = replaceOnce(withoutModuleSyntax(loaderModule), ...loaderChange);
   for (const text of [engine, loader]) {
-    // The parser would refuse these in a classic script anyway; `import(` is the one that hands out an outer error.
+    // A classic script does not parse most of these. `import(` would parse, and return an error of the outer realm.
     if (/(?<![\w$.])(?:import|export)\s*[({*.]/.test(text)) throw new Error("pyodide's text has unknown module syntax");
   }
   return {

@@ -20,17 +20,17 @@ export interface RealmOptions {
 export interface OpenRealm {
   readonly inner: InnerRealm;
   readonly context: vm.Context;
-  /** An array of the inner realm with a copy of these bytes: an array of ours would lead to our constructors. */
+  /** Copies bytes into an array of the inner realm. An outer array would lead code to outer constructors. */
   toInner(bytes: Uint8Array): Uint8Array;
   /** Compiled code of each script, for the next start. */
   codeCaches(): ReadonlyMap<string, Buffer>;
 }
 
-/** Where a script's compiled code lies, beside the snapshot. */
+/** Directory with the snapshot and the compiled code of each script. */
 const warmDirectory = "warm";
 export const snapshotFile = "snapshot.bin";
 
-/** Makes the empty context and evaluates Pyodide in it. Nothing is loaded yet: see `InnerRealm.load`. */
+/** Creates the empty context and evaluates Pyodide's scripts in it. `InnerRealm.load` then loads Pyodide. */
 export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm {
   const { runtime } = options;
   const read = (name: string) => readFileSync(`${runtime}/pyodide/${name}`);
@@ -72,7 +72,7 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
     wasm: toInner(wasm),
     stdlib: toInner(read("python_stdlib.zip")),
     snapshot: snapshot && toInner(snapshot),
-    // No packages: every name in the lock file would be an address to fetch from.
+    // Removes the packages, because Pyodide would try to download each name in the lock file.
     lockJson: JSON.stringify({ ...JSON.parse(read("pyodide-lock.json").toString()), packages: {} }),
     kernelJson: JSON.stringify(kernelSources(`${runtime}/python/codecell_kernel`)),
     heapMax: options.memoryPages * pageBytes,

@@ -1,13 +1,13 @@
 const kinds = ["start", "run", "vars", "get", "reset", "snapshot"] as const;
-/** Their body follows as `data` frames. */
+/** Requests whose body follows as `data` frames. */
 const transfers = ["set", "restore", "file.write"] as const;
-/** About the files in memory: answered without Python. */
+/** Requests about files in memory, which are answered without Python. */
 const fileKinds = ["file.read", "file.place", "file.drop", "file.remove", "file.list"] as const;
 
 type Kind = (typeof kinds)[number] | (typeof transfers)[number] | (typeof fileKinds)[number];
 type Header = Readonly<Record<string, unknown>>;
 
-/** What the host asks of the interpreter, one at a time. */
+/** A request of the host. The interpreter handles one at a time. */
 export interface Request {
   readonly kind: Kind;
   /** 0 for `start`, which has none */
@@ -29,12 +29,12 @@ export function isAboutFiles({ kind }: Request): boolean {
   return kind.startsWith("file.");
 }
 
-/** Reads a host message; undefined for kinds that are no request. The body is copied: the frame's bytes are reused. */
+/** Parses a host message. Undefined if it is not a request. The body is copied, because the frame's bytes are reused. */
 export function requestOf(header: Header, body: Uint8Array): Request | undefined {
   return known.has(header.t) ? wholeRequest(header, body.length > 0 ? new Uint8Array(body) : undefined) : undefined;
 }
 
-/** A request whose body is there; the body is the receiver's to keep. */
+/** A request with its complete body, which the receiver may keep. */
 export function wholeRequest(header: Header, body: Uint8Array | undefined): Request {
   const { t: kind, id, timeoutMs } = header;
   return {

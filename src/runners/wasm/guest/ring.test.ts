@@ -5,7 +5,7 @@ import { createRing, dataBytes, OutputCounters, RingReader, RingWriter, recordKi
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("the ring between the two threads", () => {
-  test("delivers records whole and in order, and wakes the reader once per burst", () => {
+  test("delivers complete records in order, and wakes the reader once per burst", () => {
     const ring = createRing();
     let wakes = 0;
     const writer = new RingWriter(ring, () => wakes++);
@@ -20,7 +20,7 @@ describe("the ring between the two threads", () => {
     expect(wakes).toBe(2);
   });
 
-  test("keeps what the reader does not take now", () => {
+  test("keeps records that the reader does not accept yet", () => {
     const ring = createRing();
     const writer = new RingWriter(ring, () => {});
     for (const text of ["a", "b", "c"]) writer.write(recordKinds.stdout, bytes(text));
@@ -32,7 +32,7 @@ describe("the ring between the two threads", () => {
     expect(seen).toEqual(["a", "b", "c"]);
   });
 
-  test("survives many turns around its end", () => {
+  test("delivers all records when it wraps around many times", () => {
     const ring = createRing();
     const writer = new RingWriter(ring, () => {});
     const reader = new RingReader(ring);
@@ -48,10 +48,10 @@ describe("the ring between the two threads", () => {
     }
   });
 
-  test("makes a writer wait while it is full, and loses nothing", async () => {
+  test("blocks the writer while it is full, and loses no data", async () => {
     const ring = createRing();
     const size = 3 * dataBytes;
-    // a record larger than the ring: the writer's thread blocks until this one has taken enough
+    // the record is larger than the ring, so the writer's thread blocks until this thread has read enough
     const worker = new Worker(
       `const { workerData } = require("node:worker_threads");
        const control = new Int32Array(workerData.ring, 0, 3), data = new Uint8Array(workerData.ring, 64);
@@ -81,7 +81,7 @@ describe("the ring between the two threads", () => {
 });
 
 describe("OutputCounters", () => {
-  test("counts everything and passes on what fits both streams' common limit", () => {
+  test("counts all output and passes on what is within the limit of both streams together", () => {
     const counters = new OutputCounters(createRing());
     counters.begin(10);
     expect(counters.take(recordKinds.stdout, 6)).toBe(6);
@@ -90,7 +90,7 @@ describe("OutputCounters", () => {
     expect([counters.stdout, counters.stderr]).toEqual([12, 6]);
   });
 
-  test("passes nothing on between runs", () => {
+  test("passes on no output between runs", () => {
     const counters = new OutputCounters(createRing());
     counters.begin(10);
     counters.end();

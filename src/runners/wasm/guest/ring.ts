@@ -1,6 +1,6 @@
 /**
- * One-way byte records from the interpreter's thread to the supervisor's, through shared memory: nothing that was
- * written is lost when the writer is killed, and a full ring makes the writer wait, which is the back-pressure.
+ * One-way byte records from the interpreter's thread to the supervisor's, through shared memory. No record is lost when
+ * the writer is killed. A full ring makes the writer wait, which is the backpressure.
  */
 export const dataBytes = 4 * 1024 * 1024;
 const headBytes = 64;
@@ -9,7 +9,7 @@ const written = 0;
 const taken = 1;
 const signalled = 2;
 
-/** Counters that both threads see; the interpreter cannot reach them. */
+/** Counters that both threads see. User code cannot reach them. */
 const limitAt = 2;
 const stdoutAt = 3;
 const stderrAt = 4;
@@ -23,7 +23,7 @@ export function createRing(): SharedArrayBuffer {
   return new SharedArrayBuffer(headBytes + dataBytes);
 }
 
-/** What a run has printed so far, and how much of it is passed on. */
+/** Counts what a run prints, and limits how much of it is passed on. */
 export class OutputCounters {
   readonly #numbers: Float64Array;
 
@@ -31,7 +31,7 @@ export class OutputCounters {
     this.#numbers = new Float64Array(ring, 0, headBytes / 8);
   }
 
-  /** Starts counting from zero; `limit` 0 passes nothing on. */
+  /** Starts counting from zero. With `limit` 0, nothing is passed on. */
   begin(limit: number): void {
     this.#numbers[stdoutAt] = 0;
     this.#numbers[stderrAt] = 0;
@@ -50,7 +50,7 @@ export class OutputCounters {
     return this.#numbers[stderrAt] ?? 0;
   }
 
-  /** Counts bytes and says how many of them still fit under the limit. */
+  /** Counts bytes and returns how many of them are within the limit. */
   take(kind: RecordKind, bytes: number): number {
     const room = Math.max(0, (this.#numbers[limitAt] ?? 0) - this.stdout - this.stderr);
     const at = kind === recordKinds.stderr ? stderrAt : stdoutAt;
@@ -66,7 +66,7 @@ export class RingWriter {
   readonly #head = new Uint8Array(recordHeadBytes);
   readonly #headView = new DataView(this.#head.buffer);
 
-  /** `wake` tells the reader's thread that there is something, once per burst. */
+  /** `wake` notifies the reader's thread, once per burst. */
   constructor(ring: SharedArrayBuffer, wake: () => void) {
     this.#control = new Int32Array(ring, 0, 3);
     this.#data = new Uint8Array(ring, headBytes);
@@ -110,7 +110,7 @@ export class RingReader {
   readonly #control: Int32Array;
   readonly #data: Uint8Array;
   readonly #head = new Uint8Array(recordHeadBytes);
-  /** a record of which the ring held only a part so far */
+  /** a record that has arrived only in part */
   #partial: { kind: RecordKind; payload: Uint8Array; filled: number } | undefined;
 
   constructor(ring: SharedArrayBuffer) {
@@ -118,7 +118,7 @@ export class RingReader {
     this.#data = new Uint8Array(ring, headBytes);
   }
 
-  /** Hands out each complete record; stops early when `onRecord` answers false. Payloads are the caller's to keep. */
+  /** Calls `onRecord` for each complete record, until it returns false. The caller may keep the payloads. */
   drain(onRecord: (kind: RecordKind, payload: Uint8Array) => boolean): void {
     Atomics.store(this.#control, signalled, 0);
     for (;;) {

@@ -3,8 +3,8 @@ import { answeredRun, lostRun } from "./run-end.ts";
 
 const sizes = { stdoutBytes: 3, stderrBytes: 0 };
 
-describe("the end of a run", () => {
-  test("is what Python said, with the sizes that the supervisor counted", () => {
+describe("the result of a run", () => {
+  test("has the fields from Python and the sizes from the supervisor", () => {
     const fields = { t: "done", id: 99, status: "ok", exitCode: 0, result: "42", stdoutBytes: 1e9, state: "recovered" };
     expect(answeredRun(7, fields, undefined, sizes)).toEqual({
       t: "done",
@@ -19,23 +19,23 @@ describe("the end of a run", () => {
   });
 
   test.each(["timeout", "output_limit"] as const)(
-    "is %s even when the program ends well after the interrupt",
+    "is %s even if the program finishes normally after the interrupt",
     (stop) => {
       expect(answeredRun(1, { status: "ok" }, stop, sizes)).toMatchObject({ status: stop, state: "kept" });
     },
   );
 
-  test("is what the program made of it when the host's interrupt was swallowed", () => {
+  test("is the program's own status if the program swallowed the host's interrupt", () => {
     expect(answeredRun(1, { status: "ok" }, "interrupted", sizes)).toMatchObject({ status: "ok" });
     expect(answeredRun(1, { status: "interrupted" }, "interrupted", sizes)).toMatchObject({ status: "interrupted" });
   });
 
-  test("is out of memory when the interpreter's heap was full, with the state kept", () => {
+  test("is out_of_memory with the state kept if the interpreter's heap was full", () => {
     const fields = { status: "error", error: { name: "MemoryError", message: "", traceback: "" } };
     expect(answeredRun(1, fields, undefined, sizes)).toMatchObject({ status: "out_of_memory", state: "kept" });
   });
 
-  test("says that the state is lost when the interpreter went with it", () => {
+  test("says that the state is lost if the interpreter crashed", () => {
     expect(lostRun(1, "crashed", ["why"], sizes)).toMatchObject({ status: "crashed", state: "lost", notes: ["why"] });
   });
 });

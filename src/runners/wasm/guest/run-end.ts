@@ -1,17 +1,17 @@
-/** Why the supervisor ends a run. */
+/** Why the supervisor stops a run. */
 export type StopReason = "timeout" | "interrupted" | "output_limit";
 
-/** What the supervisor counts itself, outside the interpreter's reach. */
+/** What the supervisor measures itself, so that user code cannot forge it. */
 export interface RunCounts {
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
-  /** processor time of the run in microseconds; absent: it never began */
+  /** CPU time of the run in microseconds; undefined if it never started */
   readonly cpuUs?: number;
   /** largest resident size of the cell's process so far */
   readonly peakBytes?: number;
 }
 
-/** The `done` of a run whose interpreter answered. `fields` is what Python said: its own run is all it can lie about. */
+/** The `done` message of a run whose interpreter answered. `fields` comes from Python, which can lie only about its own run. */
 export function answeredRun(
   id: number,
   fields: Readonly<Record<string, unknown>>,
@@ -34,14 +34,14 @@ export function answeredRun(
 }
 
 function statusOf(fields: Readonly<Record<string, unknown>>, stop: StopReason | undefined): unknown {
-  // An interrupt that the program swallowed changes nothing; a limit that it passed stays passed.
+  // An interrupt that the program swallowed has no effect on the status, but an exceeded limit does.
   if (stop === "timeout" || stop === "output_limit") return stop;
   const { status, error } = fields;
   const isMemory = status === "error" && (error as { name?: unknown } | undefined)?.name === "MemoryError";
   return isMemory ? "out_of_memory" : status;
 }
 
-/** The `done` of a run that took its interpreter with it. */
+/** The `done` message of a run that crashed its interpreter. */
 export function lostRun(
   id: number,
   status: string,

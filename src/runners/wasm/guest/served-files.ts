@@ -1,14 +1,14 @@
 import type { ChangedFiles } from "./changed-files.ts";
 import type { FileNode, MemoryFileSystem } from "./memory-file-system.ts";
 
-/** Answers one request of the host about the files in memory. */
+/** Answers one request of the host about files in memory. */
 export type ServeFile = (header: string, body: Uint8Array | undefined) => void;
 type Send = (header: string, body: Uint8Array | undefined) => void;
 
 /**
- * Reads, writes and lists what is below /workspace for the host, without Python: user code cannot break it by accident.
- * Runs INSIDE the empty context, so it names nothing but its parameters. No link is followed; no code of the program
- * runs between a check and its use.
+ * Reads, writes and lists files in /workspace for the host. It does not use Python, so user code cannot break it by
+ * accident. Runs INSIDE the empty context, so it uses only its parameters. Symlinks are not followed, and no user code runs
+ * between a check and its use.
  */
 export function serveFiles(fs: unknown, changes: ChangedFiles, send: Send): ServeFile {
   const system = fs as MemoryFileSystem;
@@ -43,7 +43,7 @@ export function serveFiles(fs: unknown, changes: ChangedFiles, send: Send): Serv
     if (node === undefined || !isDirectory(node)) throw missing("/workspace");
     return node;
   };
-  /** The entry itself, through directories only. */
+  /** Finds an entry without following symlinks. */
   const find = (path: string): FileNode => {
     let node = workspace();
     for (const part of path.split("/")) {
@@ -82,7 +82,7 @@ export function serveFiles(fs: unknown, changes: ChangedFiles, send: Send): Serv
     try {
       system.unlink(pathOfUpload(upload));
     } catch {
-      // the program removed it already
+      // the program has already removed it
     }
   };
   const write: Answer = (_id, header, body) => {

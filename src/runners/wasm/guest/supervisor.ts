@@ -12,10 +12,10 @@ export interface SupervisorOptions {
   readonly memoryPages: number;
   readonly diskBytes: number;
   readonly openFiles: number;
-  /** how much this process may grow, beyond what it has with a fresh interpreter, before the interpreter is ended */
+  /** how much this process may grow after the interpreter has started, before the interpreter is killed */
   readonly growthBytes: number;
   readonly usesSnapshot: boolean;
-  /** says something to whoever reads the log; the program inside never sees it */
+  /** writes to the log, which the program inside never sees */
   log(line: string): void;
   report(report: GuestReport): void;
 }
@@ -23,24 +23,24 @@ export interface SupervisorOptions {
 interface Active {
   readonly request: Request;
   readonly timer: NodeJS.Timeout | undefined;
-  /** printed bytes past which the run is stopped */
+  /** number of printed bytes after which the run is stopped */
   readonly floodBytes: number;
-  /** processor time of this process when it began */
+  /** CPU time of this process at the start of the request */
   readonly cpuBeforeUs: number;
   stop: StopReason | undefined;
-  /** its code was struck by an interrupt */
+  /** its code has received an interrupt */
   hasNoticed: boolean;
 }
 
-/** beyond runs and variables: variables as bytes, changed files in results, files over the channel */
+/** features beyond runs and variables: variables as bytes, changed files in results, files over the channel */
 const features = ["snapshot", "changes", "files"];
 const graceMs = 500;
 const watchMs = 50;
 const floodBytes = 64 * 1024 * 1024;
-const unheard = "The code did not react to the interrupt.";
-const lostNote = "The interpreter was ended and started anew, without its variables, modules and files.";
+const ignoredNote = "The code did not react to the interrupt.";
+const lostNote = "The interpreter was killed and restarted without its variables, modules and files.";
 
-/** The host side of a cell without processes: holds the channel, never runs user code, answers while user code is stuck. */
+/** The supervisor of a cell without processes. It owns the channel, never runs user code, and answers while user code is stuck. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #channel: Channel;
@@ -52,9 +52,9 @@ export class Supervisor {
   #active: Active | undefined;
   #phase: "loading" | "greeted" | "serving" = "loading";
   #hasGreeted = false;
-  /** a run whose interrupt came before it did */
+  /** a run whose interrupt arrived before the run itself */
   #interruptedEarly: number | undefined;
-  /** resident memory above which the interpreter is ended */
+  /** resident memory above which the interpreter is killed */
   #residentLimit = Number.POSITIVE_INFINITY;
 
   constructor(options: SupervisorOptions) {
@@ -145,7 +145,7 @@ export class Supervisor {
 
   #begin(request: Request): void {
     const outputBytes = Number(request.header.outputBytes) || 0;
-    // Preloads have no limit of their own: the host gives up on a cell that is not ready in time.
+    // Preloads have no timeout here, because the host gives up on a cell that is not ready in time.
     const timer =
       request.kind === "start" ? undefined : setTimeout(() => this.#stop("timeout"), Math.max(1, request.timeoutMs));
     const { user, system } = process.cpuUsage();
@@ -164,10 +164,10 @@ export class Supervisor {
     else this.#thread.post({ kind: "dispatch", id: request.id, header, body });
   }
 
-  /** The first interrupt keeps the state; the second ends what ignored the first. */
+  /** The first interrupt keeps the state. The second kills an interpreter that ignored the first. */
   #interrupt(id: number): void {
     if (this.#active?.request.id === id) {
-      if (this.#active.stop === "interrupted") void this.#killThread("interrupted", unheard);
+      if (this.#active.stop === "interrupted") void this.#killThread("interrupted", ignoredNote);
       this.#active.stop ??= "interrupted";
       this.#thread.interrupt(id);
       this.#repeatUnnoticed(this.#active);
@@ -182,7 +182,7 @@ export class Supervisor {
     this.#answerUnbegun(id);
   }
 
-  /** One that the interpreter took in between two requests struck nobody. Code that has noticed is left to its own ending. */
+  /** Repeats an interrupt that had no effect because it arrived between two requests. Code that received it is left alone. */
   #repeatUnnoticed(active: Active, afterMs = graceMs): void {
     setTimeout(() => {
       if (this.#active === active && !active.hasNoticed) this.#thread.interrupt(active.request.id);
@@ -190,11 +190,11 @@ export class Supervisor {
   }
 
   #answerUnbegun(id: number): void {
-    const fields = { status: "interrupted", notes: ["The run was interrupted before it began."] };
+    const fields = { status: "interrupted", notes: ["The run was interrupted before it started."] };
     this.#channel.send(answeredRun(id, fields, undefined, { stdoutBytes: 0, stderrBytes: 0 }));
   }
 
-  /** Interrupt, a short grace in which the state survives, then the end of the thread. */
+  /** Interrupts the run, waits a short time in which the state survives, then kills the thread. */
   #stop(reason: "timeout" | "output_limit"): void {
     const active = this.#active;
     if (active === undefined || active.stop === "timeout" || active.stop === "output_limit") return;
@@ -204,7 +204,7 @@ export class Supervisor {
     this.#repeatUnnoticed(active, untilKillMs / 2);
     setTimeout(() => {
       if (this.#active !== active) return;
-      void this.#killThread(reason, unheard);
+      void this.#killThread(reason, ignoredNote);
     }, untilKillMs);
   }
 
@@ -258,24 +258,27 @@ export class Supervisor {
     this.#next();
   }
 
-  /** The interpreter ended by itself: `os._exit`, a crash, a recursion too deep for its stack, its memory. */
+  /** The interpreter exited on its own: `os._exit`, a crash, too deep a recursion, or out of memory. */
   #onEnded(end: ThreadEnd): void {
     if (this.#phase === "loading") {
       this.#onFailed(end.reason);
       return;
     }
     this.#phase = "loading";
-    this.#lose(end.why, end.why === "out_of_memory" ? "The interpreter ran out of memory." : "The interpreter died.");
+    this.#lose(
+      end.why,
+      end.why === "out_of_memory" ? "The interpreter ran out of memory." : "The interpreter crashed.",
+    );
     void this.#replaceThread();
   }
 
-  /** One after the other: two interpreters at once would need the memory of two. */
+  /** Waits for the old thread to exit, because two interpreters at once would need twice the memory. */
   async #replaceThread(): Promise<void> {
     await this.#thread.kill();
     this.#thread = this.#startThread();
   }
 
-  /** Says what was lost, whatever was under way. */
+  /** Reports what was lost, whatever request was active. */
   #lose(status: string, note: string): void {
     const active = this.#active;
     this.#active = undefined;
@@ -291,7 +294,7 @@ export class Supervisor {
       this.#channel.send({ t: "failed", reason: note });
       return;
     }
-    // First, so that the host can bring variables back before whoever waits for the reply asks for them.
+    // First, so that the host can restore variables before the caller gets the reply and uses them.
     this.#channel.send({ t: "lost", state: "lost", notes });
     if (active !== undefined) {
       const code = status === "timeout" ? "timeout" : "cell_lost";
@@ -307,11 +310,11 @@ export class Supervisor {
     };
   }
 
-  /** Memory outside the WebAssembly heap (files, JavaScript arrays) has no ceiling of its own: this is it. */
+  /** Limits memory outside the WebAssembly heap (files, JavaScript arrays), which has no limit of its own. */
   #watch(): void {
     if (this.#phase === "loading") return;
     if (process.memoryUsage.rss() > this.#residentLimit) {
-      void this.#killThread("out_of_memory", "The interpreter passed its memory limit.");
+      void this.#killThread("out_of_memory", "The interpreter exceeded its memory limit.");
       return;
     }
     const { counters } = this.#thread;
@@ -325,7 +328,7 @@ function isRun(request: Request | IncomingValue): request is Request {
   return !(request instanceof IncomingValue) && request.kind === "run";
 }
 
-/** A body is transferred to the thread; the start message is kept for the next thread, so it has none to lose. */
+/** A body is transferred to the thread, so the start message, which is kept for the next thread, must be copied. */
 function copyOf(request: Request): Uint8Array | undefined {
   return request.kind === "start" ? undefined : request.body;
 }

@@ -1,4 +1,4 @@
-/** What the supervisor's thread and the interpreter's thread say to each other, beside the ring. */
+/** Messages between the supervisor's thread and the interpreter's thread, in addition to the ring. */
 export interface ThreadInput {
   readonly runtime: string;
   readonly ring: SharedArrayBuffer;
@@ -10,15 +10,15 @@ export interface ThreadInput {
 
 export type ToInterpreter =
   | { readonly kind: "dispatch"; readonly id: number; readonly header: string; readonly body: Uint8Array | undefined }
-  /** a request about the files in memory, which Python has no part in */
+  /** a request about files in memory, which does not involve Python */
   | { readonly kind: "file"; readonly header: string; readonly body: Uint8Array | undefined }
-  /** an interrupt for code that awaits: no bytecode runs then, so nothing reads the interrupt buffer */
+  /** an interrupt for code that awaits; no bytecode is running then, so nothing reads the interrupt buffer */
   | { readonly kind: "cancel"; readonly id: number };
 
 export type FromInterpreter =
   | { readonly kind: "loaded"; readonly python: string; readonly interrupt: SharedArrayBuffer }
   | { readonly kind: "failed"; readonly reason: string }
-  /** the ring has something */
+  /** the ring has data */
   | { readonly kind: "wake" }
-  /** the interpreter is beyond use; the thread itself still answers */
+  /** the interpreter is unusable, but its thread still answers */
   | { readonly kind: "died"; readonly reason: string };

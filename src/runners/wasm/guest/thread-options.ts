@@ -1,9 +1,9 @@
 import type { WorkerOptions } from "node:worker_threads";
 
-/** How the interpreter's thread starts. No `execArgv`: a list of its own would leave out the process's hardening flags. */
+/** Options of the interpreter's thread. It has no `execArgv`, which would drop the hardening flags of the process. */
 export const threadOptions: WorkerOptions = {
   env: {},
-  stdout: true, // kept in the thread: by default it would end up on the process's own, which is the cell's channel
+  stdout: true, // stays in the thread; by default it would go to the process's stdout, which is the cell's channel
   stderr: true,
   trackUnmanagedFds: false,
   resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },

@@ -1,6 +1,6 @@
 import type { FileNode, MemoryFileSystem } from "./memory-file-system.ts";
 
-/** Newer than the library that this is compiled against. */
+/** Not yet in the type library of this build. */
 interface ResizableBuffer {
   readonly resizable: boolean;
   readonly maxByteLength: number;
@@ -9,9 +9,9 @@ interface ResizableBuffer {
 type ResizableConstructor = new (bytes: number, options: { maxByteLength: number }) => ResizableBuffer;
 
 /**
- * Gives the files in memory a quota, so that a full disk is an OSError and not the end of the interpreter; and a limit
- * to how many are open. Runs INSIDE the empty context, so it names nothing but its parameters. It is a courtesy, not a
- * wall: code that reaches the JavaScript objects can undo it and then meets the memory limits.
+ * Limits the size of files in memory and the number of open files, so that a full disk is an OSError instead of a killed
+ * interpreter. Runs INSIDE the empty context, so it uses only its parameters. It is not a security barrier: code that
+ * reaches the JavaScript objects can undo it, but not the memory limits.
  */
 export function limitVirtualFiles(fs: unknown, limitBytes: number, openFiles: number): void {
   const system = fs as MemoryFileSystem;
@@ -27,15 +27,15 @@ export function limitVirtualFiles(fs: unknown, limitBytes: number, openFiles: nu
   };
   const baseline = used();
   let room = limitBytes;
-  // Growth is subtracted as it happens; the walk that also sees deletions is taken only when the room seems used up.
+  // Growth is subtracted at once. All files are counted again, to notice deletions, only when no room seems to be left.
   const grow = (bytes: number) => {
     if (bytes <= 0) return;
     if (bytes > room) room = limitBytes + baseline - used();
     if (bytes > room) throw new system.ErrnoError(noSpace);
     room -= bytes;
   };
-  // A file that grows is copied into a larger array again and again, and the old ones are memory until they are
-  // collected: several times the quota, in which a program within its limits would be ended. Large ones grow in place.
+  // Large files grow in place. Copying them into larger arrays would use several times the quota until the old arrays are
+  // collected, and could kill a program that is within its limits.
   const inPlaceBytes = 4 * 1024 * 1024;
   const mostBytes = Math.min(limitBytes, 2 ** 31);
   const Bytes = Uint8Array;
@@ -59,7 +59,7 @@ export function limitVirtualFiles(fs: unknown, limitBytes: number, openFiles: nu
     try {
       if (!canOwn) expand(target.node, position + length);
     } catch {
-      // no address space for it: then by copying
+      // not enough address space: the write below copies instead
     }
     return write(target, buffer, offset, length, position, canOwn);
   };

@@ -23,7 +23,7 @@ interface Engine {
 }
 
 describe("capWasmMemory", () => {
-  test("makes the engine refuse to grow past the ceiling", () => {
+  test("stops the memory from growing beyond the maximum", () => {
     const binary = exported();
     capWasmMemory(binary, 3);
     const memory = memoryOf(binary);
@@ -32,7 +32,7 @@ describe("capWasmMemory", () => {
     expect(() => memory.grow(1)).toThrow(RangeError);
   });
 
-  test("keeps every other byte where it was", () => {
+  test("changes no other byte", () => {
     const binary = exported();
     capWasmMemory(binary, 200);
     const changed = [...binary].flatMap((byte, at) => (byte === exported()[at] ? [] : [at]));
@@ -40,21 +40,21 @@ describe("capWasmMemory", () => {
     expect([...binary.subarray(13, 16)]).toEqual([0xc8, 0x81, 0x00]);
   });
 
-  test.each([0, 65_537])("refuses a ceiling of %d pages", (pages) => {
+  test.each([0, 65_537])("rejects a maximum of %d pages", (pages) => {
     expect(() => capWasmMemory(small(), pages)).toThrow("out of range");
   });
 
-  test("refuses a binary without a maximum, where there is nothing to lower", () => {
+  test("rejects a binary without a maximum", () => {
     const unbounded = Uint8Array.from([...header, 5, 3, 1, 0, 1]);
     expect(() => capWasmMemory(unbounded, 10)).toThrow("unexpected memory section");
   });
 
-  test("refuses a binary without a memory, and one that is cut", () => {
+  test("rejects a binary without a memory section and a truncated binary", () => {
     expect(() => capWasmMemory(Uint8Array.from(header), 10)).toThrow("no memory section");
     expect(() => capWasmMemory(small().subarray(0, 12), 10)).toThrow("ends early");
   });
 
-  test("finds the memory of the installed Pyodide", () => {
+  test("works on the installed Pyodide", () => {
     const binary = readFileSync(createRequire(import.meta.url).resolve("pyodide/pyodide.asm.wasm"));
     const before = Buffer.from(binary);
     capWasmMemory(binary, 1024);

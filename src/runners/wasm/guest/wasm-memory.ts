@@ -1,13 +1,13 @@
 export const pageBytes = 65_536;
-/** What a 32-bit WebAssembly memory can have at most. */
+/** The maximum of a 32-bit WebAssembly memory. */
 export const maxPages = 65_536;
 
 const memorySection = 5;
 const hasMaximum = 1;
 
 /**
- * Writes a ceiling into a WebAssembly binary, in place: the engine itself then refuses to grow the memory past it,
- * whatever the code inside does. The module defines its memory, so there is no import through which to pass a limit.
+ * Writes a maximum into a WebAssembly binary, in place. V8 then refuses to grow the memory beyond it, whatever the code
+ * inside does. The module defines its own memory, so the limit cannot be passed through an import.
  */
 export function capWasmMemory(binary: Uint8Array, pages: number): void {
   const reader = new LebReader(binary, 8);
@@ -23,7 +23,7 @@ export function capWasmMemory(binary: Uint8Array, pages: number): void {
     const flags = reader.number();
     if (memories !== 1 || flags !== hasMaximum) throw new Error("unexpected memory section in the WebAssembly binary");
     const minimum = reader.number();
-    if (pages < minimum || pages > maxPages) throw new Error(`a ceiling of ${pages} pages is out of range`);
+    if (pages < minimum || pages > maxPages) throw new Error(`a maximum of ${pages} pages is out of range`);
     const at = reader.at;
     reader.number();
     writeLeb(binary, at, reader.at - at, pages);
@@ -32,9 +32,9 @@ export function capWasmMemory(binary: Uint8Array, pages: number): void {
   throw new Error("the WebAssembly binary has no memory section");
 }
 
-/** Keeps the number's width, so that nothing after it moves. */
+/** Keeps the width of the number, so that no later byte moves. */
 function writeLeb(binary: Uint8Array, at: number, width: number, value: number): void {
-  if (value >= 2 ** (7 * width)) throw new Error("the ceiling does not fit where the old one was");
+  if (value >= 2 ** (7 * width)) throw new Error("the new maximum is longer than the old one");
   let rest = value;
   for (let i = 0; i < width; i++) {
     binary[at + i] = (rest & 127) | (i < width - 1 ? 128 : 0);

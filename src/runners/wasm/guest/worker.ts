@@ -1,4 +1,4 @@
-/** Entry of the interpreter's thread: the outer realm with the host functions, and in it the empty context. */
+/** Entry of the interpreter's thread: the outer realm, which has the host functions and the empty context. */
 import { parentPort, workerData } from "node:worker_threads";
 import { hostFunctions } from "./host-functions.ts";
 import { ignoreWhatSurfaces, lockDownOuterRealm } from "./lock-down.ts";
@@ -27,7 +27,7 @@ try {
   serve(realm);
   say({ kind: "loaded", python, interrupt });
 } catch (error) {
-  // No user code has run yet, so this error is ours or Pyodide's own.
+  // No user code has run yet, so this error comes from codecell or Pyodide and can be trusted.
   say({ kind: "failed", reason: error instanceof Error ? error.message : "the interpreter did not load" });
 }
 

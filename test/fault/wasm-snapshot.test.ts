@@ -21,7 +21,7 @@ test("a WASM snapshot that does not load is reported to the runner, and the sess
 
   const warnings: string[] = [];
   expect(await runOnce(runtimeDir, warnings)).toBe("42");
-  expect(warnings).toContain("the WASM snapshot did not load and is made anew");
+  expect(warnings).toContain("the WASM snapshot did not load and will be created again");
 
   const later: string[] = [];
   expect(await runOnce(runtimeDir, later)).toBe("42");

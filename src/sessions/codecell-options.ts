@@ -4,9 +4,9 @@ import type { Logger } from "../lib/log/logger.ts";
 import type { Policy, PolicyInput } from "../policy/schema.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 
-/** What `Codecell.open` is told; everything has a default. */
+/** Options of `Codecell.open`; everything has a default. */
 export interface CodecellOptions {
-  /** a policy file, what such a file holds as an object, or a policy that was parsed before; default: the strictest policy */
+  /** a policy file, its content as an object, or a parsed policy; default: the strictest policy */
   readonly policy?: string | PolicyInput | Policy;
   /** runners to choose from; owned by the codecell. Default: every built-in one */
   readonly runners?: readonly SandboxRunner[];
@@ -21,6 +21,6 @@ export interface CodecellOptions {
   readonly egress?: EgressOptions;
   /** @internal wall-clock milliseconds */
   readonly now?: () => number;
-  /** @internal nobody asks for the files on the host: they stay in the cell, where the OS limits them */
+  /** @internal files stay in the cell, where the OS limits them, because nobody reads them on the host */
   readonly filesStayInCell?: boolean;
 }

@@ -29,8 +29,8 @@ import { ownerLock, ownState, removeOrphans, removeUnfinished } from "./storage/
 import { type SessionRecord, SessionStore } from "./storage/store.ts";
 
 /**
- * The sandbox: one policy, the runner that was chosen for it, and sessions by id, which are made, found, counted, saved and
- * brought back.
+ * The sandbox: one policy, the runner that was chosen for it, and sessions by id. It opens, finds, limits, saves and restores
+ * them.
  */
 export class Codecell implements AsyncDisposable {
   readonly #live: LiveSessions;
@@ -75,7 +75,7 @@ export class Codecell implements AsyncDisposable {
     });
   }
 
-  /** Chooses the isolation and removes what dead processes left; what a living one owns is not touched. */
+  /** Chooses the runner and removes what dead processes left behind. What a live process owns is not touched. */
   static async open(options: CodecellOptions = {}): Promise<Codecell> {
     const { now = Date.now, logger = silentLogger, stateDir = stateDirectory(), filesStayInCell = false } = options;
     await using cleanup = new Cleanup();
@@ -117,17 +117,17 @@ export class Codecell implements AsyncDisposable {
     return this.#live.runner;
   }
 
-  /** The runner that new sessions get, what it enforces, and why not a stronger one. */
+  /** The runner that new sessions get, what it enforces, and why stronger ones were skipped. */
   get choice(): Choice {
     return this.#live.choice;
   }
 
-  /** @internal What sessions record; absent where nobody reads it. */
+  /** @internal Records what sessions do; undefined if nothing is recorded. */
   get audit(): SessionAudit | undefined {
     return this.#live.audit;
   }
 
-  /** Puts the rules of another policy in force that can change while cells live, in every session; names the rest. */
+  /** Applies a new policy to every session, as far as rules can change while cells run. Lists the other rules. */
   reloadPolicy(next: Policy): Promise<PolicyReload> {
     return this.#live.reloadPolicy(next);
   }
@@ -151,7 +151,7 @@ export class Codecell implements AsyncDisposable {
     return this.#registry.find(wanted) ?? this.#registry.openAs(wanted, this.#open(wanted, options.waitMs ?? 0));
   }
 
-  /** The session with this id, alive or saved; never a new one. */
+  /** The session with this id, live or saved; never a new one. */
   async get(id: string): Promise<Session> {
     this.#assertOpen();
     checkSessionId(id);
@@ -162,12 +162,12 @@ export class Codecell implements AsyncDisposable {
     return this.session(id);
   }
 
-  /** Ids of the sessions that are alive or on their way, without a look at the disk. */
+  /** Ids of the sessions that are live or opening; does not read the disk. */
   aliveIds(): string[] {
     return this.#registry.ids;
   }
 
-  /** What is known of a session, alive or saved, without waking it. */
+  /** What is known of a session, live or saved, without starting its cell. */
   async info(id: string): Promise<SessionInfo> {
     this.#assertOpen();
     checkSessionId(id);
@@ -179,7 +179,7 @@ export class Codecell implements AsyncDisposable {
     throw sessionUnknown(id);
   }
 
-  /** Every session of this manager, and those that are saved on disk; of those whose ids begin with `prefix`. */
+  /** Every session that is live here or saved on disk, and whose id starts with `prefix`. */
   async list({ prefix = "" }: { prefix?: string } = {}): Promise<SessionInfo[]> {
     const open = this.#registry.open.filter(({ key }) => key.startsWith(prefix)).map(({ info }) => info);
     const known = new Set(open.map(({ id }) => id));
@@ -217,7 +217,7 @@ export class Codecell implements AsyncDisposable {
     }
   }
 
-  /** Ends a session. A persistent one is saved and can be opened again, unless `forget` says that it is over for good. */
+  /** Closes a session. A persistent one is saved and can be opened again, unless `forget` removes it for good. */
   async closeSession(id: string, options: { forget?: boolean } = {}): Promise<void> {
     checkSessionId(id);
     const { forget = false } = options;
@@ -227,7 +227,7 @@ export class Codecell implements AsyncDisposable {
     this.#tombstones.remove(id);
   }
 
-  /** Saves what persists, ends every cell and returns when they are gone; the same as disposing. */
+  /** Saves persistent sessions and ends every cell; returns when the cells are gone. The same as disposing. */
   close(): Promise<void> {
     return this[Symbol.asyncDispose]();
   }
@@ -244,7 +244,7 @@ export class Codecell implements AsyncDisposable {
     await this.#registry.closeAll({ save: this.policy.session.persist });
   }
 
-  /** A new session from the pool, without a pause: nothing of it is on disk, and nobody else can know its id. */
+  /** A new session from the pool, without an await: it has nothing on disk, and nobody else can know its id. */
   #takeReady(): Session | undefined {
     if (this.policy.session.persist || this.#slots.isFull) return undefined;
     const pooled = this.#pool.takeReady();
@@ -273,9 +273,9 @@ export class Codecell implements AsyncDisposable {
     }
   }
 
-  /** Takes over what was made for the session so far; the caller's undo is emptied once nothing can fail any more. */
+  /** Registers the session, which then owns what `undo` would undo. */
   async #admit(session: Session, lock: LivenessLock | undefined, undo: Cleanup, origin: Origin): Promise<Session> {
-    // What was saved is on disk already, and can be had from a disk that is full.
+    // A saved session is on disk already, and can be opened even if the disk is full.
     if (this.policy.session.persist && origin.from !== "saved") await this.#store.write(session.record);
     this.#registry.add(session, lock, origin);
     undo.move();
@@ -322,7 +322,7 @@ export class Codecell implements AsyncDisposable {
   }
 }
 
-/** Whether sessions have directories of their own on the host, which their cells see. */
+/** Whether each session has its own directory on the host, mounted into its cell. */
 function isMounted({ choice, policy }: LiveSessions): boolean {
   return choice.runner.takesWorkspace && policy.fs.workspace === undefined;
 }

@@ -1,11 +1,11 @@
 import { CodecellError } from "../lib/errors.ts";
 import type { Cell, CellExit } from "../runners/runner.ts";
 
-/** A cell whose channel closed is gone in an instant; an engine that hangs says nothing for longer. */
+/** Long enough for a cell whose channel closed; an engine that hangs takes longer and is not waited for. */
 const exitMs = 4_000;
 const lineLength = 300;
 
-/** The error for a cell that ended before it was ready, with what its runner knows and what its isolation printed. */
+/** The error for a cell that exited before it was ready: the runner's reason, or the last line of the sandbox's output. */
 export async function endedEarly(error: unknown, cell: Cell): Promise<unknown> {
   if (!(error instanceof CodecellError) || error.code !== "cell_lost") return error;
   const exit = await exitWithin(cell, exitMs);
@@ -20,7 +20,7 @@ export async function endedEarly(error: unknown, cell: Cell): Promise<unknown> {
   });
 }
 
-/** How a cell ended, when it says so soon. */
+/** How a cell exited, or undefined if it does not exit in time. */
 export async function exitWithin(cell: Pick<Cell, "exited">, ms: number): Promise<CellExit | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

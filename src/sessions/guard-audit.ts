@@ -6,12 +6,12 @@ import { writableHostPaths } from "../policy/paths/host-grants.ts";
 import { isBelow } from "../policy/paths/host-path.ts";
 import type { Policy } from "../policy/schema.ts";
 
-/** The attack: a program that may write where the audit lies tells another story of what it did. */
+/** The attack: a program that can write to the audit's directory rewrites what it did. */
 export async function guardAudit(policy: Policy, stateDir: string): Promise<void> {
   if (policy.audit.enabled) await refuseOverlap(policy, "the audit", auditDirectory(stateDir), "state directory");
 }
 
-/** The same for a log: a program that may write there forges messages, or puts a link in its place. */
+/** The same for a log: a program that can write there forges messages, or replaces the log by a link. */
 export async function guardLog(policy: Policy, file: string): Promise<void> {
   await refuseOverlap(policy, "the log", file, "log file");
 }
@@ -28,7 +28,7 @@ async function refuseOverlap(policy: Policy, what: string, path: string, place: 
   }
 }
 
-/** Where a path really is; of one that does not exist yet, as much of it as does. */
+/** The real path. If the path does not exist yet, its nearest existing parent is resolved. */
 async function nearestReal(path: string): Promise<string> {
   const real = await realpath(path).catch(() => undefined);
   if (real !== undefined || dirname(path) === path) return real ?? path;

@@ -35,24 +35,24 @@ export interface LiveSessionParts {
   readonly id: string;
   readonly cell: SharedCell;
   readonly kernel: KernelClient;
-  /** what the interpreter lost between two runs; told with the next result */
+  /** what the interpreter lost between two runs; the next result reports it */
   readonly losses: InterpreterLosses;
   readonly onClose: (session: LiveSession) => void;
-  /** with an audit only: everything of it is over and written down */
+  /** called only with an audit: when the session has ended and everything is recorded */
   readonly onClosed?: ((session: LiveSession) => void) | undefined;
-  /** somebody has to close it when nobody else does */
+  /** called with each fork, so that it is closed with the others */
   readonly onFork: (fork: LiveSession) => void;
-  /** the files of the host directory behind /workspace, where there is one */
+  /** the files of /workspace, if the host can access them */
   readonly files?: WorkspaceFiles;
-  /** absent: nothing is written down */
+  /** absent: nothing is recorded */
   readonly audit?: SessionAudit;
 }
 
-/** A session in its cell: owns the interpreter's variables, so that what one run defines, the next one sees. */
+/** A session in its cell. Its interpreter keeps variables from one run to the next. */
 export class LiveSession implements AsyncDisposable {
-  /** the workspace as the host reaches it; absent: the files live and end with the cell */
+  /** the workspace, as the host accesses it; absent: the files exist only in the cell */
   readonly files: WorkspaceFiles | undefined;
-  /** @internal what became of its variables besides its runs */
+  /** @internal what was kept and lost of its variables between runs */
   readonly interpreter: InterpreterState;
   readonly #parts: LiveSessionParts;
   readonly #cell: SharedCell;
@@ -88,29 +88,29 @@ export class LiveSession implements AsyncDisposable {
     return this.#id;
   }
 
-  /** @internal Gives a session that waited in a pool the id it is asked for. */
+  /** @internal Gives a session from the pool the id that the caller wants. */
   rename(id: string): void {
     this.#id = id;
   }
 
-  /** @internal Makes the first run as quick as the later ones; for a session that waits in a pool. */
+  /** @internal Makes the first run as fast as later ones; for a session in the pool. */
   rehearse(): Promise<void> {
     return this.#kernel.rehearse();
   }
 
-  /** The policy it is under now. */
+  /** The policy that applies now. */
   get policy(): Policy {
     return this.#cell.rules.policy;
   }
 
-  /** @internal The policy with how it changes. Forks share it, as they share the cell. */
+  /** @internal The policy and its changes. Forks share it, as they share the cell. */
   get rules(): CellPolicy {
     return this.#cell.rules;
   }
 
   /**
-   * Changes rules of its network, as far as the policy that it was opened under goes. When this returns they hold, and
-   * connections that they do not allow are closed.
+   * Changes network rules, within the policy that the session was opened under. When this returns, the rules are enforced
+   * and connections that they do not allow are closed.
    */
   async updatePolicy(change: LiveChange, authority: Authority = "host"): Promise<readonly PolicyChange[]> {
     this.#assertOpen();
@@ -119,12 +119,12 @@ export class LiveSession implements AsyncDisposable {
     );
   }
 
-  /** What is enforced on it, rule by rule, and by what. */
+  /** What enforces each rule of its policy. */
   get receipt(): EnforcementReceipt {
     return this.#cell.receipt;
   }
 
-  /** What `run` takes as `language`. */
+  /** The languages that `run` accepts. */
   get languages(): readonly string[] {
     return this.#kernel.info.languages;
   }
@@ -171,7 +171,7 @@ export class LiveSession implements AsyncDisposable {
     return this.#kernel.variables();
   }
 
-  /** The value of a variable, or of any Python expression, through JSON. What is over the limit stays in the cell. */
+  /** The value of a variable, or of any Python expression, through JSON. A value over the limit is not sent. */
   async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
     return decodeJson(await this.#read(expression, "json", options));
   }
@@ -220,7 +220,7 @@ export class LiveSession implements AsyncDisposable {
     return this.interpreter.checkpoints.list;
   }
 
-  /** Variables as they were at the checkpoint, which stays; files are as they are now. */
+  /** Restores the variables of a checkpoint, which stays. Files do not change. */
   async rollback(name: string): Promise<Checkpoint> {
     this.#assertIdle("checkpoints");
     const checkpoint = await this.interpreter.checkpoints.goBackTo(this.id, name);
@@ -228,15 +228,15 @@ export class LiveSession implements AsyncDisposable {
     return checkpoint;
   }
 
-  /** Ends a checkpoint and gives back what it holds. */
+  /** Deletes a checkpoint and frees its memory. */
   async forgetCheckpoint(name: string): Promise<void> {
     this.#assertIdle("checkpoints");
     await this.interpreter.checkpoints.forget(this.id, name);
   }
 
   /**
-   * A second session that starts from this one's variables. It lives in the same cell: it shares the cell's limits, its
-   * workspace and its processes' view, and has its own interpreter, runs and checkpoints.
+   * A second session that starts with this one's variables, in the same cell. They share the cell's limits, workspace and
+   * view of processes. Each has its own interpreter, runs and checkpoints.
    */
   async fork(id: string): Promise<LiveSession> {
     this.#assertIdle("fork");
@@ -257,16 +257,16 @@ export class LiveSession implements AsyncDisposable {
     return this.#cell.users;
   }
 
-  /** Every variable as bytes, made inside the cell, for `restore`. The host never looks into them. */
+  /** All variables as bytes, for `restore`. The cell makes the bytes, and the host never interprets them. */
   snapshot(options: { maxBytes?: number; timeoutMs?: number } = {}): Promise<Buffer> {
     this.#assertIdle("snapshot");
     const { maxBytes = defaultValueBytes, timeoutMs = this.policy.proc.timeoutMs } = options;
-    // The bytes of a value are made beside it: a larger one would have the memory killer end the interpreter.
+    // The value and its bytes are in memory together: with a larger value the OOM killer would kill the interpreter.
     const maxValueBytes = Math.floor(this.policy.proc.memoryBytes / 3);
     return this.#kernel.snapshot({ maxBytes, timeoutMs, maxValueBytes });
   }
 
-  /** Puts the variables of a snapshot back and tells which did not come back. */
+  /** Restores the variables of a snapshot, and returns those that could not be restored. */
   async restore(snapshot: Uint8Array, options: { timeoutMs?: number } = {}): Promise<RestoreFailure[]> {
     this.#assertIdle("snapshot");
     const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
@@ -274,7 +274,7 @@ export class LiveSession implements AsyncDisposable {
     return failures;
   }
 
-  /** @internal The host put this file into the workspace itself: as it is, no run made it. */
+  /** @internal The host uploaded this file: in this state it is no artifact of a run. */
   given({ path, size, modifiedMs }: { path: string; size: number; modifiedMs: number }): void {
     this.#cell.given.set(path, `${size} ${modifiedMs}`);
   }
@@ -289,7 +289,7 @@ export class LiveSession implements AsyncDisposable {
     this.#losses.add(note);
   }
 
-  /** What the whole cell takes now, as far as the runner can tell. */
+  /** What the whole cell uses now, as far as the runner can tell. */
   usage(): Promise<CellUsage> {
     return this.#cell.usage();
   }
@@ -304,7 +304,7 @@ export class LiveSession implements AsyncDisposable {
       this.#parts.onClose(this);
       this.interpreter.recovery?.stop();
       const ended = this.#runs.settled();
-      await this.#runAudit?.settled; // the cell knows what it has used as long as it is there
+      await this.#runAudit?.settled; // usage can be read only while the cell exists
       const isShared = this.#cell.users > 1;
       if (isShared && this.#kernel.isAlive) await this.#kernel.leave().catch(() => {});
       await this.#cell.release();

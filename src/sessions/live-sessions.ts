@@ -26,34 +26,34 @@ import { SessionAudit } from "./session-audit.ts";
 import { newSessionId } from "./session-id.ts";
 import { SharedCell } from "./shared-cell.ts";
 
-/** What a `Codecell` is made of. */
+/** Options of `LiveSessions.open`. */
 export interface LiveSessionsOptions {
   readonly policy: Policy;
-  /** the runners to choose from, owned by this Codecell: disposing it disposes them */
+  /** the runners to choose from; disposed with this object */
   readonly runners: readonly SandboxRunner[];
-  /** where what happens is written down, owned by whoever opened it; absent: nowhere */
+  /** where events are recorded; the caller disposes it. Absent: nothing is recorded */
   readonly audit?: Audit;
-  /** how the egress proxy is set up, where the policy gives a network */
+  /** how the egress proxy is set up, if the policy opens the network */
   readonly egress?: EgressOptions;
   readonly logger?: Logger;
-  /** receipt rows of what the caller holds itself: sessions' lives and their record */
+  /** receipt rows of the rules that the caller enforces: `session.*` and `audit.*` */
   readonly hostRules?: (runner: SandboxRunner) => readonly EnforcedRule[];
 }
 
 /** How one session is opened. */
 export interface OpenLiveSessionOptions {
-  /** unguessable unless told */
+  /** default: an unguessable id */
   readonly id?: string;
-  /** a host directory for this session alone; ignored by runners that cannot take one */
+  /** a host directory for this session alone; ignored by runners that do not mount one */
   readonly workspace?: SessionWorkspace;
   readonly signal?: AbortSignal;
-  /** @internal the caller writes down itself that the session opened and closed */
+  /** @internal the caller records itself that the session opened and closed */
   readonly isManaged?: boolean;
   /** @internal the rules that were requested for this session in another cell */
   readonly requestedRules?: RequestedRules | undefined;
 }
 
-/** What a cell tells and hands over while it lives. */
+/** What connects a running cell with the host. */
 interface CellTies {
   readonly events: InterpreterEvents;
   readonly network: CellNetwork | undefined;
@@ -69,13 +69,13 @@ interface ReadyCell {
 
 /** Opens sessions under one policy, in the runner that was chosen for it. */
 export class LiveSessions implements AsyncDisposable {
-  /** what cells are started under; rules that change while they live are put in force after that */
+  /** the policy that cells start under; later changes of live rules are applied after the start */
   readonly #started: Policy;
   #policy: Policy;
   readonly #chosen: ChosenRunner;
   readonly #runners: readonly SandboxRunner[];
   readonly #sessions = new Set<LiveSession>();
-  /** @internal what sessions write down; absent where nobody reads it */
+  /** @internal records what sessions do; undefined if nothing is recorded */
   readonly audit: SessionAudit | undefined;
   readonly #egress: EgressProcess;
   readonly #hostRules: (runner: SandboxRunner) => readonly EnforcedRule[];
@@ -102,7 +102,7 @@ export class LiveSessions implements AsyncDisposable {
     return new LiveSessions(options, chosen);
   }
 
-  /** The runner that new sessions get, and why not a stronger one. */
+  /** The runner that new sessions get, and why stronger ones were skipped. */
   get choice(): Choice {
     return this.#chosen.choice;
   }
@@ -117,8 +117,8 @@ export class LiveSessions implements AsyncDisposable {
   }
 
   /**
-   * Puts the rules of another policy in force that can change while cells live, in every session and in those to come, and
-   * returns when they are. The rest is named.
+   * Applies a new policy to every session and to later ones, as far as rules can change while cells run. Returns when these
+   * rules are enforced, and lists the others.
    */
   async reloadPolicy(next: Policy): Promise<PolicyReload> {
     const { policy, changes, later } = reloadedPolicy({ started: this.#started, current: this.#policy }, next);
@@ -127,12 +127,12 @@ export class LiveSessions implements AsyncDisposable {
       this.audit.policy = policy;
     }
     this.#policy = policy;
-    // Those that open meanwhile follow at their end.
+    // Sessions that are opening apply the new policy when they are open.
     await Promise.all([...this.#sessions].map((session) => this.#follow(session)));
     return { changes, later };
   }
 
-  /** A session that was changed by itself has a policy of its own, which the record is to name. */
+  /** A session with requested rules has a policy of its own, so the audit records its change too. */
   async #follow({ id, rules }: LiveSession): Promise<void> {
     const isOwn = Object.keys(rules.requestedRules).length > 0;
     await rules.follow(this.#policy, async (coming) => {
@@ -190,7 +190,7 @@ export class LiveSessions implements AsyncDisposable {
     return session;
   }
 
-  /** No code runs before the rules hold that its policy has by now. */
+  /** Applies what changed since the cells' policy was fixed, before any code runs. */
   async #putInForce(session: LiveSession, requestedRules: RequestedRules | undefined): Promise<void> {
     if (requestedRules === undefined && this.#policy === this.#started) return;
     try {
@@ -230,7 +230,7 @@ export class LiveSessions implements AsyncDisposable {
     };
   }
 
-  /** The workspace as the host reaches it, where it has one. */
+  /** The workspace, as the host accesses it; undefined if the host has none. */
   async #openFiles(runner: SandboxRunner, own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
     const { fs } = this.policy;
     if (fs.workspace) return openWorkspaceFiles(await realpath(fs.workspace), { deny: denyMatcher(fs.deny) });
@@ -256,7 +256,7 @@ export class LiveSessions implements AsyncDisposable {
   }
 }
 
-/** Whatever a start fails with after it was given up, it failed because of that. */
+/** Turns every failure after an abort into `aborted`: the abort is the cause. */
 async function unlessGivenUp<Started>(
   signal: AbortSignal | undefined,
   start: () => Promise<Started>,
@@ -270,7 +270,7 @@ async function unlessGivenUp<Started>(
   }
 }
 
-/** What is enforced, and where a stronger runner might have been: why it was not taken. */
+/** The receipt with the stronger runners that were skipped, and why. */
 function receiptOf(
   { receipt }: Cell,
   passedOver: readonly PassedOver[],
@@ -283,7 +283,7 @@ function receiptOf(
   };
 }
 
-/** A policy that wants everything written down for good is not to be run by a host that writes nothing. */
+/** Refuses a policy with `audit.durable` if the program records nothing. */
 function assertWrittenDown({ policy: { audit: rules }, audit }: LiveSessionsOptions): void {
   if (!rules.enabled || !rules.durable || audit?.isDurable === true) return;
   throw new CodecellError("policy_refused", "audit.durable is true, but this program writes no audit", {

@@ -7,22 +7,22 @@ export type { OuterSandbox };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The sandbox around this process, if one shows itself. */
+/** The sandbox around this process, if one is detected. */
 export async function findOuterSandbox(env: Environment): Promise<OuterSandbox | undefined> {
   return detectOuterSandbox(env, await readHostFacts());
 }
 
-/** The same error, with the sandbox around us in it where that may be why no isolation starts. */
+/** The same error. If the sandbox around this process may be the cause, the error names it. */
 export async function namingOuterSandbox(error: unknown, env: Environment): Promise<unknown> {
   if (!(error instanceof CodecellError) || !mayBeFromOutside(error)) return error;
   const outer = await findOuterSandbox(env).catch(() => undefined);
   return outer === undefined ? error : explained(error, outer);
 }
 
-/** Pure: what the error says, and where it happened. */
+/** Pure: the error with the sandbox that may be its cause. */
 export function explained(error: CodecellError, { kind, name, remedy }: OuterSandbox): CodecellError {
   const { code, message, cause, details } = error;
-  // in a container the runner's own hint has the exact flags
+  // In a container, the runner's own hint has the exact flags.
   const remedies = kind === "container" && error.hint !== undefined ? [error.hint] : [remedy, error.hint];
   return new CodecellError(code, `${message}; codecell runs inside ${name}`, {
     hint: remedies.filter((text) => text !== undefined).join("; or else: "),
@@ -33,7 +33,7 @@ export function explained(error: CodecellError, { kind, name, remedy }: OuterSan
 
 function mayBeFromOutside({ code, details }: CodecellError): boolean {
   if (code === "runner_unavailable" || code === "cell_start_failed") return true;
-  // a policy that only runners refuse which do start here is nobody's fault but the policy's
+  // If every runner is available, the policy is the cause and not the sandbox.
   const passedOver: readonly PassedOver[] =
     code === "policy_refused" && Array.isArray(details.passedOver) ? details.passedOver : [];
   return passedOver.some(({ kind }) => kind === "unavailable");

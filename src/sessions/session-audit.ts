@@ -8,13 +8,13 @@ import type { CellUsage } from "../runners/runner.ts";
 import type { ComingPolicy } from "./rules/cell-policy.ts";
 import type { RunResult } from "./runs/run.ts";
 
-/** What a cell has used up to now, and its processor time when somebody looked before. */
+/** What a cell has used so far, and its processor time at the previous reading. */
 export interface Spent {
   readonly usage: CellUsage | undefined;
   readonly cpuBeforeMs: number;
 }
 
-/** What is known of a run when it begins. */
+/** What is known of a run when it starts. */
 export interface RunBegin {
   readonly session: string;
   readonly run: number;
@@ -29,7 +29,7 @@ export interface RunBegin {
 const maxNameCharacters = 200;
 const maxNames = 100;
 
-/** What sessions under one policy write down: ids, sizes and hashes, and the code where the policy says so. */
+/** Records what sessions under one policy do: ids, sizes and hashes, and the code if the policy says so. */
 export class SessionAudit {
   readonly audit: Audit;
   #policy: Policy;
@@ -44,7 +44,7 @@ export class SessionAudit {
     return this.audit.isDurable;
   }
 
-  /** Before anything counts that was recorded; at once where the policy does not ask for it. */
+  /** Waits until the recorded events are on disk, if the policy asks for a durable audit. */
   async settled(): Promise<void> {
     if (this.isDurable) await this.audit.settled();
   }
@@ -74,13 +74,13 @@ export class SessionAudit {
     this.audit.record({ type: "session.restored", session, fromRun, missing: names, ...why });
   }
 
-  /** Sessions are opened under another policy from now on. */
+  /** Sets the policy that sessions are opened under from now on. */
   set policy(policy: Policy) {
     this.#policy = policy;
     this.#hash = undefined;
   }
 
-  /** Before other rules hold: what cannot be written down for good does not. Without a session, for all of them. */
+  /** Records a change before it is applied, so that one that cannot be recorded is not applied. No session: for all of them. */
   async policyChanging(by: string, { hash, changes }: ComingPolicy, session?: string): Promise<void> {
     const whose = session === undefined ? {} : { session };
     this.audit.record({ type: "override.applied", ...whose, by, policy: hash, changes: [...changes] });
@@ -94,12 +94,12 @@ export class SessionAudit {
     this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs });
   }
 
-  /** Its place is behind what was recorded before, also when what the cell has used is known a moment later. */
+  /** The event keeps its place in the order, even if the cell's usage is known only later. */
   runEnded(session: string, run: number, result: RunResult, spent: Promise<Spent>): void {
     this.audit.recordLater(spent.then((known) => runEndedEvents(session, run, result, known)));
   }
 
-  /** codecell itself could not begin or finish the run. */
+  /** codecell itself failed to start or finish the run. */
   runFailed(session: string, run: number, failure: unknown, durationMs: number): void {
     const error = failure instanceof CodecellError ? failure.code : "internal";
     const nothing = { stdoutBytes: 0, stderrBytes: 0, truncated: false, network: [], files: [], filesLeftOut: 0 };

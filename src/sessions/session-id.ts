@@ -3,12 +3,12 @@ import { CodecellError } from "../lib/errors.ts";
 
 const pattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** An id that nobody can guess: whoever knows it may use the session. */
+/** An unguessable id: whoever knows it may use the session. */
 export function newSessionId(): string {
   return `s-${randomBytes(16).toString("base64url").replace(/[-_]/g, "x")}`;
 }
 
-/** An id that a caller gave. It becomes a directory's name, so it is checked and not escaped. */
+/** Checks an id from a caller. It becomes the name of a directory, so invalid ids are rejected, not escaped. */
 export function checkSessionId(id: string): string {
   if (pattern.test(id) && !id.includes("..") && !id.endsWith(".")) return id;
   throw new CodecellError("usage", `invalid session id: ${JSON.stringify(id.slice(0, 80))}`, {
@@ -16,10 +16,10 @@ export function checkSessionId(id: string): string {
   });
 }
 
-/** Ids of one tenant, told apart from everybody else's by a prefix of fixed length that no caller can choose. */
+/** Ids of one tenant have a prefix of fixed length, which no caller can choose. */
 const namespacePattern = /^ns-[0-9a-f]{12}$/;
 const namespacedPattern = /^ns-[0-9a-f]{12}\.(?=.)/;
-/** What is left for a caller's own id beside the prefix. */
+/** The longest id of a caller, without the prefix. */
 export const maxNamespacedId = 48;
 
 export function newNamespace(): string {
@@ -30,7 +30,7 @@ export function isNamespace(text: string): boolean {
   return namespacePattern.test(text);
 }
 
-/** The id under which a tenant's session is known to the manager and on disk. */
+/** The id that the codecell and the disk use for a tenant's session. */
 export function sessionKey(namespace: string, id: string): string {
   if (!isNamespace(namespace)) throw new CodecellError("internal", "invalid namespace");
   checkSessionId(id);
@@ -38,7 +38,7 @@ export function sessionKey(namespace: string, id: string): string {
   throw new CodecellError("usage", `a session id has at most ${maxNamespacedId} characters here`);
 }
 
-/** What a session's own callers call it. */
+/** The id that callers of a session use: without the prefix. */
 export function shownId(key: string): string {
   return key.replace(namespacedPattern, "");
 }

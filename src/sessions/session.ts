@@ -107,8 +107,8 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Starts a run and answers at once: await it for the result, iterate it for the events. It keeps running when its caller
-   * goes away; only its own limits, its signal and `interrupt` stop it. What the session refuses rejects the run.
+   * Starts a run and returns at once: await it for the result, iterate it for the events. It keeps running if its caller
+   * leaves; only its limits, its signal and `interrupt` stop it. If the session refuses the code, the run rejects.
    */
   run(code: string, options: RunOptions = {}): Run {
     return new Run((progress) => this.managed.runs.start(progress, code, options));
@@ -119,7 +119,7 @@ export class Session implements AsyncDisposable {
     return (await this.wake()).variables();
   }
 
-  /** The value of a variable, or of any Python expression, through JSON. What is over the limit stays in the cell. */
+  /** The value of a variable, or of any Python expression, through JSON. A value over the limit is not sent. */
   async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
     return (await this.wake()).get(expression, options);
   }
@@ -159,7 +159,7 @@ export class Session implements AsyncDisposable {
     return { bytes: file.data.byteLength };
   }
 
-  /** Puts a file into the workspace; at most `proc.disk` bytes, and nothing is left of one that is over. */
+  /** Puts a file of at most `proc.disk` bytes into the workspace. Nothing is left of a larger one. */
   async upload(path: string, source: FileSource, signal?: AbortSignal): Promise<{ size: number }> {
     const { audit, store, record } = this.managed;
     return uploadFile(await this.wake(), path, source, {
@@ -182,13 +182,13 @@ export class Session implements AsyncDisposable {
     return (await this.files()).list(options);
   }
 
-  /** The files of its workspace as artifacts: with type and sha256. They are read for that and nothing of them leaves. */
+  /** The files of its workspace as artifacts, with type and sha256. Their content does not leave the host. */
   async artifacts(options: ListOptions = {}): Promise<DescribedArtifacts> {
     const { files } = await this.listFiles(options);
     return this.describe(files);
   }
 
-  /** Types and digests of files. They are read for that and nothing of them leaves: it is not written down. @internal */
+  /** @internal Types and digests of files. Their content does not leave the host, so no download is recorded. */
   async describe(listed: readonly ChangedFile[], options: DescribeOptions = {}): Promise<DescribedArtifacts> {
     return describeArtifacts(filesOf(await this.wake()), listed, { maxCount: listed.length }, options);
   }
@@ -200,7 +200,7 @@ export class Session implements AsyncDisposable {
     return checkpoint;
   }
 
-  /** Variables as they were at the checkpoint, which stays; files are as they are now. */
+  /** Restores the variables of a checkpoint, which stays. Files do not change. */
   async rollback(name: string): Promise<Checkpoint> {
     return this.managed.changeVariables(async (live) => {
       const checkpoint = await live.rollback(name);
@@ -214,7 +214,7 @@ export class Session implements AsyncDisposable {
     return this.managed.live?.checkpoints ?? [];
   }
 
-  /** Ends a checkpoint and gives back the memory it holds. */
+  /** Deletes a checkpoint and frees its memory. */
   async forgetCheckpoint(name: string): Promise<void> {
     await (await this.wake()).forgetCheckpoint(name);
   }
@@ -224,12 +224,12 @@ export class Session implements AsyncDisposable {
     return this.managed.cell.session();
   }
 
-  /** A second session that starts from this one's variables, in the same cell and workspace; its id is made up unless given. */
+  /** A second session that starts with this one's variables, in the same cell and workspace. */
   fork(id?: string): Promise<Session> {
     return this.#manager.fork(this.key, id);
   }
 
-  /** What is enforced on it, rule by rule, and by what. */
+  /** What enforces each rule of its policy. */
   async receipt(): Promise<EnforcementReceipt> {
     return (await this.wake()).receipt;
   }
@@ -239,7 +239,7 @@ export class Session implements AsyncDisposable {
     return (await this.wake()).usage();
   }
 
-  /** What `run` takes as `language` here. */
+  /** The languages that `run` accepts. */
   async languages(): Promise<readonly string[]> {
     return (await this.wake()).languages;
   }
@@ -249,12 +249,12 @@ export class Session implements AsyncDisposable {
     return (await this.wake()).pythonVersion;
   }
 
-  /** Its last runs, oldest first; kept where the policy persists sessions. */
+  /** Its last runs, oldest first; kept if the policy persists sessions. */
   history(limit = 100): Promise<HistoryEntry[]> {
     return this.managed.runs.history(limit);
   }
 
-  /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
+  /** Writes the variables to disk, and lists those that cannot be saved. The host never interprets the values. */
   save(): Promise<SnapshotInfo> {
     return this.managed.save();
   }

@@ -5,26 +5,26 @@ import { exitWithin } from "./ended-early.ts";
 import type { CellNetwork } from "./network/cell-network.ts";
 import { CellPolicy } from "./rules/cell-policy.ts";
 
-/** How long a result waits for the reason of an ending. */
+/** How long a result waits for the reason of an exit. */
 const reasonMs = 1_000;
 
-/** How long the audit waits to hear what a run has used: everything that happens later waits with it. */
+/** How long the audit waits for the usage of a run: later events wait with it. */
 const spentMs = 1_000;
 
-/** A cell that one session or several forks of it live in. It ends with the last of them. */
+/** A cell with one session or several forks of it. It ends with the last of them. */
 export class SharedCell {
-  /** files that the host put into the workspace, as it left them */
+  /** size and time of files that the host uploaded into the workspace */
   readonly given = new Map<string, string>();
-  /** what the cell's programs did with their network, where they have one */
+  /** the cell's network, if it has one */
   readonly network: CellNetwork | undefined;
-  /** the policy it is under now */
+  /** the policy that applies now */
   readonly rules: CellPolicy;
   readonly #cell: Cell;
   readonly #onEnd: () => Promise<void>;
   #users = 1;
   #oomKills = 0;
   #cpuMs = 0;
-  /** it was asked what it has used, and has not answered in time */
+  /** the last question for its usage was not answered in time */
   #isSilent = false;
   #ending: Promise<void> | undefined;
 
@@ -54,12 +54,12 @@ export class SharedCell {
     return this.#cell.usage();
   }
 
-  /** What the runner knows about an ending that was not the cell's own. */
+  /** What the runner knows about an exit that the cell did not cause itself. */
   async whyEnded(): Promise<string | undefined> {
     return (await exitWithin(this.#cell, reasonMs))?.reason?.message;
   }
 
-  /** What the cell has used, and its processor time at the last look; whoever looks takes it over. */
+  /** What the cell has used, and its processor time at the previous call. */
   async spent(): Promise<{ usage: CellUsage | undefined; cpuBeforeMs: number }> {
     const usage = await this.#usageSoon();
     const cpuBeforeMs = this.#cpuMs;
@@ -67,7 +67,7 @@ export class SharedCell {
     return { usage, cpuBeforeMs };
   }
 
-  /** Undefined at once while an earlier question is unanswered: looks stand in a line, and each would wait as long again. */
+  /** Undefined at once while an earlier question is unanswered: calls are queued, and each would wait as long again. */
   async #usageSoon(): Promise<CellUsage | undefined> {
     if (this.#isSilent) return undefined;
     const asked = this.#cell.usage().catch(() => undefined);
@@ -89,12 +89,12 @@ export class SharedCell {
     return this;
   }
 
-  /** Gives up one share; the last one ends the cell and waits until it is gone. */
+  /** Releases one use; the last one ends the cell and waits until it is gone. */
   async release(): Promise<void> {
     if (--this.#users === 0) await this.end();
   }
 
-  /** Ends the cell for all who share it. */
+  /** Ends the cell for all sessions in it. */
   end(): Promise<void> {
     this.#ending ??= (async () => {
       try {
@@ -107,7 +107,7 @@ export class SharedCell {
     return this.#ending;
   }
 
-  /** Whether the memory killer struck since the last look: only the kernel's counter tells it from another SIGKILL. */
+  /** Whether the OOM killer struck since the last call: only the Linux kernel's counter tells it from another SIGKILL. */
   async struckByMemoryKiller(): Promise<boolean> {
     const usage = await this.#cell.usage().catch(() => undefined);
     const struck = usage !== undefined && usage.oomKills > this.#oomKills;

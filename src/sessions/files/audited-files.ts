@@ -4,7 +4,7 @@ import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { FileSource } from "../../artifacts/write-file.ts";
 import type { Audit } from "../../audit/audit.ts";
 
-/** The same files, with everything that leaves them written down. Asking for sizes and names is not. */
+/** The same files, with every download recorded in the audit. Sizes and names are not recorded. */
 export function auditedFiles(files: WorkspaceFiles, audit: Audit, session: string): WorkspaceFiles {
   const given = async (path: string, start: number, bytes: number, size: number) => {
     audit.record({ type: "file.downloaded", session, path, start, bytes, size });
@@ -37,7 +37,7 @@ export function auditedFiles(files: WorkspaceFiles, audit: Audit, session: strin
   };
 }
 
-/** `readInto` stays as it is: the host looks for a digest or a type that way, and nothing leaves it. */
+/** `readInto` is not recorded: the host uses it to find a digest or a type, and no content leaves the host. */
 function auditedFile(file: OpenFile, given: (range?: ByteRange) => Promise<void>): OpenFile {
   const { size, modifiedMs, changedMs, identity } = file;
   return {
@@ -57,7 +57,7 @@ function auditedFile(file: OpenFile, given: (range?: ByteRange) => Promise<void>
   };
 }
 
-/** What cannot be written down is not given out. */
+/** Refuses content that cannot be recorded. */
 async function orClose(file: AsyncDisposable, written: Promise<void>): Promise<void> {
   await written.catch(async (error: unknown) => {
     await file[Symbol.asyncDispose]();
@@ -70,7 +70,7 @@ function within({ start = 0, end = Number.POSITIVE_INFINITY }: ByteRange = {}, s
   return { start: from, end: Math.max(from, Math.min(end, size)) };
 }
 
-/** A source that tells the hash of what went through it. */
+/** The same source, with the hash of what was read from it. */
 export function hashedSource(source: FileSource): { readonly source: FileSource; digest(): string } {
   const hash = createHash("sha256");
   if (source instanceof Uint8Array) return { source, digest: () => hash.update(source).digest("hex") };

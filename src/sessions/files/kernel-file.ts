@@ -3,10 +3,10 @@ import type { CellFiles } from "../../kernel/cell-files.ts";
 import type { CellFile } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 
-/** One request's worth: what a flood of requests may hold in memory on both sides. */
+/** Bytes of one request: limits what many requests together hold in memory on both sides. */
 export const pieceBytes = 2 * 1024 * 1024;
 
-/** A file in the memory of a cell. It has no descriptor: a version tells whether it is still the same content. */
+/** A file in the memory of a cell. It has no descriptor: a version says whether the content is still the same. */
 export class KernelFile implements OpenFile {
   readonly size: number;
   readonly modifiedMs: number;
@@ -37,7 +37,7 @@ export class KernelFile implements OpenFile {
       const wanted = Math.min(buffer.length - length, pieceBytes);
       const start = position + length;
       const { data, file } = await this.#files.read(this.#path, start, start + wanted);
-      // Half of one content and half of another is neither.
+      // The file changed between two requests: parts of both contents would be a mix.
       if (file.version !== this.#version) throw changed(this.#path);
       buffer.set(data, length);
       length += data.byteLength;

@@ -17,7 +17,7 @@ import { KernelFile, pieceBytes } from "./kernel-file.ts";
 
 const defaultReadBytes = 64 * 2 ** 20;
 
-/** The workspace of a cell that keeps its files in memory. What the cell tells is bounded, and its names are checked. */
+/** The workspace of a cell that keeps its files in memory. Its answers are untrusted: sizes are limited, names are checked. */
 export function kernelFiles(files: CellFiles): WorkspaceFiles {
   return new KernelFiles(files);
 }
@@ -52,7 +52,7 @@ class KernelFiles implements WorkspaceFiles {
     return { size, modifiedMs, data: file.chunks(range), [Symbol.asyncDispose]: async () => {} };
   }
 
-  /** Gathered under a number first, then named, so that no program sees half of it. Owners and modes mean nothing here. */
+  /** Uploaded under a number first and then renamed, so that no program sees half a file. Owners and modes do not apply. */
   async write(path: string, source: FileSource, options: WriteOptions): Promise<{ size: number }> {
     this.#assertOpen();
     checkArtifactName(path);

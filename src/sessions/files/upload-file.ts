@@ -8,7 +8,7 @@ import type { SessionAudit } from "../session-audit.ts";
 import type { SessionStore } from "../storage/store.ts";
 import { hashedSource } from "./audited-files.ts";
 
-/** How a file gets into a workspace. */
+/** Options of an upload. */
 export interface UploadOptions {
   readonly store: SessionStore;
   /** name of the session's workspace in the store */
@@ -46,7 +46,7 @@ export async function uploadFile(
   return written;
 }
 
-/** The workspace of a session as the host reaches it. */
+/** The workspace of a session, as the host accesses it. */
 export function filesOf(session: LiveSession): WorkspaceFiles {
   if (session.files) return session.files;
   throw new CodecellError(

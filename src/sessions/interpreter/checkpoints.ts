@@ -2,7 +2,7 @@ import type { KernelClient } from "../../kernel/client.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { InterpreterLosses } from "./interpreter-losses.ts";
 
-/** A frozen copy of the interpreter that can be gone back to. */
+/** A frozen copy of the interpreter, for `rollback`. */
 export interface Checkpoint {
   readonly name: string;
   /** the last run before it */
@@ -10,17 +10,17 @@ export interface Checkpoint {
   readonly atMs: number;
 }
 
-/** The cell says which are gone, and is not believed about how many. */
+/** The cell reports checkpoints that are gone. It is untrusted, so their number is limited. */
 const maxGone = 100;
 
-/** The named copies of one interpreter, as its session knows them. */
+/** The checkpoints of one interpreter. */
 export class Checkpoints {
   readonly #kernel: KernelClient;
   readonly #most: number;
-  /** shared with the session, which tells them */
+  /** shared with the session, which reports them */
   readonly #losses: InterpreterLosses;
   readonly #kept = new Map<string, Checkpoint>();
-  /** names of those that ended by themselves, for the next result to tell */
+  /** names of checkpoints that exited by themselves; the next result reports them */
   readonly #gone = new Set<string>();
 
   constructor(kernel: KernelClient, most: number, losses: InterpreterLosses) {
@@ -45,7 +45,7 @@ export class Checkpoints {
       );
     }
     if (!this.#losses.isEmpty) {
-      // It died while the request was on its way: what was kept is not what the caller has seen.
+      // The interpreter died during the request: the checkpoint is of a state that the caller has not seen.
       this.#kept.delete(name);
       await this.#kernel.forget(name);
       this.#tellLossBefore(name);
@@ -70,13 +70,13 @@ export class Checkpoints {
     await this.#kernel.forget(name);
   }
 
-  /** One has ended without anybody's doing here. */
+  /** A checkpoint exited without a request. */
   ended(name: string): void {
     this.#kept.delete(name);
     if (this.#gone.size < maxGone) this.#gone.add(name);
   }
 
-  /** A sentence for each that ended by itself; told once. */
+  /** A sentence for each checkpoint that exited by itself. Each is returned once. */
   takeGone(): string[] {
     if (this.#gone.size === 0) return [];
     const notes = [...this.#gone].map((name) => `checkpoint ${name} is lost: its copy of the interpreter exited`);
@@ -96,7 +96,7 @@ export class Checkpoints {
     throw new CodecellError("too_large", message, { hint: "delete one first, or raise session.checkpoints" });
   }
 
-  /** A checkpoint of a state that its caller does not know of would be a trap: the caller hears of the loss instead. */
+  /** Refuses a checkpoint of a state that the caller does not know yet, and reports the loss instead. */
   #tellLossBefore(name: string): void {
     if (this.#losses.isEmpty) return;
     const notes = this.#losses.take().join(" ");

@@ -1,4 +1,4 @@
-/** What an interpreter lost since its caller last heard of it, one sentence each. It is told once, with the next result. */
+/** What an interpreter lost since the last result, one sentence each. The next result reports it once. */
 export class InterpreterLosses {
   #notes: string[] = [];
 
@@ -6,7 +6,7 @@ export class InterpreterLosses {
     return this.#notes.length === 0;
   }
 
-  /** It died between two runs. Only the latest is kept: user code decides how often its interpreter dies. */
+  /** The interpreter died between two runs. Only the latest loss is kept: user code could cause any number. */
   happenedBetweenRuns(notes: readonly string[]): void {
     this.#notes = ["between two runs:", ...notes];
   }
@@ -15,12 +15,12 @@ export class InterpreterLosses {
     this.#notes.push(...notes);
   }
 
-  /** What was lost before is not how it is now: says so, where anything is still to be told. */
+  /** Adds what happened after a loss, if a loss is still to be reported. */
   followedBy(note: string): void {
     if (!this.isEmpty) this.#notes.push(note);
   }
 
-  /** What this one lost before is not in a copy of it either. */
+  /** A fork lacks what its parent lost before. */
   inherit(from: InterpreterLosses): void {
     this.#notes.unshift(...from.#notes);
   }

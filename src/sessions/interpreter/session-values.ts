@@ -2,19 +2,19 @@ import type { KernelClient } from "../../kernel/client.ts";
 import type { ValueFormat } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 
-/** What may leave a cell at once, unless the caller says otherwise. */
+/** The default limit of a value that leaves a cell. */
 export const defaultValueBytes = 256 * 1024 * 1024;
 const defaultPreviewBytes = 64 * 1024;
 
 /** How long reading a value may take, and how much of it may leave the cell. */
 export interface ReadOptions {
-  /** the policy's `proc.timeout` unless told */
+  /** default: the policy's `proc.timeout` */
   readonly timeoutMs?: number;
-  /** what may leave the cell: 256 MiB, and 64 KiB of a preview, unless told */
+  /** how much may leave the cell; default: 256 MiB, and 64 KiB for a preview */
   readonly maxBytes?: number;
 }
 
-/** A value on its way into a variable. */
+/** A value, encoded for a variable. */
 export interface EncodedValue {
   readonly format: "json" | "bytes" | "text";
   readonly body: Uint8Array;
@@ -27,7 +27,7 @@ export function encodeValue(name: string, value: unknown): EncodedValue {
   return { format: "json", body: Buffer.from(jsonOf(name, value)) };
 }
 
-/** The value of an expression, as the kernel encodes it. What is over the limit stays in the cell. */
+/** The value of an expression, as the kernel encodes it. A value over the limit is not sent. */
 export async function readValue(
   kernel: KernelClient,
   expression: string,
@@ -44,7 +44,7 @@ export async function readValue(
   }
 }
 
-/** User code can replace what makes the JSON. */
+/** Parses JSON from the cell. It may be invalid: user code can replace the encoder. */
 export function decodeJson(data: Buffer): unknown {
   try {
     return JSON.parse(data.toString());
@@ -54,7 +54,7 @@ export function decodeJson(data: Buffer): unknown {
   }
 }
 
-/** A circle or a big integer makes `JSON.stringify` throw, and a function makes it answer nothing. */
+/** `JSON.stringify` throws for cycles and big integers, and returns undefined for functions. */
 function jsonOf(name: string, value: unknown): string {
   let cause: unknown;
   try {

@@ -2,7 +2,7 @@ import { CodecellError } from "../../lib/errors.ts";
 
 const mostKept = 1000;
 
-/** Why sessions ended without their callers' doing, for the next call to hear. */
+/** Why sessions expired, for the next call with their id. */
 export class Tombstones {
   readonly #reasons = new Map<string, string>();
 
@@ -16,7 +16,7 @@ export class Tombstones {
     this.#reasons.delete(id);
   }
 
-  /** The next call after a cull is told; the one after that starts afresh. */
+  /** Throws for the first call after a session expired; the next call starts a new session. */
   tellOnce(id: string): void {
     const why = this.#reasons.get(id);
     if (why === undefined) return;

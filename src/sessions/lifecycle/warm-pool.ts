@@ -1,22 +1,22 @@
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 
-/** What a pool did so far. */
+/** Counters of a pool. */
 export interface PoolStatistics {
   readonly ready: number;
   readonly target: number;
   readonly hits: number;
   readonly misses: number;
-  /** how long callers waited for a fresh one because the pool was empty, in all */
+  /** total time that callers waited for a fresh item because the pool was empty */
   readonly missWaitMs: number;
 }
 
 export interface WarmPoolOptions<Item extends AsyncDisposable> {
   readonly size: number;
-  /** makes one more; called in the background */
+  /** makes an item; called in the background */
   readonly make: () => Promise<Item>;
-  /** makes one that will wait quicker to answer; whoever takes a fresh one does not wait for that */
+  /** prepares an item that will wait in the pool, so that it answers faster; not called for a fresh item */
   readonly warm?: (item: Item) => Promise<void>;
-  /** false for one that died while it waited */
+  /** false if the item died while it waited */
   readonly isGood: (item: Item) => boolean;
   readonly logger?: Logger;
 }
@@ -25,7 +25,7 @@ const maxRefills = 2;
 const retryMs = 1000;
 const refillPauseMs = 25;
 
-/** Ready-made items of one kind. Each is handed out once and never comes back. */
+/** Ready-made items of one kind. Each is handed out once and never returned. */
 export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
   readonly #options: WarmPoolOptions<Item>;
   readonly #ready: Item[] = [];
@@ -52,7 +52,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
     };
   }
 
-  /** A ready one at once, or a fresh one when there is none. */
+  /** A ready item at once, or a fresh one if none is ready. */
   async take(): Promise<Item> {
     const ready = this.takeReady();
     if (ready) return ready;
@@ -65,7 +65,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
     }
   }
 
-  /** A ready one, or undefined; refills in the background. */
+  /** A ready item or undefined. Refills in the background. */
   takeReady(): Item | undefined {
     for (let item = this.#ready.shift(); item; item = this.#ready.shift()) {
       if (this.#options.isGood(item)) {
@@ -79,7 +79,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
     return undefined;
   }
 
-  /** Starts making what is missing; returns at once. */
+  /** Starts to make the missing items; returns at once. */
   fill(): void {
     while (
       !this.#isClosed &&
@@ -109,9 +109,9 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
     await Promise.all(this.#ready.splice(0).map((item) => item[Symbol.asyncDispose]()));
   }
 
-  /** A little later, so that the next one is not made while the one just handed out answers for the first time. */
+  /** Refills a little later, so that it does not slow down the first answer of the item just handed out. */
   #refillSoon(): void {
-    // Setting a timer takes a quarter of a hand-out: it is set when whoever asked has what they want.
+    // Setting a timer takes a quarter of the time of a hand-out, so it is set after the caller has the item.
     this.#refillSoonest ??= setImmediate(() => {
       this.#refillSoonest = undefined;
       this.#refill ??= setTimeout(() => {
@@ -139,7 +139,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
       return true;
     } catch (error) {
       (this.#options.logger ?? silentLogger).warn("a warm cell could not be started", { error });
-      // Whoever asks meets the same failure and is told; trying again at once would only burn the machine.
+      // A caller gets the same failure as an error. Retrying at once would only waste processor time.
       this.#retry ??= setTimeout(() => {
         this.#retry = undefined;
         this.fill();

@@ -1,17 +1,17 @@
 import type { Policy } from "../../policy/schema.ts";
 import { formatDuration } from "../../policy/units.ts";
 
-/** What a session's age is told by. */
+/** What decides whether a session expires. */
 interface AgingSession {
   /** wall-clock milliseconds of the last use */
   readonly usedMs: number;
   readonly isBusy: boolean;
 }
 
-/** How soon a session that is busy beyond its idle time is looked at again. */
+/** How soon a session that is busy after its idle time is checked again. */
 const busyMs = 100;
 
-/** Says that a session has been idle or alive for too long, until it is stopped. */
+/** Reports when a session has been idle or live for too long, until the watch is stopped. */
 export function watchAge(
   session: AgingSession,
   { idleMs, lifetimeMs }: Pick<Policy["session"], "idleMs" | "lifetimeMs">,
@@ -22,7 +22,7 @@ export function watchAge(
     onOver(`it reached session.lifetime (${formatDuration(lifetimeMs)})`);
   }, lifetimeMs).unref();
   let idle: NodeJS.Timeout;
-  // One timer that looks again later when the session was used meanwhile: no work per call.
+  // One timer, which is set again if the session was used meanwhile: a call needs no timer of its own.
   const look = () => {
     const leftMs = session.usedMs + idleMs - now();
     if (leftMs > 0 || session.isBusy) arm(Math.max(leftMs, busyMs));

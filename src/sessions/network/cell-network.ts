@@ -10,7 +10,7 @@ import type { Carrier, Cell } from "../../runners/runner.ts";
 import { EgressRecord, type RunEgress } from "./egress-record.ts";
 import { type CellKeys, makeCellKeys } from "./session-keys.ts";
 
-/** The network of one cell: introduces its connections to the proxy, and keeps what was decided. */
+/** The network of one cell: passes its connections to the proxy, and keeps the proxy's decisions. */
 export class CellNetwork implements AsyncDisposable {
   readonly #egress: SessionEgress;
   readonly #record: EgressRecord;
@@ -29,12 +29,12 @@ export class CellNetwork implements AsyncDisposable {
     return new CellNetwork(await proxy.openSession(policy.net, (event) => record.add(event), keys.keys), record, keys);
   }
 
-  /** The same cell with the variables by which clients find the proxy and hold placeholders; what the policy sets wins. */
+  /** Adds the variables that clients find the proxy by, and the placeholders of secrets. Those of the policy take precedence. */
   setup(setup: KernelSetup): KernelSetup {
     return { ...setup, env: { ...egressEnvironment, ...setup.env, ...this.#keys.env } };
   }
 
-  /** Opens the cell's way out; what is returned goes to its kernel: whom its clients are to trust, and its streams. */
+  /** Connects the cell to the proxy. Returns what its kernel needs: the trusted certificates and the streams. */
   async connect(cell: Cell): Promise<{ onStream?: OnStream; authorities: CellKeys["authorities"] }> {
     this.#carrier = await this.#serve(cell.carrier ?? { kind: "streams" });
     const { authorities } = this.#keys;
@@ -48,12 +48,12 @@ export class CellNetwork implements AsyncDisposable {
       await this.#egress.listen(carrier.listener);
       return carrier;
     } catch (error) {
-      // The cell has kept its socket, and accepts on it itself when it hears of streams.
+      // The cell still has its socket, and accepts connections itself when it is told to use streams.
       return { kind: "streams", reason: `the proxy does not accept on the cell's socket: ${messageOf(error)}` };
     }
   }
 
-  /** The same receipt with how connections travel. */
+  /** The receipt with how connections reach the proxy. */
   receipt(receipt: EnforcementReceipt): EnforcementReceipt {
     const { kind, reason } = { reason: undefined, ...this.#carrier };
     const how =
@@ -64,12 +64,12 @@ export class CellNetwork implements AsyncDisposable {
     return { ...receipt, rules, network: { carrier: kind, ...(reason === undefined ? {} : { reason }) } };
   }
 
-  /** Puts the policy's rules in force, and returns when they are; what they do not allow has ended then. */
+  /** Applies the policy's rules. Returns when they are enforced and connections that they do not allow are closed. */
   update({ net }: Policy): Promise<void> {
     return this.#egress.update(net);
   }
 
-  /** What happened since the last time. */
+  /** What happened since the last call. */
   async take(): Promise<RunEgress> {
     await this.#egress.flush();
     return this.#record.take();

@@ -4,16 +4,16 @@ import type { EgressEvent } from "../../egress/rules/events.ts";
 export interface ReachedHost {
   readonly host: string;
   readonly port: number;
-  /** how often it was asked for */
+  /** number of requests */
   readonly requests: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** requests that were allowed and came to nothing, and why the last one did */
+  /** allowed requests that failed, and why the last one did */
   readonly failures: number;
   readonly failure?: string;
 }
 
-/** A host that a run asked for in vain. */
+/** A host that was denied. */
 export interface RefusedHost {
   readonly host: string;
   readonly port: number;
@@ -29,7 +29,7 @@ export interface RunEgress {
   readonly denied: readonly RefusedHost[];
   /** hosts that are not listed because there were too many */
   readonly more: number;
-  /** of all hosts together, those included that are not listed */
+  /** of all hosts, including those that are not listed */
   readonly sentBytes: number;
   readonly receivedBytes: number;
 }
@@ -39,13 +39,13 @@ const maxNotes = 8;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Gathers the proxy's decisions between two results. A program chooses how many hosts it names, so the list is bounded. */
+/** Collects the proxy's decisions between two results. A program can contact any number of hosts, so the list is limited. */
 export class EgressRecord {
   #allowed = new Map<string, Mutable<ReachedHost>>();
   #denied = new Map<string, Mutable<RefusedHost>>();
-  /** attempts to send a secret elsewhere, apart: a program that asks for a hundred other hosts first must not hide them */
+  /** attempts to send a secret to another host, kept apart: a hundred denied hosts before them must not hide them */
   #tried = new Map<string, Mutable<RefusedHost>>();
-  /** bytes that were told before, by connection: a long one is reported more than once */
+  /** bytes already counted, by connection: a long connection is reported more than once */
   readonly #told = new Map<number, { sent: number; received: number }>();
   #more = 0;
   #sentBytes = 0;
@@ -54,7 +54,7 @@ export class EgressRecord {
   add(event: EgressEvent): void {
     switch (event.type) {
       case "allowed": {
-        this.#told.delete(event.id); // a proxy that was started again counts from the beginning
+        this.#told.delete(event.id); // a restarted proxy counts from zero
         const host = this.#reached(event);
         if (host) host.requests++;
         return;
@@ -94,7 +94,7 @@ export class EgressRecord {
     }
   }
 
-  /** What was gathered since the last time. */
+  /** What was collected since the last call. */
   take(): RunEgress {
     const denied = [...this.#tried.values(), ...this.#denied.values()];
     const taken = { allowed: [...this.#allowed.values()], denied, more: this.#more, ...this.#totals() };
@@ -130,7 +130,7 @@ export class EgressRecord {
   }
 }
 
-/** Refusals as sentences: curl and git show nothing of them over TLS, and whoever reads the result must know. */
+/** Denied hosts as sentences: over TLS, curl and git do not show the proxy's reason. */
 export function egressNotes({ denied, more }: RunEgress): string[] {
   const notes = denied.slice(0, maxNotes).map(({ host, port, requests, reason, remedy }) => {
     const where = host === "" ? "a request" : port === 0 ? host : `${host}:${port}`;

@@ -7,7 +7,7 @@ import type { NetSecret } from "../../policy/network/net-secrets.ts";
 import type { Policy } from "../../policy/schema.ts";
 
 const longest = 4096;
-/** Shorter ones cannot be told from other text in an answer, and would be guessed. */
+/** Shorter values are easy to guess, and cannot be told from other text in a response. */
 const shortest = 8;
 
 /**
@@ -42,7 +42,7 @@ async function findValue(name: string, { from }: NetSecret, environment: NodeJS.
 
 async function readValue(name: string, path: string): Promise<string> {
   try {
-    // Without waiting: nobody may ever write to a pipe.
+    // Non-blocking: a pipe may never have a writer.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await file.stat();
     if (!facts.isFile() || facts.size > longest + 2) throw new Error("not a small regular file");
@@ -53,7 +53,7 @@ async function readValue(name: string, path: string): Promise<string> {
   }
 }
 
-/** The attack: a value with a line break in it would end the header field that it is put into, and begin another. */
+/** The attack: a value with a line break ends its header field and starts another one. */
 function checked(name: string, value: string): string {
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
     throw unavailable(
@@ -72,7 +72,7 @@ function checked(name: string, value: string): string {
   return value;
 }
 
-/** Says where the value should be, and nothing of what was found there. */
+/** Names the place of the value, and nothing of its content. */
 function unavailable(name: string, why: string, hint: string): CodecellError {
   return new CodecellError("secret_unavailable", `net.secrets.${name}: ${why}`, {
     hint,

@@ -4,12 +4,12 @@ import { certificateVariables, readHostCertificates } from "../../lib/host-certi
 import type { Policy } from "../../policy/schema.ts";
 import { readSecrets } from "./secret-values.ts";
 
-/** Where the cell's clients find whom to trust. In its own /tmp: every kind of cell has one, and nobody else sees it. */
+/** Where the cell's clients find the trusted certificates. Every kind of cell has a private /tmp. */
 const authoritiesPath = "/tmp/.authorities/ca-certificates.crt";
-/** Whoever manages sessions ends them by then; an authority may live a little longer. */
+/** Sessions end before this; the certificate authority may live a little longer. */
 const graceMs = 3_600_000;
 
-/** What one cell and its proxy know of each other. */
+/** What one cell and its proxy share. */
 export interface CellKeys {
   /** for the proxy alone */
   readonly keys: SessionKeys;

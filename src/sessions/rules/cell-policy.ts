@@ -14,7 +14,7 @@ import type { Policy } from "../../policy/schema.ts";
 import type { EnforcedRule, EnforcementReceipt } from "../../runners/receipt.ts";
 import type { CellNetwork } from "../network/cell-network.ts";
 
-/** A change that is about to hold. */
+/** A change that is about to be applied. */
 export interface ComingPolicy {
   readonly hash: string;
   readonly changes: readonly PolicyChange[];
@@ -107,7 +107,7 @@ function noNetwork(): CodecellError {
   });
 }
 
-/** The receipt of a cell whose policy is another one than it started under. What holds the rules is what held them before. */
+/** The receipt of a cell whose policy changed after its start. The same mechanisms enforce the rules. */
 function receiptUnder(receipt: EnforcementReceipt, policy: Policy, policyHash: string): EnforcementReceipt {
   const rules = receipt.rules.map((row): EnforcedRule => {
     const rule = row.rule as PolicyFieldName;

@@ -5,11 +5,11 @@ import type { Policy } from "../../policy/schema.ts";
 import type { EnforcedRule, EnforcementPlan } from "../../runners/receipt.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
 
-/** What the program around the cells really has in this call. */
+/** What the host provides in this call. */
 export interface HostFacts {
-  /** the audit that codecell writes itself; `given`: the program passed one of its own; `none`: nothing is written */
+  /** `own`: codecell writes the audit; `given`: the program passed its own; `none`: nothing is recorded */
   readonly audit: "own" | "given" | "none";
-  /** files of a saved session come back with it; elsewhere they end with the cell */
+  /** files of a saved session are restored with it; otherwise they are deleted with the cell */
   readonly keepsFiles: boolean;
 }
 
@@ -18,7 +18,7 @@ type Holding = Pick<EnforcedRule, "by" | "how">;
 const byHost = (how: string): Holding => ({ by: "host", how });
 const byNobody = (how: string): Holding => ({ by: "nobody", how });
 
-/** One row per rule that `Codecell` itself holds. */
+/** One row per rule that codecell's host process enforces. */
 const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) => Holding>> = {
   "session.idle": () => byHost("a timer for each session"),
   "session.lifetime": () => byHost("a timer for each session"),
@@ -48,14 +48,14 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
   "audit.age": (policy, facts) => pruned(policy, facts),
 };
 
-/** Pure: who holds the rules of a session's life and of its record, in this call. */
+/** Pure: what enforces `session.*` and `audit.*` in this call. */
 export function hostRules(policy: Policy, facts: HostFacts): EnforcedRule[] {
   return policyRules(policy).flatMap(({ rule, value }) =>
     isHostRule(rule) ? [{ rule, value, ...table[rule](policy, facts) }] : [],
   );
 }
 
-/** What a runner would do with a policy, together with what codecell itself would. */
+/** A runner's plan together with the rows of the host. */
 export function planWithHost(
   plan: EnforcementPlan,
   policy: Policy,

@@ -4,14 +4,14 @@ import { mergeRules } from "../../policy/change/merge-rules.ts";
 import type { PolicyFieldName } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 
-/** What becomes of a policy that replaces the one in force. */
+/** The result of a policy reload. */
 export interface PolicyReload {
   readonly changes: readonly PolicyChange[];
-  /** rules that are other ones in the new policy and hold for cells of the next process only */
+  /** changed rules that apply only after a restart of this process */
   readonly later: readonly PolicyFieldName[];
 }
 
-/** Pure: the policy in force with what can change while cells live. Cells that started without a network get none. */
+/** Pure: the current policy with the live rules of the next one. Cells that started without a network get none. */
 export function reloadedPolicy(
   { started, current }: { started: Policy; current: Policy },
   next: Policy,

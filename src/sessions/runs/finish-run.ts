@@ -22,7 +22,7 @@ export interface RunningSession {
   readonly cell: SharedCell;
   readonly files: WorkspaceFiles | undefined;
   readonly interpreter: InterpreterState;
-  /** of files that earlier runs made */
+  /** digests of files that earlier runs made */
   readonly digests: HashCache;
   isAlive(): boolean;
   isClosing(): boolean;
@@ -44,7 +44,7 @@ export interface RunCourse {
   drop(): void;
 }
 
-/** Waits for the end of a run, whatever it is, and makes its result. */
+/** Waits until a run ends, in whatever way, and makes its result. */
 export async function finishRun(
   session: RunningSession,
   course: RunCourse,
@@ -56,10 +56,10 @@ export async function finishRun(
   try {
     if (course.signal?.aborted) abort();
     course.signal?.addEventListener("abort", abort, { once: true });
-    // The supervisor ends a run at its limit; this ends the cell when the supervisor itself does not answer.
+    // The supervisor stops a run at its limit. This ends the cell if the supervisor itself does not answer.
     watchdog = setTimeout(() => {
       isOverdue = true;
-      // The cell itself, whoever shares it: a supervisor that is stuck answers nobody's farewell.
+      // Ends the cell for all sessions in it: a stuck supervisor answers none of them.
       void session.cell.end().catch(() => {});
       void session.close().catch(() => {});
     }, course.timeoutMs + supervisorGraceMs);
@@ -79,7 +79,7 @@ export async function finishRun(
   }
 }
 
-/** The cell died under the run: that is an ending, not an exception, unless the session was closed on purpose. */
+/** The cell died during the run: this is a result and not an error. */
 async function cellEnded(
   session: RunningSession,
   id: number,
@@ -93,7 +93,7 @@ async function cellEnded(
   return endedWithCell(id, ending, error, reason);
 }
 
-/** A run that took the interpreter with it: variables come back from the host's snapshot, where one is kept. */
+/** If the run killed the interpreter, restores the variables from the host's snapshot. */
 async function recovered(session: RunningSession, recovery: SnapshotRecovery, done: DoneMessage): Promise<DoneMessage> {
   if (done.state !== "lost") recovery.changed();
   if (done.state !== "lost" || !session.isAlive()) return done;
@@ -106,7 +106,7 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   const durationMs = performance.now() - course.started;
   const { cell, files, interpreter } = session;
   const { lost } = course;
-  // Most runs change no file and have no network: what is not there is not waited for.
+  // Most runs change no file and have no network, so nothing is awaited for them.
   const found = files && done.files?.length ? await artifacts(session, course.id, files, done.files) : noFiles;
   const egress = cell.network ? await cell.network.take() : undefined;
   const { recovering } = interpreter;
@@ -116,7 +116,7 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   return runResult(course, done, { status, durationMs, lost, ...found, egress, receipt: cell.receipt });
 }
 
-/** What the run says it changed is a hint: the host opens and checks each file itself. */
+/** The cell's list of changed files is a hint: the host opens and checks each file itself. */
 function artifacts(
   { cell, digests }: RunningSession,
   run: number,
@@ -127,7 +127,7 @@ function artifacts(
   return describeArtifacts(files, changed, {}, { run, cache: digests });
 }
 
-/** Only the host can tell a memory kill from another SIGKILL: by the kernel's counter, read when a run died. */
+/** Only the host can tell an OOM kill from another SIGKILL, by the Linux kernel's counter. */
 async function crashed(cell: SharedCell): Promise<RunStatus> {
   return (await cell.struckByMemoryKiller()) ? "out_of_memory" : "crashed";
 }

@@ -33,7 +33,7 @@ export class LiveRuns {
     return this.#active !== undefined;
   }
 
-  /** Sends the code to the kernel. The audit calls the run `number`: a restored session keeps counting, its new cell starts at 1. */
+  /** Sends the code to the kernel. `number` is for the audit: a restored session keeps counting, while its cell starts at 1. */
   start(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
     const { cell, interpreter } = this.#session;
     const { timeoutMs: limitMs, outputBytes } = cell.rules.policy.proc;

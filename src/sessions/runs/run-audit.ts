@@ -7,11 +7,11 @@ import type { RunResult } from "./run.ts";
 /** A run as its session starts it. */
 export interface RunWork {
   begin(): Promise<RunResult>;
-  /** it may not begin after all */
+  /** the run does not start after all */
   drop(): void;
 }
 
-/** Writes down that the runs of a session began, how they ended, and what they used. */
+/** Records how the runs of a session start and end, and what they use. */
 export class RunAudit {
   readonly #audit: SessionAudit;
   readonly #cell: SharedCell;
@@ -22,7 +22,7 @@ export class RunAudit {
     this.#cell = cell;
   }
 
-  /** Until it is known what the last run used; the cell has to be there for it. */
+  /** Settles when the usage of the last run is known. The cell must exist until then. */
   get settled(): Promise<unknown> {
     return this.#looks.settled();
   }
@@ -30,11 +30,11 @@ export class RunAudit {
   run(facts: RunBegin, started: number, work: RunWork): Promise<RunResult> {
     if (this.#audit.isDurable) return this.#written(facts, started, this.#beginWritten(facts, work));
     const ended = work.begin();
-    this.#audit.runStarted(facts); // hashed while the cell is at work
+    this.#audit.runStarted(facts); // the code is hashed while the cell works
     return this.#written(facts, started, ended);
   }
 
-  /** What cannot be written down for good does not run. */
+  /** Refuses a run whose start cannot be recorded durably. */
   async #beginWritten(facts: RunBegin, work: RunWork): Promise<RunResult> {
     let ended: Promise<RunResult>;
     try {
@@ -54,7 +54,7 @@ export class RunAudit {
       audit.runFailed(session, run, error, performance.now() - started);
       throw error;
     });
-    // The result goes first, and what the cell has used is looked up behind it.
+    // The caller gets the result first; the cell's usage is read afterwards.
     const spent = this.#looks.run(async () => {
       if (!audit.isDurable) await afterThis();
       return this.#cell.spent();

@@ -10,11 +10,11 @@ import type { RunOutput } from "./run-output.ts";
 const processors = availableParallelism();
 const memoryBytes = totalmem();
 
-/** What the host found out about a run besides what the cell says of it. */
+/** What the host found out about a run, besides the cell's own report. */
 export interface RunFindings {
   readonly status: RunStatus;
   readonly durationMs: number;
-  /** what was lost before the run, for its result to tell */
+  /** what was lost before the end of the run */
   readonly lost: readonly string[];
   readonly artifacts: readonly Artifact[];
   readonly leftOut: readonly LeftOut[];
@@ -52,7 +52,7 @@ export function runResult(
   };
 }
 
-/** The cell's own figures are claims: no more than this machine could have given in that time. */
+/** The cell's figures are untrusted: they are limited to what this machine can provide in that time. */
 export function usageOf(
   { cpuUs, peakBytes }: Pick<DoneMessage, "cpuUs" | "peakBytes">,
   wallMs: number,
@@ -67,12 +67,12 @@ export function usageOf(
   };
 }
 
-/** How a cell ended under its run: it did not answer in time, its session was closed, or it died. */
+/** How a cell ended during a run: it did not answer in time, its session was closed, or it died. */
 export type CellEnding = "overdue" | "closed" | "died";
 
 const endingStatus: Record<CellEnding, RunStatus> = { overdue: "timeout", closed: "cancelled", died: "crashed" };
 
-/** The end of a run whose cell has ended: an ending, not an exception. `reason` is what the runner knows about it. */
+/** The end of a run whose cell has ended: a result and not an error. `reason` is what the runner knows about it. */
 export function endedWithCell(id: number, ending: CellEnding, error: CodecellError, reason?: string): DoneMessage {
   const why: Record<CellEnding, string> = {
     overdue: "the cell did not respond and was killed",

@@ -8,13 +8,13 @@ export interface NumberedEvent {
   readonly event: RunEvent | { readonly type: "end"; readonly status: RunStatus };
 }
 
-/** What one event takes besides its text or bytes. */
+/** Memory of an event besides its text or bytes. */
 const eventBytes = 100;
 
-/** The events of one run in order, for any number of readers, each from wherever it likes. */
+/** The events of one run in order, for any number of readers, each from its own offset. */
 export class RunLog {
   readonly #events: NumberedEvent["event"][] = [];
-  /** made with the first reader that waits: most runs have none */
+  /** created for the first reader that waits: most runs have none */
   #waiting: Set<() => void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #isClosed = false;
@@ -25,7 +25,7 @@ export class RunLog {
     return this.#events.length;
   }
 
-  /** What the events take in memory, about. */
+  /** The approximate memory of the events, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -51,7 +51,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Everything printed so far. Added up, which shares the pieces' memory, and not joined, which copies them. */
+  /** Everything printed so far. `+=` shares the memory of the pieces; `join` would copy them. */
   text(stream: "stdout" | "stderr"): string {
     let text = "";
     for (const event of this.#events) if (event.type === stream) text += event.text;
@@ -84,7 +84,7 @@ export class RunLog {
     try {
       await changed;
     } finally {
-      // a reader that left is not remembered until the next event
+      // A reader that left is removed at once, not at the next event.
       this.#waiting.delete(wake);
       signal?.removeEventListener("abort", wake);
     }

@@ -2,19 +2,19 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { Language } from "../../policy/languages.ts";
 import { duration } from "../../policy/units.ts";
 
-/** How one run goes. */
+/** Options of one run. */
 export interface RunOptions {
   /** default: python */
   readonly language?: Language;
   /** `"30s"`, `"5m"`, or milliseconds; at most the policy's `proc.timeout`, which is the default */
   readonly timeout?: string | number;
-  /** aborting interrupts the run; the result still comes, with status `cancelled` */
+  /** aborting interrupts the run, whose result then has the status `cancelled` */
   readonly signal?: AbortSignal;
   /** what to do while another run is running; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
 }
 
-/** How one run in a cell goes. */
+/** Options of one run in a cell. */
 export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal"> {
   /** at most the policy's `proc.timeout` */
   readonly timeoutMs?: number;

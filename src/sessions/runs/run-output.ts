@@ -3,14 +3,14 @@ import type { DisplayEvent } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
 
 const maxDisplayBytes = 64 * 1024 * 1024;
-/** What one piece of a display takes besides its bytes, so that a flood of empty ones ends as well. */
+/** Counted for each piece of a display besides its bytes, so that a flood of empty pieces reaches the limit too. */
 const displayPieceBytes = 1024;
 
-/** Turns the bytes that a cell sends for one run into events. The cell's own limits are not believed. */
+/** Turns the bytes that a cell sends for one run into events. The host applies the limits: the cell is untrusted. */
 export class RunOutput {
   readonly #log: RunLog;
   readonly #outputBytes: number;
-  /** made with the first output: most runs print nothing */
+  /** created for the first output: most runs print nothing */
   readonly #decoders: Partial<Record<"stdout" | "stderr", InstanceType<typeof TextDecoder>>> = {};
   readonly #received = { stdout: 0, stderr: 0 };
   #displayParts: Buffer[] = [];

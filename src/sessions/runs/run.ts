@@ -17,17 +17,17 @@ export type RunEvent =
 export type DisplayEvent = Extract<RunEvent, { type: "display" }>;
 
 /**
- * What a run used. The cell tells its processor time and memory: a program that breaks out of the interpreter can make them
- * up, so the host bounds both by what this machine has. It measures the rest itself.
+ * What a run used. Processor time and memory are reported by the cell. A program that breaks out of the interpreter can forge
+ * them, so the host limits both to what this machine has. The host measures the rest itself.
  */
 export interface RunUsage {
-  /** of the interpreter, its threads and the child processes that it waited for; undefined: it was killed, or cannot tell */
+  /** of the interpreter, its threads and the child processes that it waited for; undefined: it was killed, or unknown */
   readonly cpuMs: number | undefined;
   /** largest resident size of the interpreter's process since it started, not of this run alone; undefined: as above */
   readonly peakMemoryBytes: number | undefined;
   /** from the call to the result, the same as `durationMs` */
   readonly wallMs: number;
-  /** through the proxy; 0 where the policy gives no network */
+  /** through the proxy; 0 if the policy opens no network */
   readonly sentBytes: number;
   readonly receivedBytes: number;
 }
@@ -38,7 +38,7 @@ export interface RunResult {
   readonly status: RunStatus;
   /** what is left of the interpreter's state after this run */
   readonly state: RunState;
-  /** exit code of the program, where it has one */
+  /** exit code of the program, if it has one */
   readonly exitCode: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
@@ -52,13 +52,13 @@ export interface RunResult {
   readonly stderrBytes: number;
   /** what was lost or ended, one sentence each */
   readonly notes: readonly string[];
-  /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */
+  /** after a recovery: the run whose final state was restored; 0 is the fresh interpreter */
   readonly recoveredTo: number | undefined;
   /** files that the run created or changed, as the host found them */
   readonly artifacts: readonly Artifact[];
-  /** changed files that are no artifacts and why */
+  /** changed files that are not artifacts, and why */
   readonly leftOut: readonly LeftOut[];
-  /** hosts that the run reached or was refused; only where the policy opens the network */
+  /** hosts that the run reached and hosts that were denied; only if the policy opens the network */
   readonly egress?: RunEgress;
   readonly durationMs: number;
   readonly usage: RunUsage;
@@ -68,9 +68,9 @@ export interface RunResult {
 
 /** How the work behind a run reports back to it. @internal */
 export interface RunProgress {
-  /** where the run's events are written, once */
+  /** the log of the run's events */
   readonly log: RunLog;
-  /** The session takes the code, and `interrupt` reaches it from now on. */
+  /** The session accepted the code; from now on `interrupt` works. */
   accepted(interrupt: () => void): void;
 }
 
@@ -80,7 +80,7 @@ export interface RunProgress {
  */
 export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDisposable {
   readonly [Symbol.toStringTag] = "Run";
-  /** Its events by number, for readers that come back. */
+  /** Its events by number, for readers that reconnect. */
   readonly log = new RunLog();
   readonly #result: Promise<RunResult>;
   #interrupt: (() => void) | undefined;
@@ -88,7 +88,7 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
   #hasEnded = false;
   #onAccepted: (() => void) | undefined;
 
-  /** @internal `perform` is called at once; it starts the work without a pause where nothing is to wait for. */
+  /** @internal `perform` is called at once, and starts the work without an await if it can. */
   constructor(perform: (progress: RunProgress) => Promise<RunResult>) {
     const progress: RunProgress = {
       log: this.log,
@@ -99,7 +99,7 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
       },
     };
     this.#result = this.#settle(perform, progress);
-    this.#result.catch(() => {}); // whoever awaits it sees the failure; nobody is obliged to
+    this.#result.catch(() => {}); // a failure that nobody awaits is no unhandled rejection
   }
 
   async #settle(perform: (progress: RunProgress) => Promise<RunResult>, progress: RunProgress): Promise<RunResult> {
@@ -133,7 +133,7 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
     return this.#result.finally(onSettled);
   }
 
-  /** @internal Settles when the session has taken the code; rejects when it refuses. */
+  /** @internal Settles when the session has accepted the code; rejects if it refuses. */
   async accepted(): Promise<void> {
     if (this.#interrupt !== undefined) return;
     const accepted = new Promise<void>((resolve) => {
@@ -142,7 +142,7 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
     await Promise.race([accepted, this.#result]);
   }
 
-  /** Stops the run and keeps the state; a second call kills what ignores the first. */
+  /** Stops the run and keeps the state. A second call kills code that ignores the first. */
   interrupt(): void {
     if (this.#hasEnded) return;
     if (this.#interrupt) this.#interrupt();
@@ -155,7 +155,7 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
     await this.#result.catch(() => {});
   }
 
-  /** Events from the first on, past and to come. What codecell itself failed with is thrown at the end. */
+  /** All events, from the first one. If codecell itself failed, the error is thrown at the end. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent> {
     for await (const { event } of this.log.from(0)) if (event.type !== "end") yield event;
   }

@@ -8,28 +8,28 @@ import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { sessionLockPath } from "./session-lock.ts";
 import type { SessionStore } from "./store.ts";
 
-/** The lock that a manager holds as long as it lives; its workspaces carry the same tag. */
+/** The lock that a codecell holds while it is open; its workspaces have the same tag. */
 export function ownerLock(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `owner-${tag}`);
 }
 
-/** Where an owner keeps what nobody saves when the state directory cannot be written. It goes with its owner. */
+/** Where a codecell keeps session files if the state directory cannot be written. It is removed with its owner. */
 export function ownState(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `state-${tag}`);
 }
 
-/** Locks of managers, sessions, services and container runners; of a claimed file, only what came before and after it. */
+/** Locks of codecells, sessions, services and container runners; of a claimed file, only its temporary names. */
 const lockName =
   /^(?:(?:owner-m|service-|containers-)[0-9a-f]{12}|session-[0-9a-f]{24}|[a-z0-9.-]+\.alive(?=\.))(|\.[0-9a-f]{8}|\.takeover)$/;
-/** Nobody takes this long over another's lock. */
+/** A takeover of a lock never takes this long. */
 const takeoverMs = 10_000;
-/** A socket that is bound and does not listen yet looks like a dead one, for an instant. */
+/** For an instant, a socket that is bound but does not listen yet looks dead. */
 const bindingMs = 100;
 
-/** What the host of a runner leaves is removed with its processes and groups: see `runners/linux/dead-hosts.ts`. */
+/** Directories of a runner's host are removed with its processes and control groups: see `runners/linux/dead-hosts.ts`. */
 const isNoHosts = (name: string) => !/^cc[0-9a-f]{12}$/.test(name);
 
-/** Removes what killed processes left: workspaces that no saved session names, files of servers, and sockets of locks. */
+/** Removes what killed processes left behind: workspaces without a saved session, files of servers, and sockets of locks. */
 export async function removeOrphans(
   store: SessionStore,
   runtimeDir: string,
@@ -44,7 +44,7 @@ export async function removeOrphans(
   }
 }
 
-/** The lock of a dead process. Taking it first keeps us from removing one that somebody takes over right now. */
+/** Removes the lock of a dead process. It is taken first, because another process may take it over right now. */
 async function removeLock(path: string, name: string): Promise<void> {
   const [, kind] = lockName.exec(name) ?? [];
   if (kind === undefined) return;
@@ -65,7 +65,7 @@ async function isDeadFor(ms: number, path: string): Promise<boolean> {
   return !(await isHeld(path));
 }
 
-/** Directories of sessions without a record: somebody was killed while making or forgetting one. */
+/** Removes sessions without a record: a process was killed while it created or removed them. */
 export async function removeUnfinished(store: SessionStore, runtimeDir: string): Promise<void> {
   const hasNoRecord = async (id: string) => (await store.read(id).catch(() => "damaged")) === undefined;
   for (const id of await store.list()) {
@@ -82,7 +82,7 @@ async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger:
     if (tag !== undefined && !(await isHeld(ownerLock(runtimeDir, tag)))) ownerless.push(name);
   }
   if (ownerless.length === 0) return;
-  // Only after the owners are known to be dead: one that lives may still save a session in one of its workspaces.
+  // Read only after the owners are known to be dead: a live one may still save a session in one of its workspaces.
   const named = new Set<string>();
   for (const id of await store.list()) {
     const record = await store.read(id).catch(() => "damaged" as const);
@@ -91,7 +91,7 @@ async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger:
   }
   for (const name of ownerless.filter((one) => !named.has(one))) {
     logger.info("removing the workspace of a process that is gone", { name });
-    // What a dead cell left there must not keep this manager, and every later one, from opening.
+    // A workspace that cannot be removed must not keep this codecell, or any later one, from opening.
     await store.removeWorkspace(name).catch((error: unknown) => {
       logger.warn("the workspace of a process that is gone could not be removed", { name, error });
     });

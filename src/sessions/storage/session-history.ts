@@ -15,16 +15,16 @@ const historySchema = z.object({
 /** One run of a session, as its history keeps it. */
 export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
 
-/** A session may live for years, and each run's code may have megabytes: what is older than two of these files is dropped. */
+/** A session may live for years, and the code of a run may have megabytes. Two files of this size are kept. */
 const maxFileBytes = 16 * 1024 * 1024;
 
-/** Adds an entry. It begins its own line: one that a crash tore before it takes nothing of it along. */
+/** Adds an entry. It starts with a line break, so that an incomplete entry before it does not damage it. */
 export async function appendHistory(path: string, entry: HistoryEntry, maxBytes = maxFileBytes): Promise<void> {
   await appendFile(path, `\n${JSON.stringify(entry)}`, { mode: 0o600 });
   if ((await stat(path)).size > maxBytes) await rename(path, olderPath(path));
 }
 
-/** The latest entries, oldest first; what cannot be read is left out. */
+/** The latest entries, oldest first; unreadable ones are skipped. */
 export async function readHistory(path: string, limit: number): Promise<HistoryEntry[]> {
   const lines: string[] = [];
   for (const file of [path, olderPath(path)]) {

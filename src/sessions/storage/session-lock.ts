@@ -5,17 +5,17 @@ import { type LivenessLock, takeLock } from "../../lib/files/liveness-lock.ts";
 
 export interface SessionPlace {
   readonly runtimeDir: string;
-  /** tells state directories apart: the same id in two of them names two sessions */
+  /** distinguishes state directories: the same id in two of them means two sessions */
   readonly workspacesDir: string;
 }
 
-/** Where the lock of a saved session lies. Whoever holds it is the only process in which the session may live. */
+/** The path of a saved session's lock. Only the process that holds it may open the session. */
 export function sessionLockPath({ runtimeDir, workspacesDir }: SessionPlace, id: string): string {
   const name = createHash("sha256").update(`${workspacesDir}\0${id}`).digest("hex").slice(0, 24);
   return join(runtimeDir, `session-${name}`);
 }
 
-/** Takes a session for this process, or says with `session_busy` that another one has it. */
+/** Locks a session for this process; throws `session_busy` if another process has it open. */
 export async function lockSession(place: SessionPlace, id: string): Promise<LivenessLock> {
   const lock = await takeLock(sessionLockPath(place, id));
   if (lock) return lock;

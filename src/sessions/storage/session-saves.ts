@@ -9,43 +9,43 @@ import type { SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 const saveAfterMs = 2_000;
 const maxNamed = 20;
 
-/** What came of putting saved variables into a fresh cell. */
+/** The result of restoring saved variables in a fresh cell. */
 export interface RestoreReport {
   readonly snapshot: SnapshotInfo;
-  /** saved, and yet not back */
+  /** variables that were saved but could not be restored */
   readonly failed: readonly { readonly name: string; readonly reason: string }[];
-  /** why nothing came back at all */
+  /** why nothing could be restored */
   readonly problem: CodecellError | undefined;
-  /** the sentence about it in the next result's notes, when variables came back */
+  /** the note of the next result, if variables were restored */
   readonly note: string;
 }
 
-/** The session whose variables are saved, as far as saving has to do with it. */
+/** A session, as far as its saves have to do with it. */
 export interface SavedSession {
   readonly id: string;
   readonly key: string;
   record: SessionRecord;
-  /** the session in its cell, if it is there */
+  /** the session in its cell; undefined: no cell has started */
   readonly live: LiveSession | undefined;
 }
 
-/** Writes a session's variables to disk and puts them back; knows what changed since the last time. */
+/** Saves a session's variables to disk and restores them; knows what changed since the last save. */
 export class SessionSaves {
   readonly #of: SavedSession;
   readonly #store: SessionStore;
   readonly #isPersistent: boolean;
   readonly #now: () => number;
-  /** counts what may have changed variables; what the last save has of it */
+  /** counts possible changes of variables, and those that the last save contains */
   #changes = 0;
   #savedChanges = 0;
   readonly #marks = new SerialQueue();
   #isMarked = false;
   #savesByItself = true;
-  /** a run took the cell with it */
+  /** a run killed the cell */
   #isLost = false;
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<SnapshotInfo> | undefined;
-  /** what the save that goes on has of the changes; undefined: it has not begun, and gets all of them */
+  /** the changes that the active save contains; undefined: it has not started, and will contain all of them */
   #savingChanges: number | undefined;
 
   constructor(of: SavedSession, store: SessionStore, policy: Policy, now: () => number) {
@@ -63,7 +63,7 @@ export class SessionSaves {
     return this.#changes !== this.#savedChanges;
   }
 
-  /** Before variables change: whoever finds the session after a kill -9 is to know that its save is not the last word. */
+  /** Call before variables change. The mark on disk tells who opens the session after a kill -9 that the save is outdated. */
   changing(): Promise<unknown> | undefined {
     this.#changes++;
     return this.#isPersistent && !this.#isMarked ? this.mark(true) : undefined;
@@ -75,7 +75,7 @@ export class SessionSaves {
     return this.#marks.run(() => this.#store.markUnsaved(this.#of.key, isUnsaved)).catch(() => {});
   }
 
-  /** Until what marks the save as old is on disk, or off it. */
+  /** Settles when the mark is written or removed. */
   get marked(): Promise<unknown> {
     return this.#marks.settled();
   }
@@ -91,7 +91,7 @@ export class SessionSaves {
     }, saveAfterMs).unref();
   }
 
-  /** After a loss the last save is worth more than what is left: nothing goes over it by itself. */
+  /** After a loss, the last save is worth more than the current variables: no automatic save replaces it. */
   lost(isCellGone: boolean): void {
     this.#isLost = isCellGone;
     this.#savedChanges = this.#changes;
@@ -102,10 +102,10 @@ export class SessionSaves {
     clearTimeout(this.#timer);
   }
 
-  /** Writes the variables to disk, one by one; what cannot be saved is named. The host never looks into the values. */
+  /** Writes the variables to disk, and lists those that cannot be saved. The host never interprets the values. */
   save(session: LiveSession): Promise<SnapshotInfo> {
     const going = this.#saving;
-    // One that began before the last change does not hold it: whoever asks now would lose that.
+    // A save that began before the last change does not contain it.
     if (going && (this.#savingChanges === undefined || this.#savingChanges === this.#changes)) return going;
     this.#savingChanges = undefined;
     const begin = () => this.#save(session);
@@ -116,7 +116,7 @@ export class SessionSaves {
     return saving;
   }
 
-  /** Until no save goes on. */
+  /** Settles when no save is active. */
   async settled(): Promise<void> {
     await this.#saving?.catch(() => {});
   }
@@ -151,10 +151,10 @@ export class SessionSaves {
     return snapshot;
   }
 
-  /** Puts the variables of the last save back into a fresh cell, and tells the next result what did not come back. */
+  /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */
   async restoreInto(session: LiveSession): Promise<RestoreReport | undefined> {
     const { snapshot } = this.#of.record;
-    // Its last cell, here or in a process that was killed, ended with variables that nobody saved.
+    // The last cell, here or in a process that was killed, ended with unsaved variables.
     const isUnsaved = this.isDirty || this.#isLost;
     const isLost = isUnsaved || (this.#isPersistent && (await this.#store.isUnsaved(this.#of.key)));
     this.#isLost = false;
@@ -173,16 +173,16 @@ export class SessionSaves {
       tellDifferences(session, snapshot, failed);
       return { snapshot, failed, problem: undefined, note };
     } catch (error) {
-      // The workspace is what must not be lost: a session without its variables is better than none.
+      // The session must open, because its workspace is needed even without the variables.
       const problem = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
       session.addNote(`${problem.message}; the session starts without its variables`);
       return { snapshot, failed: [], problem, note };
     }
   }
 
-  /** A save that nobody asked for failed: the next result says so. */
+  /** An automatic save failed: the next result says so. */
   #notSaved(error: unknown): void {
-    // A value that ends the interpreter which saves it would do so after every run.
+    // A value that kills the interpreter during a save would do so after every run.
     if (error instanceof CodecellError && error.code === "cell_lost") this.#savesByItself = false;
     this.#of.live?.addNote(`the variables could not be saved: ${messageOf(error)}`);
   }

@@ -3,18 +3,18 @@ import { messageOf } from "../../lib/errors.ts";
 import { readManifest } from "./snapshot-manifest.ts";
 
 const maxBytes = 32 * 1024 * 1024;
-/** Items in containers: more would take too long to make bytes of, and nothing can interrupt that. */
+/** Limit of items in containers: pickling more takes too long and cannot be interrupted. */
 const maxItems = 200_000;
-/** A run may wait for it: values whose own code does not end are interrupted. */
+/** A run may wait for a snapshot, so code of values that takes longer is interrupted. */
 const timeoutMs = 500;
-/** Long, because a snapshot that is ended by force costs the very state that it was to keep. */
+/** Long, because killing a snapshot loses the state that it was meant to keep. */
 const graceMs = 5_000;
 const restoreTimeoutMs = 30_000;
 const idleMs = 30;
-/** Without idle time one is made before a run, when this many times its cost has passed since the last. */
+/** Without idle time, a snapshot is taken before a run if this many times its duration has passed since the last. */
 const restFactor = 20;
 const slowMs = 200;
-/** How long none is made after one that was slow or failed. */
+/** How long no snapshot is taken after one that was slow or failed. */
 const restMs = 60_000;
 const maxNamesTold = 20;
 
@@ -25,7 +25,7 @@ interface Kept {
   readonly skipped: readonly { name: string; reason: string }[];
 }
 
-/** What came of bringing variables back: the run whose end state they are from, or nothing; and sentences about it. */
+/** The result of a recovery: the run whose final state was restored, if any, and notes about it. */
 export interface Recovered {
   readonly run: number | undefined;
   readonly notes: readonly string[];
@@ -38,9 +38,9 @@ export interface Recovered {
 export class SnapshotRecovery {
   readonly #kernel: KernelClient;
   #kept: Kept = { run: 0, skipped: [] };
-  /** counts fresh interpreters: a snapshot of one is not for the next */
+  /** counts fresh interpreters: a snapshot of one is not valid for the next */
   #age = 0;
-  /** the variables may be other than what is kept */
+  /** the variables may differ from the kept snapshot */
   #isStale = false;
   #problem: string | undefined;
   #costMs = 0;
@@ -54,14 +54,14 @@ export class SnapshotRecovery {
     this.#kernel = kernel;
   }
 
-  /** The variables may have changed: they are kept when nothing else is asked for a while. */
+  /** The variables may have changed: takes a snapshot when the kernel is idle. */
   changed(): void {
     this.#isStale = true;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => (this.#kernel.isIdle ? this.#take() : this.changed()), idleMs).unref();
   }
 
-  /** The interpreter is fresh: there is nothing to keep, and nothing older is to come back. */
+  /** The interpreter is fresh: there is nothing to keep, and no older snapshot may be restored. */
   begunAnew(): void {
     this.stop();
     this.#age++;
@@ -71,17 +71,17 @@ export class SnapshotRecovery {
     this.#restUntil = 0;
   }
 
-  /** The first snapshot is worth waiting for, and so is one that costs little for the time since the last. */
+  /** Takes a snapshot before a run if there is none yet, or if it costs little for the time since the last. */
   beforeRun(): void {
     clearTimeout(this.#timer);
     const isDue = performance.now() - this.#keptAt >= restFactor * this.#costMs;
     if (this.#isStale && (this.#kept.data === undefined || isDue)) this.#take();
   }
 
-  /** Puts the variables back into the interpreter that took the lost one's place. */
+  /** Restores the variables in the interpreter that replaced the lost one. */
   async recover(diedWhen: "in a run" | "between runs"): Promise<Recovered> {
     clearTimeout(this.#timer);
-    // The snapshot itself ended the interpreter that read it: whoever waits for that is told.
+    // The snapshot killed the interpreter that read it: the call that restores it reports that.
     if (this.#isRestoring) return { run: undefined, notes: [] };
     if (diedWhen === "in a run") await this.#taking;
     else this.#discardTaking();
@@ -120,7 +120,7 @@ export class SnapshotRecovery {
     return { run: undefined, notes: [note] };
   }
 
-  /** One under way ended the interpreter, or comes from the fresh one. */
+  /** Discards a snapshot that is being taken: it killed the interpreter, or is of the fresh one. */
   #discardTaking(): void {
     if (this.#taking === undefined) return;
     this.#age++;
@@ -129,7 +129,7 @@ export class SnapshotRecovery {
 
   #take(): void {
     const isBusy = this.#taking !== undefined || this.#isRestoring;
-    // Behind another request it might be taken of the fresh interpreter that follows that request's crash.
+    // Queued behind a request that crashes, it would be of the fresh interpreter.
     if (isBusy || !this.#kernel.isAlive || !this.#kernel.isIdle || performance.now() < this.#restUntil) return;
     this.#isStale = false;
     this.#taking = this.#keep(this.#latestRun).finally(() => {
@@ -149,7 +149,7 @@ export class SnapshotRecovery {
       this.#problem = undefined;
       if (this.#costMs >= slowMs) this.#rest("the last snapshot was slow, so the next one was delayed");
     } catch (error) {
-      // Too large, or code of the values failed: what was kept before stays, under its own run.
+      // Too large, or code of the values failed: the previous snapshot stays.
       this.#isStale = true;
       this.#rest(messageOf(error));
     }

@@ -16,7 +16,7 @@ const snapshotSchema = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   bytes: count,
   savedMs: count,
-  /** run after which it was made */
+  /** the run before it */
   run: count,
   python: z.string(),
   runner: z.string(),
@@ -32,19 +32,19 @@ const recordSchema = z.object({
   createdMs: count,
   usedMs: count,
   runs: count,
-  /** what was asked of its policy while it lived */
+  /** rules that were requested for it while it was live */
   asked: requestedRulesSchema.optional(),
   snapshot: snapshotSchema.optional(),
 });
 
 /** What is kept of a session on disk, besides its workspace. */
 export type SessionRecord = z.output<typeof recordSchema>;
-/** The last save of a session's variables: when, how large, what is in it and what is not. */
+/** The last save of a session's variables: its time, size, and saved and skipped variables. */
 export type SnapshotInfo = z.output<typeof snapshotSchema>;
 
 const maxRecordBytes = 4 * 1024 * 1024;
 
-/** Sessions on disk: a record, a history and a snapshot each; workspaces lie beside them, so that cells see only those. */
+/** Sessions on disk: each has a record, a history and a snapshot. Workspaces are apart, so that cells see nothing else. */
 export class SessionStore {
   readonly workspacesDir: string;
   readonly #sessionsDir: string;
@@ -56,7 +56,7 @@ export class SessionStore {
 
   static async open(root: string): Promise<SessionStore> {
     const store = new SessionStore(root);
-    // As root, cells have another uid: they may pass through to their workspace, and list nothing.
+    // If codecell runs as root, cells have another uid: they may traverse the directory to their workspace, but not list it.
     const passable = process.getuid?.() === 0 ? 0o711 : 0o700;
     await makeDirectories(root, passable);
     const stats = await lstat(root);
@@ -92,7 +92,7 @@ export class SessionStore {
     try {
       await writeFileAtomically(this.#path(record.id, "session.json"), `${JSON.stringify(record, null, 2)}\n`);
     } catch (error) {
-      // A session that never had a record would be listed as a damaged one; with anything in it the directory stays.
+      // A new session without a record would be listed as damaged. A directory with other files in it stays.
       await rmdir(directory).catch(() => {});
       throw error;
     }
@@ -108,9 +108,9 @@ export class SessionStore {
     return readdir(this.workspacesDir);
   }
 
-  /** Forgets a session's record, history and snapshot; the workspace is another matter. */
+  /** Removes a session's record, history and snapshot, but not its workspace. */
   async forget(id: string): Promise<void> {
-    // The record first: what is left when we are killed in the middle is no session any more.
+    // The record first: if this process is killed now, the rest is no session any more.
     await rm(this.#path(id, "session.json"), { force: true });
     await rm(join(this.#sessionsDir, id), { recursive: true, force: true });
   }
@@ -124,7 +124,7 @@ export class SessionStore {
     await removeTree(join(this.workspacesDir, name));
   }
 
-  /** A mark beside the record: variables changed since the save that it names. */
+  /** Marks the save as outdated: variables changed since. */
   async markUnsaved(id: string, isUnsaved: boolean): Promise<void> {
     if (isUnsaved) await writeFile(this.#path(id, "unsaved"), "", { mode: 0o600 });
     else await rm(this.#path(id, "unsaved"), { force: true });
@@ -137,7 +137,7 @@ export class SessionStore {
     );
   }
 
-  /** Whether a saved session works with this workspace; a record that cannot be read may name any of them. */
+  /** Whether a saved session uses this workspace. An unreadable record may name any workspace. */
   async isNamed(workspace: string): Promise<boolean> {
     for (const id of await this.list()) {
       const record = await this.read(id).catch(() => "damaged" as const);
@@ -166,7 +166,7 @@ export class SessionStore {
     return { sha256, bytes: data.byteLength };
   }
 
-  /** Removes snapshots that the record does not name, and drafts that a crash left. */
+  /** Removes snapshots that the record does not name, and drafts of crashed processes. */
   async pruneSnapshots(record: SessionRecord): Promise<void> {
     const current = record.snapshot && snapshotName(record.snapshot.sha256);
     const names = await readdir(join(this.#sessionsDir, record.id)).catch(() => []);
@@ -174,7 +174,7 @@ export class SessionStore {
     await Promise.all(old.map((name) => rm(this.#path(record.id, name), { force: true })));
   }
 
-  /** The bytes of a snapshot, if they are the ones that were saved. */
+  /** The bytes of a snapshot; throws if they differ from what was saved. */
   async readSnapshot(id: string, info: SnapshotInfo): Promise<Buffer> {
     const data = await readFile(this.#path(id, snapshotName(info.sha256))).catch((cause: unknown) => {
       throw damaged(id, "the file cannot be read", cause);

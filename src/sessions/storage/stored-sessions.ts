@@ -10,15 +10,15 @@ import type { HistoryEntry } from "./session-history.ts";
 import { lockSession, type SessionPlace, sessionLockPath } from "./session-lock.ts";
 import { type SessionRecord, SessionStore } from "./store.ts";
 
-/** A session as it lies on disk; `live`: some process has it open right now. */
+/** A session on disk; `live`: a process has it open now. */
 export type StoredSession =
   | { readonly id: string; readonly state: "saved" | "live"; readonly record: SessionRecord }
   | { readonly id: string; readonly state: "damaged"; readonly problem: string };
 
-/** What became of a removed session's files; `shared`: another session works with them. */
+/** What happened to the files of a removed session; `shared`: another session uses them. */
 export type RemovedFiles = "removed" | "shared";
 
-/** The sessions of a state directory, looked at and removed from outside: no cell starts and no runner is asked. */
+/** The sessions of a state directory, to list and remove without starting a cell or asking a runner. */
 export class StoredSessions {
   readonly #store: SessionStore | undefined;
   readonly #runtimeDir: string;
@@ -28,7 +28,7 @@ export class StoredSessions {
     this.#runtimeDir = runtimeDir;
   }
 
-  /** A directory in which nobody kept sessions has none, and looking does not change it. */
+  /** A directory without saved sessions is not changed. */
   static async open(options: { stateDir: string; runtimeDir?: string }): Promise<StoredSessions> {
     const exists = await lstat(join(options.stateDir, "sessions")).then(
       () => true,
@@ -38,7 +38,7 @@ export class StoredSessions {
     return new StoredSessions(store, await openRuntimeDirectory(options.runtimeDir));
   }
 
-  /** Every session, the one that was used last first. */
+  /** Every session, the last used one first. */
   async list(): Promise<StoredSession[]> {
     const ids = (await this.#store?.list()) ?? [];
     const found: StoredSession[] = [];
@@ -52,7 +52,7 @@ export class StoredSessions {
     return this.#look(id);
   }
 
-  /** The record of a session that is whole; a damaged one is `snapshot_damaged`. */
+  /** The record of a session; throws `snapshot_damaged` if it is damaged. */
   async record(id: string): Promise<SessionRecord> {
     const store = await this.#known(id);
     const record = await store.read(id);
@@ -67,7 +67,7 @@ export class StoredSessions {
     return store.history(id, limit);
   }
 
-  /** The files of its workspace, also while a program writes there. The caller closes them. */
+  /** The files of its workspace, even while a program writes there. The caller closes them. */
   async files(record: SessionRecord): Promise<WorkspaceFiles> {
     const store = await this.#known(record.id);
     try {
@@ -83,14 +83,14 @@ export class StoredSessions {
     }
   }
 
-  /** Removes a session for good, a damaged one too. One that is open somewhere is `session_busy`. */
+  /** Removes a session for good, even a damaged one. Throws `session_busy` if a process has it open. */
   async remove(id: string): Promise<{ files: RemovedFiles }> {
     const store = await this.#known(id);
     await using _mine = await lockSession(this.#place(store), id);
     const record = await store.read(id).catch(() => undefined);
     await store.forget(id);
     if (!record) {
-      // Nothing says which workspace was its own; without its record that one is nobody's.
+      // A damaged record does not say which workspace was its own: without the record that workspace has no owner.
       await removeOrphans(store, this.#runtimeDir);
       return { files: "removed" };
     }

@@ -33,7 +33,7 @@ def changes_below(root):
 
 
 class Unwatchable(Exception):
-    """There are more directories than inotify lets us watch."""
+    """There are more directories than inotify allows to be watched."""
 
 
 class Changes:
@@ -91,7 +91,7 @@ class Changes:
     def drain(self):
         """Reads pending notifications. Called often, so that inotify's queue stays short. True if it read all of them.
 
-        Bounded: programs that write without pause must not keep us from checking deadlines.
+        Bounded: programs that write without pause must not stop the supervisor from checking deadlines.
         """
         for _ in range(MAX_READS):
             if not self.poll.poll(0):  # true after most runs, and cheaper than a failing read

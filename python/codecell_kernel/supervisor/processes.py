@@ -89,8 +89,8 @@ def is_there(pid):
 def freeze_copy(pid):
     """Stops a process that claims to be a parked copy. Returns whether it can be one.
 
-    The message may be forged, and sweeps spare the process that it names. So the process has to be our own child, whose
-    death we notice; lead its own session, out of reach of groups and terminals; and run nothing until it is woken.
+    The message may be forged, and sweeps spare the process that it names. So the process must be a child of the
+    supervisor, which notices its death; lead its own session, out of reach of groups and terminals; and stay stopped.
     """
     signal_quietly(pid, SIGSTOP)
     return is_own_session(pid)

@@ -167,13 +167,13 @@ class ContainerRunner implements SandboxRunner {
       (image) => image?.id !== known.id && wrong.abort(),
       () => wrong.abort(), // the engine does not answer this request either
     );
-    const [started, meant] = await Promise.allSettled([starting, asking]);
-    if (meant.status === "fulfilled" && meant.value?.id === known.id) {
+    const [started, current] = await Promise.allSettled([starting, asking]);
+    if (current.status === "fulfilled" && current.value?.id === known.id) {
       if (started.status === "rejected") throw started.reason;
       return started.value;
     }
     if (started.status === "fulfilled") await started.value[Symbol.asyncDispose]();
-    if (meant.status === "rejected") throw meant.reason;
+    if (current.status === "rejected") throw current.reason;
     return undefined;
   }
 

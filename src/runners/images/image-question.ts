@@ -40,8 +40,8 @@ export async function askImage(run: RunInImage, imageName: string, kernelDirecto
 function noAnswer({ diagnostics, exitCode, timedOut, reason }: ImageCommandResult, image: string): CodecellError {
   if (reason !== undefined && reason.code !== "cell_lost") return reason; // the engine failed, not the image
   const ended = timedOut ? `it did not answer within ${answerMs / 1000} s` : `exit code ${exitCode}`;
-  const said = diagnostics.trim().split("\n").at(-1)?.slice(0, 300) || ended;
-  return new CodecellError("cell_start_failed", `Python does not start in the image ${image}: ${said}`, {
+  const lastLine = diagnostics.trim().split("\n").at(-1)?.slice(0, 300) || ended;
+  return new CodecellError("cell_start_failed", `Python does not start in the image ${image}: ${lastLine}`, {
     hint,
     cause: reason,
     details: { diagnostics },

@@ -41,8 +41,8 @@ async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
     trial.channel.destroy();
     if (code !== 0) {
       signal.throwIfAborted();
-      const said = diagnostics.trim().split("\n").at(-1) || `it exited with ${code ?? endedBy}`;
-      throw new CodecellError("runner_unavailable", `sandbox-runtime cannot run a command here: ${said}`, {
+      const lastLine = diagnostics.trim().split("\n").at(-1) || `it exited with ${code ?? endedBy}`;
+      throw new CodecellError("runner_unavailable", `sandbox-runtime cannot run a command here: ${lastLine}`, {
         hint: fix,
       });
     }

@@ -128,8 +128,8 @@ class SrtRunner implements SandboxRunner {
     uid: number | undefined,
     cleanup: Cleanup,
   ): Promise<string> {
-    const asked = mounts.find(({ rule }) => rule === "fs.workspace");
-    if (asked) return asked.source;
+    const workspace = mounts.find(({ rule }) => rule === "fs.workspace");
+    if (workspace) return workspace.source;
     const own = spec.workspace && join(spec.workspace.root, spec.workspace.name);
     const directory = own ?? join(host.ownDir, `w${++this.#cells}`);
     if (own === undefined) {

@@ -154,8 +154,8 @@ export class WrapService implements AsyncDisposable {
       const message = `sandbox-runtime did not answer within ${this.#timeoutMs} ms`;
       return new CodecellError("cell_start_failed", message, { hint });
     }
-    const said = this.#diagnostics().trim().split("\n").filter(Boolean).at(-1) ?? "";
-    return new CodecellError("cell_start_failed", `sandbox-runtime did not start${said ? `: ${said}` : ""}`);
+    const lastLine = this.#diagnostics().trim().split("\n").filter(Boolean).at(-1) ?? "";
+    return new CodecellError("cell_start_failed", `sandbox-runtime did not start${lastLine ? `: ${lastLine}` : ""}`);
   }
 }
 

@@ -68,15 +68,15 @@ function runBuilder(runtime: string, staging: string, node: string): Promise<voi
     timeout: buildTimeoutMs,
     killSignal: "SIGKILL",
   });
-  let said = "";
+  let output = "";
   child.stderr.on("data", (chunk: Buffer) => {
-    if (said.length < 4000) said += chunk.toString();
+    if (output.length < 4000) output += chunk.toString();
   });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Error(`the builder exited with ${code ?? signal}: ${said.slice(0, 4000)}`));
+      else reject(new Error(`the builder exited with ${code ?? signal}: ${output.slice(0, 4000)}`));
     });
   });
 }

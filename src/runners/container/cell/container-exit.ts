@@ -50,7 +50,7 @@ export function exitReason(
   }
   if ("error" in outcome) {
     const { error } = outcome;
-    if (error instanceof EngineRefusal) return new CodecellError("cell_lost", "the container is gone");
+    if (error instanceof EngineRefusal) return new CodecellError("cell_lost", "the container no longer exists");
     return error instanceof CodecellError ? error : new CodecellError("internal", String(error));
   }
   const { code } = outcome;

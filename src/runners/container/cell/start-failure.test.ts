@@ -58,7 +58,7 @@ describe("exitReason", () => {
     [{ code: 0 }, "cell_lost", "the container was stopped, but not by codecell"],
     [{ code: 137 }, "cell_lost", "the container was killed"],
     [{ code: 6 }, "cell_lost", "exited with code 6"],
-    [{ error: new EngineRefusal(404, "No such container") }, "cell_lost", "the container is gone"],
+    [{ error: new EngineRefusal(404, "No such container") }, "cell_lost", "the container no longer exists"],
     [{ error: new CodecellError("runner_unavailable", "Docker cannot be reached") }, "runner_unavailable", "reached"],
     [undefined, "runner_unavailable", "Docker did not report how the container exited"],
   ])("explains the outcome %j", (outcome, code, text) => {

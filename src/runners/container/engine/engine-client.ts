@@ -184,7 +184,7 @@ export class EngineClient {
 }
 
 function abortError(): Error {
-  return Object.assign(new Error("given up"), { name: "AbortError" });
+  return Object.assign(new Error("the request was aborted"), { name: "AbortError" });
 }
 
 /** If the source fails, the request is destroyed, so that the engine does not use an incomplete body. */

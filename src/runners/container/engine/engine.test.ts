@@ -84,10 +84,10 @@ describe("askEngine", () => {
 
   test("reports no limits for a rootless engine with cgroup v1, whatever the engine says", async () => {
     const rootless = { docker: { SecurityOptions: ["name=seccomp", "name=rootless"] }, podman: { Rootless: true } };
-    for (const said of Object.values(rootless)) {
-      info = { ...able, CgroupVersion: "1", ...said };
+    for (const reported of Object.values(rootless)) {
+      info = { ...able, CgroupVersion: "1", ...reported };
       expect(await limits()).toEqual({ memory: false, swap: false, pids: false, cpus: false });
-      info = { ...able, CgroupVersion: "2", ...said };
+      info = { ...able, CgroupVersion: "2", ...reported };
       expect(await limits()).toEqual({ memory: true, swap: true, pids: true, cpus: true });
     }
   });

@@ -22,8 +22,8 @@ export async function imageEngine(
     const owned = cleanup.move();
     return { client: found.engine.client, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
   }
-  const asked = (await engineAddresses(addresses)).filter((address) => kind === undefined || address.kind === kind);
-  const places = asked.map(({ shown, from }) => `${shown} (${from})`).join(", ");
-  const tried = places === "" ? "" : `; asked ${places}`;
-  throw new CodecellError("runner_unavailable", `${found.reason}${tried}`, { hint: found.hint });
+  const tried = (await engineAddresses(addresses)).filter((address) => kind === undefined || address.kind === kind);
+  const addressList = tried.map(({ shown, from }) => `${shown} (${from})`).join(", ");
+  const suffix = addressList === "" ? "" : `; tried ${addressList}`;
+  throw new CodecellError("runner_unavailable", `${found.reason}${suffix}`, { hint: found.hint });
 }

@@ -123,10 +123,10 @@ export function trackChanges(fs: unknown): ChangedFiles {
         }
         rows.push(row);
       }
-      const told = text([rows, isComplete]);
+      const json = text([rows, isComplete]);
       const isEmpty = rows.length === 0 && isComplete;
       isComplete = true;
-      return isEmpty ? "" : told;
+      return isEmpty ? "" : json;
     },
     forget(node) {
       touched.delete(node);

@@ -25,8 +25,8 @@ export function skipOrFail(name: string, probe: Probe): boolean {
 }
 
 /** The options of a suite that needs a runtime: skipped where it is missing, and then a report says what is. */
-export function skippedWithout(name: string, probe: Probe): { skip: boolean; meta?: { missing: Missing } } {
-  if (!skipOrFail(name, probe) || probe.available) return { skip: false };
+export function skippedWithout(name: string, probe: Probe): { skip?: true; meta?: { missing: Missing } } {
+  if (!skipOrFail(name, probe) || probe.available) return {}; // `skip: false` would undo every skip inside
   const { reason, hint } = probe;
   return { skip: true, meta: { missing: { name, reason, hint } } };
 }

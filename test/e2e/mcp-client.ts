@@ -38,13 +38,19 @@ export class McpPair implements AsyncDisposable {
     this.#server = server;
   }
 
-  static async open(over: Over, era: ProtocolEra, args: readonly string[] = []): Promise<McpPair> {
+  /** `env` adds to the server's variables over stdio. */
+  static async open(
+    over: Over,
+    era: ProtocolEra,
+    args: readonly string[] = [],
+    env: Record<string, string> = {},
+  ): Promise<McpPair> {
     const place = await newPlace();
     if (over === "http") return McpPair.#openHttp(era, place, args);
     const pair = new McpPair(era, place);
     const transport = new StdioClientTransport({
       ...{ command: process.execPath, args: [...serverArguments(place), ...args], cwd: place.project },
-      ...{ env: { ...environment(), CODECELL_TEST_TAG: place.tag }, stderr: "inherit" },
+      ...{ env: { ...environment(), ...env, CODECELL_TEST_TAG: place.tag }, stderr: "inherit" },
     });
     await pair.client.connect(transport);
     pair.pid = transport.pid ?? 0;

@@ -1,12 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import { CodecellError } from "../../lib/errors.ts";
+import type { IsolationLevel } from "../../policy/isolation.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import type { Session, SessionInfo } from "../../sessions/session.ts";
 import { newSessionId, sessionKey, shownId } from "../../sessions/session-id.ts";
 
 /** Sessions by id, as a surface uses them: all of a `Codecell`, or those of one tenant. */
-export type Sessions = Pick<Codecell, "policy" | "runner" | "session" | "get" | "info" | "list" | "fork"> &
+export type Sessions = Pick<
+  Codecell,
+  "policy" | "runner" | "isolation" | "session" | "get" | "info" | "list" | "fork"
+> &
   Pick<Codecell, "closeSession"> &
   AsyncDisposable;
 
@@ -33,6 +37,10 @@ export class TenantSessions implements Sessions {
 
   get runner(): string {
     return this.#manager.runner;
+  }
+
+  get isolation(): IsolationLevel {
+    return this.#manager.isolation;
   }
 
   async session(id: string = newSessionId(), options: { waitMs?: number } = {}): Promise<Session> {

@@ -214,7 +214,7 @@ start, children = time.monotonic(), []
 for _ in range(4):
     pid = os.fork()
     if pid == 0:
-        while time.monotonic() < start + 0.8: pass
+        while time.monotonic() < start + 2: pass
         os._exit(0)
     children.append(pid)
 for pid in children: os.waitpid(pid, 0)
@@ -224,7 +224,8 @@ print(json.dumps(True))`;
   await printed(cell, code);
   const spentMs = ((await cell.usage()).cpuMs ?? Number.NaN) - before;
   expect(spentMs).toBeGreaterThan(100);
-  expect(spentMs).toBeLessThan((performance.now() - start) * policy.proc.cpus + 250);
+  // long enough that one quota period more does not matter, and that a busy machine does not hide a missing limit
+  expect(spentMs).toBeLessThan((performance.now() - start) * policy.proc.cpus + 150);
 };
 
 export const pinnedCores: Attack = async ({ session, policy }) => {

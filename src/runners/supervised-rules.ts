@@ -16,6 +16,14 @@ type SupervisedRule = Extract<
   | "kernel.preload"
 >;
 
+/** Pure: which variables code finds in its environment, in the words of every runner on Linux. */
+export function onlyVariables({ net }: Policy, own: readonly string[] = ["PATH", "HOME", "LANG"]): string {
+  const names = [...own, "settings of libraries"];
+  if (net.enabled) names.push("settings of the proxy");
+  if (net.enabled && Object.keys(net.secrets).length > 0) names.push("placeholders of net.secrets");
+  return `only these, ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
 /** Rules that every runner with the Python supervisor enforces in the same way. */
 export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) => Held>> = {
   "fs.deny": () => byOs("matching entries of every mount are hidden when the cell starts"),

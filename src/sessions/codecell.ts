@@ -6,6 +6,7 @@ import { removeTree } from "../lib/files/remove-tree.ts";
 import { openRuntimeDirectory } from "../lib/files/runtime-directory.ts";
 import { stateDirectory } from "../lib/files/state-directory.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
+import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Choice } from "../runners/registry.ts";
 import type { CodecellOptions } from "./codecell-options.ts";
@@ -115,6 +116,11 @@ export class Codecell implements AsyncDisposable {
   /** The name of the runner that new sessions get. */
   get runner(): string {
     return this.#live.runner;
+  }
+
+  /** How strong the isolation of new sessions is. */
+  get isolation(): IsolationLevel {
+    return this.#live.choice.runner.isolation;
   }
 
   /** The runner that new sessions get, what it enforces, and why stronger ones were skipped. */

@@ -2,4 +2,5 @@ import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { auditPolicies } from "./receipts/policies.ts";
 import { walkReceipts } from "./receipts/walk.ts";
 
-await walkReceipts("the wasm runner", () => wasmRunner(), { opens: false, cpus: 1 }, auditPolicies);
+const kind = { directories: "none", hasNetwork: false, takesPython: false, hasTmpfs: false, cpus: 1 } as const;
+await walkReceipts("the wasm runner", () => wasmRunner(), kind, { more: auditPolicies });

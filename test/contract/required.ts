@@ -24,9 +24,9 @@ export function skipOrFail(name: string, probe: Probe): boolean {
   return true;
 }
 
-/** The options of a suite that needs a runtime: skips it where the runtime is missing, and reports what is missing. */
-export function skippedWithout(name: string, probe: Probe): { skip: boolean; meta?: { missing: Missing } } {
-  if (!skipOrFail(name, probe) || probe.available) return { skip: false };
+/** The options of a suite that needs a runtime: skipped where it is missing, and then a report says what is. */
+export function skippedWithout(name: string, probe: Probe): { skip?: true; meta?: { missing: Missing } } {
+  if (!skipOrFail(name, probe) || probe.available) return {}; // `skip: false` would undo every skip inside
   const { reason, hint } = probe;
   return { skip: true, meta: { missing: { name, reason, hint } } };
 }

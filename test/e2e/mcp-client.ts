@@ -38,13 +38,19 @@ export class McpPair implements AsyncDisposable {
     this.#server = server;
   }
 
-  static async open(over: Over, era: ProtocolEra, args: readonly string[] = []): Promise<McpPair> {
+  /** `env` adds to the server's variables over stdio. */
+  static async open(
+    over: Over,
+    era: ProtocolEra,
+    args: readonly string[] = [],
+    env: Record<string, string> = {},
+  ): Promise<McpPair> {
     const directories = await newTestDirectories();
     if (over === "http") return McpPair.#openHttp(era, directories, args);
     const pair = new McpPair(era, directories);
     const transport = new StdioClientTransport({
       ...{ command: process.execPath, args: [...serverArguments(directories), ...args], cwd: directories.project },
-      ...{ env: { ...environment(), CODECELL_TEST_TAG: directories.tag }, stderr: "inherit" },
+      ...{ env: { ...environment(), ...env, CODECELL_TEST_TAG: directories.tag }, stderr: "inherit" },
     });
     await pair.client.connect(transport);
     pair.pid = transport.pid ?? 0;

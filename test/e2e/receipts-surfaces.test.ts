@@ -5,12 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auditDirectory } from "../../src/audit/chain-files.ts";
 import { verifyAudit } from "../../src/audit/verify.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
 import type { EnforcedRule } from "../../src/runners/receipt.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import { filesBelow, filesWith } from "../contract/receipts/attacked.ts";
 import { TestService } from "../support/http-service.ts";
+import { probeSrt, testedSrtRunner } from "../support/srt.ts";
 import { codecell } from "./codecell-process.ts";
+import { compareSurfaces } from "./compare-surfaces.ts";
 
 const policy: PolicyInput = { isolation: { runner: "wasm" }, proc: { timeout: "20s" }, audit: { code: "hash" } };
 const marker = "m4rker-of-a-surface";
@@ -28,6 +31,9 @@ async function libraryRows(input: PolicyInput, root: string): Promise<readonly E
   await using session = await sandbox.session();
   return (await session.receipt()).rules;
 }
+
+await compareSurfaces("the process runner", { make: () => processRunner(), env: {} });
+await compareSurfaces("the srt runner", { make: () => testedSrtRunner(), probe: probeSrt });
 
 describe("the receipt of", () => {
   let root: string;

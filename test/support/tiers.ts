@@ -35,6 +35,12 @@ function hostOf(engine: TestEngine): string {
   return engine.available ? engine.host : "unix:///nowhere";
 }
 
+/** Variables by which the `codecell` command finds an engine of the containers project, and no other. */
+export function engineVariables(kind: "docker" | "podman"): Record<string, string> {
+  const host = (engine: typeof kind) => (started && engine === kind ? hostOf(started[kind]) : "unix:///nowhere");
+  return { DOCKER_HOST: host("docker"), CONTAINER_HOST: host("podman") };
+}
+
 const every: readonly Tier[] = [
   { name: "process template", make: () => processRunner({ layout: "template" }) },
   { name: "process direct", make: () => processRunner({ layout: "direct" }) },

@@ -4,7 +4,7 @@ import posix
 import sys
 
 from ..shared.lean_json import loads
-from ..shared.system import set_dumpable
+from ..shared.system import add_filter, set_dumpable
 from ..supervisor.supervisor import Supervisor
 from ..worker.worker import main as run_worker
 from .limits import set_limits
@@ -27,6 +27,8 @@ def main():
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
             posix._exit(5)  # the directory was swapped after the host checked it
     set_limits(cell)
+    if "filter" in cell and not add_filter(bytes.fromhex(cell["filter"])):
+        posix._exit(6)
     set_dumpable(0)
     Supervisor(CHANNEL, run_worker, read_filter(), listener=open_listener(cell)).main()
 

@@ -8,7 +8,7 @@ import posix
 import sys
 
 from ..shared.lean_json import loads
-from ..shared.system import filter_pointer, prctl, set_dumpable
+from ..shared.system import PR_SET_NO_NEW_PRIVS, add_filter, prctl, set_dumpable
 from ..supervisor import supervisor
 from ..supervisor.watched_limits import WatchedLimits
 from ..worker.worker import main as run_worker
@@ -18,7 +18,7 @@ from .memory_files import MemoryFiles
 
 CHANNEL = 3
 PID = 2  # the filter protects the supervisor by this pid
-PR_SET_SECCOMP, MODE_FILTER, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 22, 2, 36, 38
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def main():
@@ -40,7 +40,8 @@ def main():
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     # The cell's root is the host's root, and only this hides directories that the host adds there later.
     open_below(directories_in("/"))
-    add_filter(bytes.fromhex(cell["filter"]))
+    if not add_filter(bytes.fromhex(cell["filter"])):  # it adds to sandbox-runtime's, and binds the supervisor too
+        fail(b"the system call filter could not be installed\n")
     if prctl(PR_SET_CHILD_SUBREAPER, 1) < 0:
         fail(b"this process cannot become a subreaper\n")
     memory_files = MemoryFiles([one["path"] for one in cell["identities"]], cell["diskBytes"])
@@ -76,13 +77,6 @@ class SrtLimits(WatchedLimits):
         if not active:
             posix._exit(7)  # no run is active that could be stopped for it
         active[-1].stopper.stop("out_of_memory", kill=True)
-
-
-def add_filter(program):
-    """Adds codecell's filter to sandbox-runtime's. From here on it also applies to the supervisor itself."""
-    pointer = filter_pointer(program)
-    if prctl(PR_SET_NO_NEW_PRIVS, 1) < 0 or prctl(PR_SET_SECCOMP, MODE_FILTER, pointer) < 0:
-        fail(b"the system call filter could not be installed\n")
 
 
 def fail(reason):

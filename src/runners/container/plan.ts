@@ -3,7 +3,7 @@ import { formatSize } from "../../policy/units.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
-import { supervisedRules } from "../supervised-rules.ts";
+import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
 import { kernelProcesses, scratchBytes } from "./cell/container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
 
@@ -72,18 +72,19 @@ const table: AnswerTable<ContainerFacts> = {
   },
   "proc.pids": (_, { engine, hasOwnKernel }) => {
     if (!engine.limits.pids) return unlimited("processes", "pids", engine);
+    const own = `together with ${kernelProcesses} for codecell's own processes`;
     return hasOwnKernel
-      ? byOs("RLIMIT_NPROC in the cell's own OS kernel, a count by the supervisor, and a limit of the container")
-      : byOs(
-          `pids limit of the container, cgroup v${engine.cgroupVersion}, together with ${kernelProcesses} for codecell's own processes`,
-        );
+      ? byOs(
+          `RLIMIT_NPROC in the cell's own OS kernel, ${own}; a count by the supervisor, and a limit of the container`,
+        )
+      : byOs(`pids limit of the container, cgroup v${engine.cgroupVersion}, ${own}`);
   },
   "proc.disk": ({ fs }, facts) => {
     if (fs.workspace || facts.hasSessionDirectory)
       return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
     return byOs("size limit of the tmpfs");
   },
-  env: () => bySupervisor("the interpreter's environment has only these, PATH, HOME, LANG and settings of libraries"),
+  env: (policy) => bySupervisor(`the interpreter's environment has ${onlyVariables(policy)}`),
   ...supervisedRules,
   "kernel.python": ({ kernel: { python } }) =>
     python === undefined

@@ -62,9 +62,7 @@ export function startDirect(parts: DirectParts): DirectJail {
   const diagnostics = collectText(child.stderr);
   const filterPipe = child.stdio[filterDescriptor] as Socket;
   filterPipe.on("error", () => {}); // its exit has the reason
-  const { cgroups } = host.facts;
-  const limits = { allowMemfd: cgroupHolds(cgroups, "memory"), allowAffinity: cgroupHolds(cgroups, "cpu") };
-  filterPipe.end(seccompFilter({ arch, phase: "cell", ...limits }));
+  filterPipe.end(directFilter(host, arch, { allowAffinity: true }));
   const exited = once(child, "exit").then(
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
@@ -72,6 +70,17 @@ export function startDirect(parts: DirectParts): DirectJail {
   const expected = ticket === undefined ? undefined : new ListenerRegistry(child).expect(ticket);
   void expected?.arrived.then(() => child.connected && child.disconnect()); // accept one socket only
   return { channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
+}
+
+function directFilter({ facts }: Host, arch: FilterArch, { allowAffinity }: { allowAffinity: boolean }): Buffer {
+  const allowMemfd = cgroupHolds(facts.cgroups, "memory");
+  return seccompFilter({ arch, phase: "cell", allowMemfd, allowAffinity });
+}
+
+/** bubblewrap's filter is in place before the cell pins itself to its cores: the one that keeps it there comes after. */
+function pinningFilter(host: Host, arch: FilterArch): { readonly filter?: string } {
+  if (cgroupHolds(host.facts.cgroups, "cpu")) return {};
+  return { filter: directFilter(host, arch, { allowAffinity: false }).toString("hex") };
 }
 
 function directPaths(parts: DirectParts, ticket: string | undefined) {
@@ -92,7 +101,7 @@ function directPaths(parts: DirectParts, ticket: string | undefined) {
     kernelDirectory: parts.kernelDirectory,
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
-    command: [...start, JSON.stringify({ ...limits, identities, ...handover })],
+    command: [...start, JSON.stringify({ ...limits, ...pinningFilter(host, parts.arch), identities, ...handover })],
     workspace: workspaceSource
       ? { kind: "host" as const, source: workspaceSource }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },

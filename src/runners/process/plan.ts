@@ -3,7 +3,7 @@ import { formatSize } from "../../policy/units.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
-import { supervisedRules } from "../supervised-rules.ts";
+import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
 import { kernelProcesses, privateFilesBytes } from "./cell-config.ts";
 import { type CgroupController, cgroupHolds } from "./cgroup.ts";
 import type { ProcessFacts } from "./process-facts.ts";
@@ -48,7 +48,7 @@ const table: AnswerTable<PlanFacts> = {
       return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
     return byOs(facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs");
   },
-  env: () => byOs("the environment has only these, PATH, HOME, LANG and settings of libraries"),
+  env: (policy) => byOs(`the environment has ${onlyVariables(policy)}`),
   ...supervisedRules,
   "kernel.python": () => byOs("interpreter and libraries mounted read-only"),
   "kernel.image": ({ kernel: { image } }) =>

@@ -2,7 +2,7 @@ import type { Policy } from "../../policy/schema.ts";
 import { formatSize } from "../../policy/units.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
-import { supervisedRules } from "../supervised-rules.ts";
+import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
 import { srtVersion } from "./package.ts";
 
 const noNetwork = byOs("own network namespace, without a proxy");
@@ -80,7 +80,11 @@ const answers: AnswerTable<undefined> = {
     by: "host watchdog",
     how: "measures the directory while code runs; RLIMIT_FSIZE for each file; files in memory elsewhere by the supervisor",
   }),
-  env: () => byOs("sandbox-runtime passes its environment on, and is started with only these, PATH, HOME and LANG"),
+  env: (policy) =>
+    bySupervisor(
+      `the interpreter's environment has ${onlyVariables(policy, ["PATH", "HOME", "LANG", "TMPDIR"])}; ` +
+        "sandbox-runtime is started without the host's",
+    ),
   ...supervisedRules,
   "kernel.python": () => byOs("interpreter and libraries read-only, at their own place"),
   "kernel.image": ({ kernel: { image } }) =>

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { CodecellError } from "../../lib/errors.ts";
+import type { IsolationLevel } from "../../policy/isolation.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -7,7 +8,10 @@ import { newSessionId, sessionKey, shownId } from "../../sessions/session-id.ts"
 import type { SessionInfo } from "../../sessions/session-info.ts";
 
 /** Sessions by id: all sessions of a `Codecell`, or those of one tenant. */
-export type Sessions = Pick<Codecell, "policy" | "runner" | "session" | "get" | "info" | "list" | "fork"> &
+export type Sessions = Pick<
+  Codecell,
+  "policy" | "runner" | "isolation" | "session" | "get" | "info" | "list" | "fork"
+> &
   Pick<Codecell, "closeSession"> &
   AsyncDisposable;
 
@@ -34,6 +38,10 @@ export class TenantSessions implements Sessions {
 
   get runner(): string {
     return this.#manager.runner;
+  }
+
+  get isolation(): IsolationLevel {
+    return this.#manager.isolation;
   }
 
   async session(id: string = newSessionId(), options: { waitMs?: number } = {}): Promise<Session> {

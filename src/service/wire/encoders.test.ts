@@ -11,6 +11,7 @@ import { encodeError, errorSchema } from "./error.ts";
 import { encodeFile, encodeFileList, fileListSchema } from "./file.ts";
 import { encodeHistoryEntry, historyEntrySchema } from "./history.ts";
 import { encodeReceipt, receiptSchema } from "./receipt.ts";
+import { encodeReceiptSummary, receiptSummarySchema } from "./receipt-summary.ts";
 import { encodeRun, encodeRunning, runSchema } from "./run.ts";
 import { encodeRunEvent, runEventSchema } from "./run-event.ts";
 import { encodeRunSummary, runSummarySchema } from "./run-summary.ts";
@@ -100,6 +101,23 @@ describe("an encoded run", () => {
     const summary = encodeRunSummary({ ...handle, status: "failed" });
     expect(runSummarySchema.parse(summary)).toEqual(summary);
     expect(summary).toMatchObject({ run_id: "run_1", status: "failed", cancelled: false, duration_ms: 2 });
+  });
+});
+
+describe("a receipt", () => {
+  const rules = [
+    { rule: "proc.timeout", value: "30s", by: "supervisor watchdog", how: "interrupt, then SIGKILL" },
+    { rule: "audit.enabled", value: "true", by: "nobody", how: "not enforced: this program turned the audit off" },
+  ] as const;
+  const receipt = { runner: "process", runnerVersion: "bubblewrap 0.8.0", policyHash: "0", rules, notes: [] };
+
+  test("has a summary that lists only the rules that nobody enforces", () => {
+    const summary = encodeReceiptSummary(receipt, "process");
+    expect(receiptSummarySchema.parse(summary)).toEqual(summary);
+    expect(summary).toMatchObject({ runner: "process", isolation: "process", enforced: 1 });
+    expect(summary.not_enforced).toEqual([
+      { rule: "audit.enabled", value: "true", why: "not enforced: this program turned the audit off" },
+    ]);
   });
 });
 

@@ -6,6 +6,7 @@ import { errorSchema } from "./error.ts";
 import { fileListSchema, fileSchema } from "./file.ts";
 import { historyEntrySchema } from "./history.ts";
 import { receiptSchema } from "./receipt.ts";
+import { receiptSummarySchema } from "./receipt-summary.ts";
 import { runSchema } from "./run.ts";
 import { runEventSchema } from "./run-event.ts";
 import { runSummarySchema } from "./run-summary.ts";
@@ -24,6 +25,7 @@ export const wireSchemas = {
   usage: usageSchema,
   egress: egressSchema,
   receipt: receiptSchema,
+  receipt_summary: receiptSummarySchema,
   session: sessionSchema,
   session_detail: sessionDetailSchema,
   checkpoint: checkpointSchema,

@@ -3,6 +3,7 @@ import type { RunResult } from "../../sessions/runs/run.ts";
 import { type ShapedResult, shownText } from "../output/shape-output.ts";
 import type { StillRunning } from "../runs/run-registry.ts";
 import { artifactSchema, type DownloadUrl } from "./artifact.ts";
+import { receiptSummarySchema } from "./receipt-summary.ts";
 import { encodeRun, encodeRunning, runSchema, type WireRun } from "./run.ts";
 
 const { shape } = runSchema;
@@ -26,6 +27,12 @@ export const toolRunSchema = z.strictObject({
   images: z.int().describe("number of images in this result"),
 });
 export type ToolRun = z.output<typeof toolRunSchema>;
+
+/** What `get_run` answers. */
+export const toolRunWithReceiptSchema = z.strictObject({
+  ...toolRunSchema.shape,
+  receipt: receiptSummarySchema.optional().describe("only if it was asked for, and once the run has ended"),
+});
 
 export interface ToolRunReference {
   readonly runId: string;

@@ -32,17 +32,38 @@ export interface Attacked {
 
 export type Attack = (attacked: Attacked) => Promise<void>;
 
-/** Who holds a rule and by what, as a receipt says it, and the attack that shows whether it is true. */
+/** Who enforces a rule and by what, as a receipt says it, and the attack that shows whether it is true. */
 export interface Claim {
   readonly by: EnforcedBy;
+  /** the whole wording, with the names of its variable parts in braces */
+  readonly wording: string;
+  /** matches a row's `how` as a whole */
   readonly how: RegExp;
   readonly attack: Attack;
 }
 
 export type ClaimTable = Readonly<Record<RuleName, readonly Claim[]>>;
 
-export function claim(by: EnforcedBy, how: RegExp | string, attack: Attack): Claim {
-  return { by, how: typeof how === "string" ? new RegExp(`^${escaped(how)}$`) : how, attack };
+/** The parts of a wording that depend on the machine or on the policy. Everything else is matched word by word. */
+const variableParts = {
+  version: /\d[\w.+~-]*/,
+  engine: /Docker|Podman/,
+  runtime: /\S+/,
+  image: /\S+/,
+  layout: /template|direct/,
+  cell: /cell|container/,
+  group: /v[12]/,
+  count: /\d+/,
+  size: /\d+(?:KiB|MiB|GiB)/,
+} as const;
+
+export function claim(by: EnforcedBy, wording: string, attack: Attack): Claim {
+  const how = escaped(wording).replace(/\\\{(\w+)\\\}/g, (_, name: string) => {
+    const part = variableParts[name as keyof typeof variableParts];
+    if (part === undefined) throw new Error(`{${name}} is not a known part of a wording`);
+    return `(?:${part.source})`;
+  });
+  return { by, wording, how: new RegExp(`^${how}$`), attack };
 }
 
 function escaped(text: string): string {

@@ -3,21 +3,37 @@ import * as cell from "./cell-attacks.ts";
 import * as host from "./host-attacks.ts";
 import * as network from "./network-attacks.ts";
 
-const inMemory = /^files exist only in memory; /;
-const noSockets = /^the context has no sockets/;
-const srtNetwork = "own network namespace, without a proxy";
-const loopback = /^(own network namespace with|network mode none:) nothing but loopback$/;
-const cutRest = /a run that prints 16 times as much, and over 64MiB, is interrupted$/;
-const mechanisms = { affinity: "core affinity; the system call filter blocks changes to it" };
+const inMemory = {
+  os: "files exist only in memory; bubblewrap's mount namespace has only the runtime's own files",
+  runtime: "files exist only in memory; no function of the context can reach the host's files",
+} as const;
+const noSockets = {
+  os: "the context has no sockets; bubblewrap's network namespace has no interfaces",
+  runtime: "the context has no sockets",
+} as const;
+/** How connections reach the proxy. */
+const carriers = ["the proxy accepts on the cell's own socket", "connections travel on the cell's channel"];
+const emptyNetworks = ["own network namespace with nothing but loopback", "network mode none: nothing but loopback"];
+const counted = "counted in the proxy; at the limit connections are closed, and new ones refused";
+const runaway = "a run that prints 16 times as much, and over 64MiB, is interrupted";
+const watchedMemory = "sum of resident memory every 20 ms, RLIMIT_DATA for each process";
+const filesInMemory = "together with {size} for files in memory";
+const ownProcesses = "together with {count} for codecell's own processes";
+/** With a network there is more, and with secrets even more. */
+const moreVariables = [
+  " and settings of libraries",
+  ", settings of libraries and settings of the proxy",
+  ", settings of libraries, settings of the proxy and placeholders of net.secrets",
+];
 
 const withoutNetwork = [
   claim("os", "no network", network.noNetwork),
   claim("os", "not used: the cell has no network", network.noNetwork),
-  claim("os", srtNetwork, network.noNetwork),
-  claim("os", noSockets, network.noNetwork),
-  claim("runtime", noSockets, network.noNetwork),
+  claim("os", "own network namespace, without a proxy", network.noNetwork),
+  claim("os", noSockets.os, network.noNetwork),
+  claim("runtime", noSockets.runtime, network.noNetwork),
 ];
-const memoryOnly = [claim("os", inMemory, cell.onlyMemory), claim("runtime", inMemory, cell.onlyMemory)];
+const memoryOnly = [claim("os", inMemory.os, cell.onlyMemory), claim("runtime", inMemory.runtime, cell.onlyMemory)];
 const unrecorded = [
   claim("host", "nothing is recorded", host.nothingRecorded),
   claim("nobody", "not enforced: this program turned the audit off", host.nothingRecorded),
@@ -33,12 +49,16 @@ export const claims: ClaimTable = {
   "isolation.minimum": [
     claim(
       "os",
-      /^namespaces by bubblewrap [\d.]+, (template|direct) layout$/,
+      "namespaces by bubblewrap {version}, {layout} layout",
       cell.ownNamespaces("mnt", "pid", "net", "ipc", "user", "uts"),
     ),
-    claim("os", /^namespaces and filter by sandbox-runtime /, cell.ownNamespaces("mnt", "pid", "net", "user")),
-    claim("os", /^namespaces, by /, cell.ownNamespaces("mnt", "pid", "net", "ipc", "uts")),
-    claim("os", /^an OS kernel of its own, by /, cell.ownOsKernel),
+    claim(
+      "os",
+      "namespaces and filter by sandbox-runtime {version}, codecell's filter on top",
+      cell.ownNamespaces("mnt", "pid", "net", "user"),
+    ),
+    claim("os", "namespaces, by {engine} {version}", cell.ownNamespaces("mnt", "pid", "net", "ipc", "uts")),
+    claim("os", "an OS kernel of its own, by {engine} {version} with the runtime {runtime}", cell.ownOsKernel),
     claim("runtime", "Pyodide in an empty V8 context, in a process of its own", cell.emptyContext),
   ],
   "fs.workspace": [
@@ -47,6 +67,7 @@ export const claims: ClaimTable = {
     claim("os", "bind mount in the cell's own mount namespace", cell.namedDirectory),
     claim("os", "bind mount", cell.namedDirectory),
     claim("os", "bind mount at its own path", cell.namedDirectory),
+    claim("os", "private tmpfs, removed when the session ends", cell.privateTmpfs),
     ...memoryOnly,
   ],
   "fs.deps": [
@@ -68,13 +89,22 @@ export const claims: ClaimTable = {
     claim("host", "the real path is checked against fs.load and fs.deny before the file is read", cell.checkedLoads),
   ],
   "net.enabled": [
-    claim("os", loopback, network.noNetwork),
+    ...emptyNetworks.map((empty) => claim("os", empty, network.noNetwork)),
     ...withoutNetwork,
-    claim("proxy", /^only through the host's proxy, at 127\.0\.0\.1:3128; apart from it, /, network.onlyTheProxy),
+    ...emptyNetworks.flatMap((empty) =>
+      carriers.map((carrier) => {
+        const only = `only through the host's proxy, at 127.0.0.1:3128; apart from it, ${empty}; ${carrier}`;
+        return claim("proxy", only, network.onlyTheProxy);
+      }),
+    ),
   ],
   "net.allowlist": [
     ...withoutNetwork,
-    claim("proxy", /^checks host name, port and TLS server name; the host resolves names, /, network.onlyListedHosts),
+    claim(
+      "proxy",
+      "checks host name, port and TLS server name; the host resolves names, and only to public addresses",
+      network.onlyListedHosts,
+    ),
   ],
   "net.deny": [...withoutNetwork, claim("proxy", "checked before the allowlist", network.deniedFirst)],
   "net.inspect": [
@@ -82,7 +112,7 @@ export const claims: ClaimTable = {
     claim("proxy", "TLS is not decrypted", network.notDecrypted),
     claim(
       "proxy",
-      /^decrypts TLS with a certificate authority of this session .*; verifies the servers$/,
+      "decrypts TLS with a certificate authority of this session that the cell trusts; verifies the servers",
       network.decrypted,
     ),
   ],
@@ -98,25 +128,23 @@ export const claims: ClaimTable = {
   "net.secrets": [
     ...withoutNetwork,
     claim("proxy", "none", network.noSecrets),
-    claim("proxy", /^the cell has a placeholder; the host inserts the value, and removes it/, network.placeholders),
+    claim(
+      "proxy",
+      "the cell has a placeholder; the host inserts the value, and removes it from responses",
+      network.placeholders,
+    ),
   ],
   "net.connections": [...withoutNetwork, claim("proxy", "more are refused", network.connectionsCounted)],
   "net.requests": [
     ...withoutNetwork,
     claim("proxy", "more are refused; a burst may have four times as many", network.requestsCounted),
   ],
-  "net.sent": [
-    ...withoutNetwork,
-    claim("proxy", /^counted in the proxy; at the limit connections are closed/, network.sentCounted),
-  ],
-  "net.received": [
-    ...withoutNetwork,
-    claim("proxy", /^counted in the proxy; at the limit connections are closed/, network.receivedCounted),
-  ],
+  "net.sent": [...withoutNetwork, claim("proxy", counted, network.sentCounted)],
+  "net.received": [...withoutNetwork, claim("proxy", counted, network.receivedCounted)],
   "proc.timeout": [
     claim(
       "supervisor watchdog",
-      /^interrupt, then SIGKILL; if the supervisor fails, the host kills the (cell|container)$/,
+      "interrupt, then SIGKILL; if the supervisor fails, the host kills the {cell}",
       cell.endedInTime,
     ),
     claim(
@@ -126,43 +154,43 @@ export const claims: ClaimTable = {
     ),
   ],
   "proc.cpus": [
-    claim("os", /^cgroup v[12] (cpu )?cpu\.(max|cfs_quota_us)$/, cell.processorShare),
-    claim("os", /^cpu quota of the container(, of \d+ available)?, cgroup v[12]$/, cell.processorShare),
-    claim("os", mechanisms.affinity, cell.pinnedCores),
+    claim("os", "cgroup v2 cpu.max", cell.processorShare),
+    claim("os", "cgroup v1 cpu cpu.cfs_quota_us", cell.processorShare),
+    claim("os", "cpu quota of the container, cgroup {group}", cell.processorShare),
+    claim("os", "cpu quota of the container, of {count} available, cgroup {group}", cell.processorShare),
+    claim("os", "core affinity; the system call filter blocks changes to it", cell.pinnedCores),
     claim("runtime", "one interpreter thread; code cannot start another", cell.oneThread),
   ],
   "proc.memory": [
-    claim(
-      "os",
-      /^cgroup v[12] (memory )?memory\.(max|limit_in_bytes), together with \d+MiB for files in memory$/,
-      cell.memoryHeld({ isCounted: true }),
+    ...["cgroup v2 memory.max", "cgroup v1 memory memory.limit_in_bytes"].map((file) =>
+      claim("os", `${file}, ${filesInMemory}`, cell.memoryHeld({ isCounted: true })),
     ),
-    claim(
-      "os",
-      /^memory limit of the container( without swap)?, cgroup v[12], together with /,
-      cell.memoryHeld({ isCounted: false }),
+    ...["", " without swap"].map((swap) =>
+      claim(
+        "os",
+        `memory limit of the container${swap}, cgroup {group}, ${filesInMemory}`,
+        cell.memoryHeld({ isCounted: false }),
+      ),
     ),
-    claim(
-      "supervisor watchdog",
-      /^sum of resident memory every 20 ms, RLIMIT_DATA for each process/,
-      cell.memoryHeld({ isCounted: false }),
+    ...["", `, ${filesInMemory}`, ", and a limit of the container"].map((rest) =>
+      claim("supervisor watchdog", `${watchedMemory}${rest}`, cell.memoryHeld({ isCounted: false, mayRaise: true })),
     ),
-    claim(
-      "runtime",
-      /^WebAssembly memory maximum \d+MiB; the interpreter is killed when its process grows by /,
-      cell.heapHeld,
+    ...["", "; RLIMIT_DATA {size}"].map((rest) =>
+      claim(
+        "runtime",
+        `WebAssembly memory maximum {size}; the interpreter is killed when its process grows by {size}, files in memory included${rest}`,
+        cell.heapHeld,
+      ),
     ),
   ],
   "proc.pids": [
+    claim("os", `cgroup v2 pids.max, ${ownProcesses}`, cell.processesCounted),
+    claim("os", `cgroup v1 pids pids.max, ${ownProcesses}`, cell.processesCounted),
+    claim("os", `pids limit of the container, cgroup {group}, ${ownProcesses}`, cell.processesCounted),
+    claim("os", "RLIMIT_NPROC in the cell's own user namespace", cell.processesCounted),
     claim(
       "os",
-      /^cgroup v[12] (pids )?pids\.max, together with \d+ for codecell's own processes$/,
-      cell.processesCounted,
-    ),
-    claim("os", /^RLIMIT_NPROC in the cell's own (user namespace|OS kernel, )/, cell.processesCounted),
-    claim(
-      "os",
-      /^pids limit of the container, cgroup v[12], together with \d+ for codecell's own processes$/,
+      `RLIMIT_NPROC in the cell's own OS kernel, ${ownProcesses}; a count by the supervisor, and a limit of the container`,
       cell.processesCounted,
     ),
     claim("runtime", "code cannot start processes or threads", cell.nothingStarts),
@@ -172,38 +200,58 @@ export const claims: ClaimTable = {
     claim("runtime", "counted in the virtual file system; no open file is a descriptor of the host", cell.filesCounted),
   ],
   "proc.disk": [
-    claim("host watchdog", /^measures the directory while code runs; RLIMIT_FSIZE for each file/, cell.diskWatched),
+    ...["", "; files in memory elsewhere by the supervisor"].map((rest) =>
+      claim(
+        "host watchdog",
+        `measures the directory while code runs; RLIMIT_FSIZE for each file${rest}`,
+        cell.diskWatched({ elsewhere: rest !== "" }),
+      ),
+    ),
+    claim("os", "size limit of the tmpfs", cell.tmpfsFull({ countsFiles: false })),
+    claim("os", "size and inode limit of the tmpfs", cell.tmpfsFull({ countsFiles: true })),
     claim("runtime", "quota in the virtual file system; files live in memory, under the memory limits", cell.diskQuota),
   ],
-  "proc.output": [claim("supervisor watchdog", cutRest, cell.outputCut), claim("runtime", cutRest, cell.outputCut)],
+  "proc.output": [
+    claim("supervisor watchdog", `the rest is cut and counted; ${runaway}`, cell.outputCut),
+    claim("runtime", `cut and counted outside the interpreter; ${runaway}`, cell.outputCut),
+  ],
   "proc.background": [
     claim("supervisor watchdog", "processes that a run leaves behind are killed", cell.nothingLeft),
     claim("supervisor watchdog", "processes keep running until the session ends", cell.leftUntilClose),
     claim("runtime", "code cannot start processes", cell.nothingStarts),
   ],
   env: [
-    claim(
-      "os",
-      /has only these, PATH, HOME, LANG and settings of libraries$/,
-      cell.onlyTheseVariables("PATH", "HOME", "LANG"),
-    ),
-    claim("os", /is started with only these, PATH, HOME and LANG$/, cell.onlyTheseVariables("PATH", "HOME", "LANG")),
+    ...moreVariables.flatMap((more) => {
+      const [which, attack] = [`only these, PATH, HOME, LANG${more}`, cell.onlyTheseVariables("PATH", "HOME", "LANG")];
+      return [
+        claim("os", `the environment has ${which}`, attack),
+        claim("supervisor watchdog", `the interpreter's environment has ${which}`, attack),
+      ];
+    }),
     claim(
       "supervisor watchdog",
-      /has only these, PATH, HOME, LANG and settings of libraries$/,
-      cell.onlyTheseVariables("PATH", "HOME", "LANG"),
+      "the interpreter's environment has only these, PATH, HOME, LANG, TMPDIR and settings of libraries; sandbox-runtime is started without the host's",
+      cell.onlyTheseVariables("PATH", "HOME", "LANG", "TMPDIR"),
     ),
     claim(
       "runtime",
-      /has only these, HOME, LANG, TMPDIR, TZ and settings of libraries; its process has none$/,
+      "the interpreter's environment has only these, HOME, LANG, TMPDIR, TZ and settings of libraries; its process has none",
       cell.onlyTheseVariables("HOME", "LANG", "TMPDIR", "TZ"),
     ),
   ],
   "session.recovery": [
     claim("supervisor watchdog", "a parked copy-on-write copy of the interpreter", cell.comesBack),
     claim("supervisor watchdog", "no copy is kept", cell.startsAfresh),
-    claim("runtime", /^restores variables from a snapshot that is taken in idle time/, cell.comesBack),
-    claim("runtime", /^no snapshot is kept: after a crash the interpreter starts fresh/, cell.startsAfresh),
+    claim(
+      "runtime",
+      "restores variables from a snapshot that is taken in idle time; results say which and from when",
+      cell.comesBack,
+    ),
+    claim(
+      "runtime",
+      "no snapshot is kept: after a crash the interpreter starts fresh, and the result says what was lost",
+      cell.startsAfresh,
+    ),
   ],
   "session.idle": [claim("host", "a timer for each session", host.endsWhenIdle)],
   "session.lifetime": [claim("host", "a timer for each session", host.endsWithAge)],
@@ -213,7 +261,7 @@ export const claims: ClaimTable = {
     claim("host", "state directory of this user, files of mode 0600", host.keptOnDisk({ withFiles: true })),
     claim(
       "host",
-      /^state directory of this user, files of mode 0600: .*; files end with the cell$/,
+      "state directory of this user, files of mode 0600: variables and history; files end with the cell",
       host.keptOnDisk({ withFiles: false }),
     ),
   ],
@@ -232,14 +280,15 @@ export const claims: ClaimTable = {
     claim("runtime", "nothing to import", cell.notPreloaded),
   ],
   "kernel.python": [
-    claim("os", /^interpreter and libraries (mounted read-only|read-only, at their own place)$/, cell.readOnlyPython),
+    claim("os", "interpreter and libraries mounted read-only", cell.readOnlyPython),
+    claim("os", "interpreter and libraries read-only, at their own place", cell.readOnlyPython),
     claim("os", "the image's python3", cell.imagePython),
     claim("runtime", "Pyodide's Python", cell.runtimePython),
   ],
   "kernel.image": [
     claim("os", "uses the host's interpreter, not an image", cell.imagesRefused),
     claim("runtime", "uses Pyodide's Python, not an image", cell.imagesRefused),
-    claim("os", /^root file system of \S+, read-only$/, cell.readOnlyImage),
+    claim("os", "root file system of {image}, read-only", cell.readOnlyImage),
   ],
   "audit.enabled": [
     claim("host", "hash-chained files of mode 0600", host.recordedOnDisk),

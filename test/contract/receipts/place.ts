@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EgressOptions } from "../../../src/egress/process/egress-process.ts";
 import { Cleanup } from "../../../src/lib/cleanup.ts";
@@ -34,9 +33,9 @@ export class Place implements AsyncDisposable {
     this.#cleanup = cleanup;
   }
 
-  static async make(): Promise<Place> {
+  static async make(parent: string): Promise<Place> {
     await using cleanup = new Cleanup();
-    const root = await mkdtemp(join(tmpdir(), "cc-receipts-"));
+    const root = await mkdtemp(join(parent, "cc-receipts-"));
     cleanup.defer(() => rm(root, { recursive: true, force: true }));
     await chmod(root, 0o711);
     await makeFiles(root);

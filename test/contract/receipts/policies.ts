@@ -6,9 +6,15 @@ import type { CodecellOptions } from "../../../src/sessions/codecell-options.ts"
 import { FakeAudit } from "../../fakes/fake-audit.ts";
 import { type Place, secretVariable } from "./place.ts";
 
+/** What the cells of a runner can be given. */
 export interface RunnerKind {
-  /** host directories and a network can be given to its cells */
-  readonly opens: boolean;
+  /** where directories of the host appear: at any path, only at their own, or nowhere */
+  readonly directories: "mapped" | "at their own path" | "none";
+  readonly hasNetwork: boolean;
+  /** `kernel.python` may name an interpreter of the host */
+  readonly takesPython: boolean;
+  /** without a directory of the session on the host, files are in a tmpfs of the cell */
+  readonly hasTmpfs: boolean;
   /** `proc.cpus` that is small enough to be seen */
   readonly cpus: number;
 }
@@ -37,7 +43,7 @@ const closedNetwork = {
 } as const;
 
 /** Small limits and nothing of the host. */
-function tight({ cpus, opens }: RunnerKind): AttackedPolicy {
+function tight({ cpus, directories }: RunnerKind): AttackedPolicy {
   return {
     title: "small limits",
     input: ({ root }) => ({
@@ -57,7 +63,7 @@ function tight({ cpus, opens }: RunnerKind): AttackedPolicy {
       ...{ "kernel.python": "best found", "kernel.image": "default", "audit.enabled": "true", "audit.code": "hash" },
       ...{ "audit.durable": "false", "audit.keep": "1MiB", "audit.age": "24h" },
       // where there are mounts, the policy with mounts is attacked
-      ...(opens ? {} : { "fs.deny": `built-in (${builtinDeny.length})` }),
+      ...(directories !== "none" ? {} : { "fs.deny": `built-in (${builtinDeny.length})` }),
     }),
   };
 }
@@ -113,32 +119,55 @@ export const auditPolicies: readonly AttackedPolicy[] = [
   },
 ];
 
-const mounts = (place: Place) => [
-  { source: place.path("readable"), target: "/data", mode: "ro" as const },
-  { source: place.path("writable"), target: "/out", mode: "rw" as const },
-];
+/** As plain `codecell run` does it: nobody asks for the files on the host. */
+const inTheCell: AttackedPolicy = {
+  title: "files that stay in the cell",
+  input: () => ({ proc: { ...patient, memory: "128MiB", disk: "8MiB" } }),
+  options: () => ({ filesStayInCell: true }),
+  rows: () => ({ "fs.workspace": "private", "proc.memory": "128MiB", "proc.disk": "8MiB" }),
+};
 
-const openFiles: AttackedPolicy = {
-  title: "directories of the host and a plain network",
+function hostDirectories({ directories, takesPython }: RunnerKind): AttackedPolicy {
+  const isMapped = directories === "mapped";
+  const mounts = (place: Place) => [
+    { source: place.path("readable"), target: isMapped ? "/data" : place.path("readable"), mode: "ro" as const },
+    { source: place.path("writable"), target: isMapped ? "/out" : place.path("writable"), mode: "rw" as const },
+  ];
+  const python = "/usr/bin/python3";
+  return {
+    title: "directories of the host",
+    input: (place) => ({
+      proc: patient,
+      fs: {
+        ...{ workspace: place.path("work"), mounts: mounts(place), deny: ["*.classified"] },
+        ...(isMapped ? { deps: place.path("deps") } : {}),
+      },
+      kernel: takesPython ? { python } : {},
+    }),
+    rows: (place) => ({
+      "fs.workspace": place.path("work"),
+      "fs.mounts": mounts(place)
+        .map(({ source, target, mode }) => `${source} → ${target} (${mode})`)
+        .join(", "),
+      "fs.deny": `built-in (${builtinDeny.length}), *.classified`,
+      ...(isMapped ? { "fs.deps": place.path("deps") } : {}),
+      ...(takesPython ? { "kernel.python": python } : {}),
+    }),
+  };
+}
+
+const plainNetwork: AttackedPolicy = {
+  title: "a plain network",
   input: (place) => ({
     proc: patient,
-    fs: { workspace: place.path("work"), deps: place.path("deps"), mounts: mounts(place), deny: ["*.classified"] },
     net: {
       enabled: true,
       allowlist: hosts(place, "good.example", "denied.example"),
       ...{ connections: 3, requests: 2, sent: "64KiB", received: "64KiB" },
     },
-    kernel: { python: "/usr/bin/python3" },
   }),
   rows: (place) => ({
-    ...{ "fs.workspace": place.path("work"), "fs.deps": place.path("deps"), "kernel.python": "/usr/bin/python3" },
-    "fs.mounts": `${place.path("readable")} → /data (ro), ${place.path("writable")} → /out (rw)`,
-    ...{
-      "fs.deny": `built-in (${builtinDeny.length}), *.classified`,
-      "net.enabled": "true",
-      "net.inspect": "none",
-      "net.rules": "none",
-    },
+    ...{ "net.enabled": "true", "net.inspect": "none", "net.rules": "none", env: "none" },
     "net.allowlist": hosts(place, "good.example", "denied.example").join(", "),
     ...{ "net.deny": "none", "net.secrets": "none", "net.connections": "3", "net.requests": "2", "net.sent": "64KiB" },
     "net.received": "64KiB",
@@ -159,6 +188,7 @@ const inspected: AttackedPolicy = {
   }),
   rows: (place) => ({
     ...{ "net.deny": "denied.example", "net.inspect": "all", "net.rules": "ruled.example GET /public/**" },
+    env: "none",
     "net.secrets": `API_TOKEN from env:${secretVariable} → ${secretHosts(place).join(" ")}`,
   }),
   options: ({ egress }) => ({ egress }),
@@ -175,5 +205,10 @@ function hosts({ web, trusted, untrusted }: Place, ...names: string[]): string[]
 
 /** The policies under which a runner's receipts are attacked. */
 export function policiesFor(kind: RunnerKind): readonly AttackedPolicy[] {
-  return [tight(kind), kept, shortLives, shortRuns, ...(kind.opens ? [openFiles, inspected] : [])];
+  return [
+    ...[tight(kind), kept, shortLives, shortRuns],
+    ...(kind.hasTmpfs ? [inTheCell] : []),
+    ...(kind.directories === "none" ? [] : [hostDirectories(kind)]),
+    ...(kind.hasNetwork ? [plainNetwork, inspected] : []),
+  ];
 }

@@ -1,36 +1,50 @@
+import { homedir, tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RuleName, ruleNames } from "../../../src/policy/rules.ts";
 import type { EnforcedRule } from "../../../src/runners/receipt.ts";
-import type { SandboxRunner } from "../../../src/runners/runner.ts";
+import type { Probe, SandboxRunner } from "../../../src/runners/runner.ts";
 import { Codecell } from "../../../src/sessions/codecell.ts";
 import type { Session } from "../../../src/sessions/session.ts";
-import { skipOrFail } from "../required.ts";
+import { skippedWithout } from "../required.ts";
 import type { Attacked } from "./attacked.ts";
 import { claims } from "./claims.ts";
 import { Place } from "./place.ts";
 import { type AttackedPolicy, policiesFor, type RunnerKind } from "./policies.ts";
 
-/** A claim without the figures in it, which depend on the value. */
-const saying = ({ rule, by, how }: EnforcedRule) => `${rule} by ${by}: ${how.replace(/\d+MiB/g, "… MiB")}`;
+/** The claims that a row makes: exactly one, unless its wording has no attack. */
+const claimsOf = ({ rule, by, how }: EnforcedRule) =>
+  claims[rule as RuleName].filter((one) => one.by === by && one.how.test(how));
+
+/** A row without the figures in it, which depend on the value. */
+const saying = (row: EnforcedRule) => `${row.rule} by ${row.by}: ${claimsOf(row)[0]?.wording ?? row.how}`;
+
+export interface WalkOptions {
+  /** policies beyond those of the kind of runner */
+  readonly more?: readonly AttackedPolicy[];
+  /** the name that REQUIRE_RUNNERS and reports have for it; default: the runner's own */
+  readonly name?: string;
+  /** default: the runner's own answer, however long it takes */
+  readonly probe?: (runner: SandboxRunner) => Promise<Probe>;
+}
 
 /** Attacks every row of every receipt that a runner gives under these policies. */
 export async function walkReceipts(
   title: string,
   make: () => SandboxRunner,
   kind: RunnerKind,
-  more: readonly AttackedPolicy[] = [],
+  { more = [], ...options }: WalkOptions = {},
 ): Promise<void> {
   const sample = make();
-  const probe = await sample.probe({ isPatient: true });
+  const probe = await (options.probe?.(sample) ?? sample.probe({ isPatient: true }));
   await sample[Symbol.asyncDispose]();
 
-  describe.skipIf(skipOrFail(sample.name, probe))(`the receipt of ${title}`, () => {
+  describe(`the receipt of ${title}`, skippedWithout(options.name ?? sample.name, probe), () => {
     /** what receipts said, and what of it was attacked */
     const said = new Set<string>();
     const attacked = new Set<string>();
     let place: Place;
     beforeAll(async () => {
-      place = await Place.make();
+      place = await Place.make(kind.directories === "at their own path" ? persistentDirectory() : tmpdir());
     });
     afterAll(() => place?.[Symbol.asyncDispose]());
 
@@ -49,7 +63,7 @@ export async function walkReceipts(
         test.each(rules)("says of %s what an attack cannot disprove", async (rule) => {
           const row = opened.row(rule);
           expect(row.value).toBe(policy.rows(place)[rule]);
-          const matching = claims[rule].filter(({ by, how }) => by === row.by && how.test(row.how));
+          const matching = claimsOf(row);
           expect(matching, `no attack is known for the claim "${saying(row)}"`).toHaveLength(1);
           await matching[0]?.attack(opened.attacked(row));
           attacked.add(saying(row));
@@ -61,6 +75,11 @@ export async function walkReceipts(
       expect([...said].filter((claim) => !attacked.has(claim))).toEqual([]);
     });
   });
+}
+
+/** `/tmp` and `/var/tmp` of a cell are its own: what keeps its path in the cell must be elsewhere. */
+function persistentDirectory(): string {
+  return process.getuid?.() === 0 ? "/srv" : homedir();
 }
 
 /** Stands in for the place where only the names of rows are wanted. */

@@ -1,0 +1,6 @@
+import { probeSrt, testedSrtRunner } from "../support/srt.ts";
+import { walkReceipts } from "./receipts/walk.ts";
+
+const kind = { hasNetwork: false, takesPython: true, hasTmpfs: false, cpus: 1 } as const;
+const directories = "at their own path";
+await walkReceipts("the srt runner", () => testedSrtRunner(), { ...kind, directories }, { probe: probeSrt });

@@ -89,12 +89,14 @@ export class KernelClient implements Branch {
   readonly #pending = new Map<number, Pending>();
   readonly #events: InterpreterEvents;
   #runs: number;
+  #stateRun: number | undefined;
   #requests = firstRequestId;
 
   private constructor(connection: KernelConnection, branch: number, runs: number, events: InterpreterEvents) {
     this.#connection = connection;
     this.#branch = branch;
     this.#runs = runs;
+    this.#stateRun = runs;
     this.#events = events;
     connection.attach(branch, this);
   }
@@ -126,6 +128,16 @@ export class KernelClient implements Branch {
   /** The id of the next run. */
   get nextRunId(): number {
     return this.#runs + 1;
+  }
+
+  /** The run whose final state the interpreter has; after a crash, an earlier one. Undefined: a crash lost everything. */
+  get stateRun(): number | undefined {
+    return this.#stateRun;
+  }
+
+  /** The interpreter has the state of this run again. */
+  wentBackTo(run: number | undefined): void {
+    this.#stateRun = run === undefined ? undefined : Math.min(run, this.#runs);
   }
 
   run(request: RunRequest, handlers: RunHandlers): { id: number; done: Promise<DoneMessage> } {
@@ -173,6 +185,7 @@ export class KernelClient implements Branch {
 
   async reset(): Promise<void> {
     await this.#request({ t: "reset" }, 0);
+    this.#stateRun = this.#runs;
   }
 
   /** Keeps a frozen copy of the interpreter under a name. */
@@ -183,6 +196,7 @@ export class KernelClient implements Branch {
   /** Continues from a checkpoint, which is kept. */
   async rollback(name: string): Promise<void> {
     await this.#request({ t: "rollback", name }, 0);
+    this.#stateRun = this.#runs;
   }
 
   async forget(name: string): Promise<void> {
@@ -229,6 +243,7 @@ export class KernelClient implements Branch {
   onMessage(message: CellMessage, body: Uint8Array): void {
     switch (message.t) {
       case "lost":
+        this.wentBackTo(message.recoveredTo);
         this.#events.onLost?.(message);
         return;
       case "gone":
@@ -311,6 +326,7 @@ export class KernelClient implements Branch {
     const pending = this.#pending.get(message.id);
     if (pending?.kind !== "run") return;
     this.#pending.delete(message.id);
+    if (message.id !== rehearsalId) this.wentBackTo(message.state === "kept" ? message.id : message.recoveredTo);
     pending.handlers.onEnd?.();
     pending.resolve(message);
   }
@@ -330,6 +346,7 @@ export class KernelClient implements Branch {
     const pending = this.#pending.get(message.id);
     if (pending?.kind !== "request") return;
     this.#pending.delete(message.id);
+    if (message.state) this.wentBackTo(message.recoveredTo);
     if (message.ok) {
       pending.resolve({ data: Buffer.concat(pending.chunks), file: message.file });
       return;

@@ -172,6 +172,9 @@ export const cellMessage = z.discriminatedUnion("t", [
     t: z.literal("reply"),
     id,
     ok: z.boolean(),
+    /** the request killed the interpreter: what is left of its state */
+    state: z.enum(["recovered", "lost"]).optional(),
+    recoveredTo: count.optional(),
     code: z
       .enum([
         "variable_missing",

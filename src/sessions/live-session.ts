@@ -139,6 +139,16 @@ export class LiveSession implements AsyncDisposable {
     return this.#runs.isBusy;
   }
 
+  /** @internal The session's run whose final state the variables have. Undefined: a crash lost everything. */
+  get stateRun(): number | undefined {
+    return this.#runs.stateRun;
+  }
+
+  /** @internal What the next result will report, and whether it includes a crash that the caller has not seen. */
+  get losses(): Pick<InterpreterLosses, "notes" | "isUnseen" | "take"> {
+    return this.#losses;
+  }
+
   /** How many runs there were. */
   get runs(): number {
     return this.#kernel.nextRunId - 1;
@@ -267,9 +277,10 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /** Restores the variables of a snapshot, and returns those that could not be restored. */
-  async restore(snapshot: Uint8Array, options: { timeoutMs?: number } = {}): Promise<RestoreFailure[]> {
+  async restore(snapshot: Uint8Array, options: { timeoutMs?: number; run?: number } = {}): Promise<RestoreFailure[]> {
     this.#assertIdle("snapshot");
     const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
+    if (options.run !== undefined) this.#runs.startsAfter(options.run);
     this.interpreter.recovery?.changed();
     return failures;
   }

@@ -8,7 +8,7 @@ import { SessionCell } from "./session-cell.ts";
 import { sessionClosed, sessionExpired } from "./session-errors.ts";
 import { shownId } from "./session-id.ts";
 import type { SessionInfo, SessionState } from "./session-info.ts";
-import { type RestoreReport, SessionSaves } from "./storage/session-saves.ts";
+import { lossBefore, type RestoreReport, SessionSaves, unreported } from "./storage/session-saves.ts";
 import type { SessionRecord, SessionStore, SnapshotInfo } from "./storage/store.ts";
 
 /** @internal */
@@ -138,7 +138,9 @@ export class ManagedSession {
         hint: "set session.persist in the policy",
       });
     }
-    return this.saves.save(await this.cell.session());
+    const live = await this.cell.session();
+    if (live.losses.isUnseen) throw lossBefore(this.id, live, this.record);
+    return this.saves.save(live);
   }
 
   /** Saves what changed and ends the cell; the next call restores the session. */
@@ -147,10 +149,19 @@ export class ManagedSession {
     const { live } = this;
     if (!live) return;
     await live.settle();
-    if (this.saves.isDirty && live.isAlive && live.features.includes("snapshot")) await this.save();
-    else if (this.policy.session.persist) await this.store.write(this.record);
-    if (!this.saves.isDirty && live.isAlive) await this.saves.mark(false);
+    if (this.policy.session.persist) await this.#saveLast(live);
     await this.cell.release();
+  }
+
+  /** Saves what the last save lacks. After a crash, the save may be newer than the variables: then it stays. */
+  async #saveLast(live: LiveSession): Promise<void> {
+    await live.interpreter.recovering;
+    const canSave = live.isAlive && live.features.includes("snapshot");
+    const isWorthSaving = canSave && this.saves.isWorthSaving(live);
+    if (isWorthSaving && this.saves.isDirty) await this.saves.save(live);
+    else await this.store.write({ ...this.record, ...(isWorthSaving ? unreported(live) : {}) });
+    // The mark stays if the save lacks a change: who opens the session next is told.
+    if (isWorthSaving && !this.saves.isDirty) await this.saves.mark(false);
   }
 
   /** Ends the cell for good. If the session expired, later calls are told why. */

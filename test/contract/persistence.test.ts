@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { copied, eventually, hostProcesses, idle, skipsProcess, within } from "../support/process-cells.ts";
 
@@ -172,6 +173,77 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     const told = await runIn(session, "x, z");
     expect(told).toMatchObject({ status: "ok", value: "([1, 2], 1)" });
     expect(told.notes.join()).toContain("could not be saved");
+  });
+
+  describe("whose interpreter dies between two runs and goes back to run 1", () => {
+    /** Run 2 exits when the host says so. It cannot be copied: its process may not fork. */
+    const doomed = [
+      "import os, resource, threading, time",
+      "x = 2",
+      "def wait():",
+      "    while not os.path.exists('/workspace/die'): time.sleep(0.01)",
+      "    os._exit(1)",
+      "threading.Thread(target=wait).start()",
+      "resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))",
+    ].join("\n");
+    const afterRun2 = async () => {
+      const manager = await open();
+      const session = await manager.session("kept");
+      await runIn(session, "x = 1");
+      await runIn(session, doomed);
+      return { manager, session };
+    };
+    const die = async (session: Session) => {
+      await session.upload("die", Buffer.from(""));
+      expect(await eventually(() => session.managed.live?.losses.isUnseen === true)).toBe(true);
+    };
+
+    test("keeps the save of run 2, although a variable was set since", async () => {
+      const { manager, session } = await afterRun2();
+      expect(await session.save()).toMatchObject({ run: 2 });
+      await die(session);
+      await session.set("y", 1);
+      const next = await restart(manager);
+      const result = await runIn(await next.get("kept"), "x");
+      expect(result.value).toBe("2");
+      expect(result.notes).toContain("variables were restored from the save after run 2; later changes are lost");
+    });
+
+    test("is saved as what it is, the state after run 1, and the next process reports the loss", async () => {
+      const { manager, session } = await afterRun2();
+      await die(session);
+      const next = await restart(manager);
+      expect(await next.info("kept")).toMatchObject({ runs: 2, snapshot: { run: 1 } });
+      const result = await runIn(await next.get("kept"), "x");
+      expect(result.value).toBe("1");
+      expect(result.notes.join("; ")).toMatch(/between two runs:; the interpreter exited with code 1; .*after run 1/);
+      expect((await runIn(await next.get("kept"), "x")).notes).toEqual([]);
+    });
+
+    test("is saved on request only after its caller was told", async () => {
+      const { session } = await afterRun2();
+      await session.save();
+      await die(session);
+      const refused = {
+        code: "cell_lost",
+        message: expect.stringMatching(/not saved: between two runs.*after run 2 is kept/),
+      };
+      await expect(session.save()).rejects.toMatchObject(refused);
+      expect(await session.save()).toMatchObject({ run: 1 });
+    });
+  });
+
+  test("without recovery keeps its save when its interpreter dies, and the next process says what is lost", async () => {
+    const manager = await open({ recovery: "off" });
+    const session = await manager.session("kept");
+    await runIn(session, "x = 1");
+    await session.save();
+    await runIn(session, "import os, threading\nx = 2\nthreading.Timer(0.01, os._exit, [1]).start()");
+    expect(await eventually(() => session.managed.live?.losses.isUnseen === true)).toBe(true);
+    const next = await restart(manager, { recovery: "off" });
+    const result = await runIn(await next.get("kept"), "x");
+    expect(result.value).toBe("1");
+    expect(result.notes).toContain("variables were restored from the save after run 1; later changes are lost");
   });
 
   const canMount = process.getuid?.() === 0 && canMountTmpfs();

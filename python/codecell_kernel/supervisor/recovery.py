@@ -70,7 +70,7 @@ class Recovery:
             branch.tell(done)
         else:
             code = "timeout" if active.ending == "timeout" else "cell_lost"
-            branch.tell(active.reply(ok=False, code=code, message="; ".join(notes)))
+            branch.tell(active.reply(ok=False, code=code, message="; ".join(notes), state=state, **extra))
 
     def what_is_left(self, state, back_to):
         if self.idle_reason is not None:

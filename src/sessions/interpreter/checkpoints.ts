@@ -44,7 +44,7 @@ export class Checkpoints {
         `checkpoint ${name} was not saved: its copy of the interpreter exited at once`,
       );
     }
-    if (!this.#losses.isEmpty) {
+    if (this.#losses.isUnseen) {
       // The interpreter died during the request: the checkpoint is of a state that the caller has not seen.
       this.#kept.delete(name);
       await this.#kernel.forget(name);
@@ -98,7 +98,7 @@ export class Checkpoints {
 
   /** Refuses a checkpoint of a state that the caller does not know yet, and reports the loss instead. */
   #tellLossBefore(name: string): void {
-    if (this.#losses.isEmpty) return;
+    if (!this.#losses.isUnseen) return;
     const notes = this.#losses.take().join(" ");
     throw new CodecellError("cell_lost", `checkpoint ${name} was not saved: ${notes}`, {
       hint: "check the variables, then try again",

@@ -4,6 +4,7 @@ import { defaultLanguage } from "../../policy/languages.ts";
 import { finishRun, type RunningSession } from "./finish-run.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import type { RunAudit } from "./run-audit.ts";
+import { RunNumbers } from "./run-numbers.ts";
 import type { LiveRunOptions } from "./run-options.ts";
 import { RunOutput } from "./run-output.ts";
 
@@ -21,6 +22,7 @@ export class LiveRuns {
   readonly #session: RunningSession;
   readonly #kernel: KernelClient;
   readonly #audit: RunAudit | undefined;
+  readonly #numbers = new RunNumbers();
   #active: ActiveRun | undefined;
 
   constructor(session: RunningSession, kernel: KernelClient, audit: RunAudit | undefined) {
@@ -33,7 +35,18 @@ export class LiveRuns {
     return this.#active !== undefined;
   }
 
-  /** Sends the code to the kernel. `number` is for the audit: a restored session keeps counting, while its cell starts at 1. */
+  /** The session's run whose final state the interpreter has. Undefined: a crash lost everything. */
+  get stateRun(): number | undefined {
+    const { stateRun } = this.#kernel;
+    return stateRun === undefined ? undefined : this.#numbers.ofSession(stateRun);
+  }
+
+  /** The cell starts with the variables of this run of the session. */
+  startsAfter(run: number): void {
+    this.#numbers.startsAfter(run);
+  }
+
+  /** Sends the code to the kernel. `number` is the session's: a restored session keeps counting, while its cell starts at 1. */
   start(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
     const { cell, interpreter } = this.#session;
     const { timeoutMs: limitMs, outputBytes } = cell.rules.policy.proc;
@@ -54,6 +67,7 @@ export class LiveRuns {
     };
     const begin = () => {
       interpreter.recovery?.beforeRun();
+      this.#numbers.note(id, number);
       const { done } = this.#kernel.run(
         { language, code, timeoutMs, outputBytes },
         {

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import { InterpreterLosses } from "../interpreter/interpreter-losses.ts";
 import type { LiveSession } from "../live-session.ts";
 import { type SavedSession, SessionSaves } from "./session-saves.ts";
 import type { SessionStore } from "./store.ts";
@@ -15,7 +16,8 @@ function fakeSaves() {
   } as unknown as SessionStore;
   let snapshots = 0;
   const session = {
-    ...{ pythonVersion: "3.99.0", receipt: { runner: "fake" } },
+    ...{ pythonVersion: "3.99.0", receipt: { runner: "fake" }, isAlive: true, isBusy: false, stateRun: 1 },
+    losses: new InterpreterLosses(),
     snapshot: async () => {
       snapshots++;
       return Buffer.alloc(0);
@@ -53,6 +55,27 @@ test("a save that is requested during another save contains what changed since t
   await release();
   await second;
   expect([snapshots(), saves.isDirty, saves.isSaving]).toEqual([2, false, false]);
+});
+
+test("a session under steady use is saved within ten seconds, although no pause is long enough", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  try {
+    const { saves, snapshots } = fakeSaves();
+    for (let run = 0; run < 24; run++) {
+      void saves.changing();
+      saves.changed();
+      await vi.advanceTimersByTimeAsync(400);
+    }
+    expect(snapshots()).toBe(0);
+    for (let run = 0; run < 3; run++) {
+      void saves.changing();
+      saves.changed();
+      await vi.advanceTimersByTimeAsync(400);
+    }
+    expect(snapshots()).toBe(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("saves that are requested at the same time are one save", async () => {

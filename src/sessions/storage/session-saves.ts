@@ -6,7 +6,10 @@ import type { LiveSession } from "../live-session.ts";
 import { readManifest } from "./snapshot-manifest.ts";
 import type { SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
 
+/** A pause of this length is used for a save. */
 const saveAfterMs = 2_000;
+/** Under steady use, the longest time until a change is saved: the next run waits for that save. */
+const longestUnsavedMs = 10_000;
 const maxNamed = 20;
 
 /** The result of restoring saved variables in a fresh cell. */
@@ -44,6 +47,8 @@ export class SessionSaves {
   /** a run killed the cell */
   #isLost = false;
   #timer: NodeJS.Timeout | undefined;
+  /** when the first change after the last save happened, by the clock of `performance` */
+  #unsavedSince: number | undefined;
   #saving: Promise<SnapshotInfo> | undefined;
   /** the changes that the active save contains; undefined: it has not started, and will contain all of them */
   #savingChanges: number | undefined;
@@ -84,11 +89,21 @@ export class SessionSaves {
     this.#changes++;
     if (!this.#isPersistent || !this.#savesByItself) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      const { live } = this.#of;
-      if (!live?.isAlive || live.isBusy) return;
-      void this.save(live).catch((error: unknown) => this.#notSaved(error));
-    }, saveAfterMs).unref();
+    this.#unsavedSince ??= performance.now();
+    // Not by a timer: under steady use the next run would have started by then, and the one after it, and so on.
+    if (performance.now() - this.#unsavedSince >= longestUnsavedMs) this.#saveNow();
+    else this.#timer = setTimeout(() => this.#saveNow(), saveAfterMs).unref();
+  }
+
+  #saveNow(): void {
+    const { live } = this.#of;
+    if (!live?.isAlive || live.isBusy || !this.isWorthSaving(live)) return;
+    void this.save(live).catch((error: unknown) => this.#notSaved(error));
+  }
+
+  /** Whether the variables are newer than the save. After a crash they may be older, or gone. */
+  isWorthSaving(live: LiveSession): boolean {
+    return live.stateRun !== undefined && live.stateRun >= (this.#of.record.snapshot?.run ?? 0);
   }
 
   /** After a loss, the last save is worth more than the current variables: no automatic save replaces it. */
@@ -123,10 +138,15 @@ export class SessionSaves {
 
   async #save(session: LiveSession): Promise<SnapshotInfo> {
     const { id, key } = this.#of;
-    const { runs } = this.#of.record;
+    const { stateRun } = session;
     const changes = this.#changes;
     this.#savingChanges = changes;
+    this.#unsavedSince = undefined;
     const data = await session.snapshot();
+    // The interpreter died before the snapshot was made, so the snapshot is of an older state than the caller has seen.
+    if (stateRun === undefined || session.stateRun === undefined || session.stateRun < stateRun) {
+      throw lossBefore(id, session, this.#of.record);
+    }
     const manifest = readManifest(data);
     const stored = await this.#store.writeSnapshot(key, data).catch((error: unknown) => {
       throw saveFailed(id, error);
@@ -135,11 +155,11 @@ export class SessionSaves {
       ...stored,
       ...manifest,
       savedMs: this.#now(),
-      run: runs,
+      run: stateRun,
       python: session.pythonVersion,
       runner: session.receipt.runner,
     };
-    const record = { ...this.#of.record, snapshot };
+    const record = { ...this.#of.record, snapshot, ...unreported(session) };
     await this.#store.write(record).catch((error: unknown) => {
       throw saveFailed(id, error);
     });
@@ -153,7 +173,9 @@ export class SessionSaves {
 
   /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */
   async restoreInto(session: LiveSession): Promise<RestoreReport | undefined> {
-    const { snapshot } = this.#of.record;
+    const { snapshot, unreported: notes = [], ...record } = this.#of.record;
+    for (const note of notes) session.addNote(note);
+    this.#of.record = snapshot ? { ...record, snapshot } : record;
     // The last cell, here or in a process that was killed, ended with unsaved variables.
     const isUnsaved = this.isDirty || this.#isLost;
     const isLost = isUnsaved || (this.#isPersistent && (await this.#store.isUnsaved(this.#of.key)));
@@ -168,7 +190,7 @@ export class SessionSaves {
       session.addNote("files were not restored: they were deleted with the last cell");
     try {
       const data = await this.#store.readSnapshot(this.#of.key, snapshot);
-      const failed = await session.restore(data);
+      const failed = await session.restore(data, { run: snapshot.run });
       session.addNote(isLost ? `${note}; later changes are lost` : note);
       tellDifferences(session, snapshot, failed);
       return { snapshot, failed, problem: undefined, note };
@@ -196,6 +218,20 @@ function tellDifferences(session: LiveSession, snapshot: SnapshotInfo, failed: R
   if (missing.length === 0) return;
   const named = missing.slice(0, maxNamed).map(({ name, reason }) => `${name} (${reason})`);
   session.addNote(`not restored: ${named.join("; ")}`);
+}
+
+/** Notes that another process has to report: this one may close the session before its next result. */
+export function unreported({ losses }: LiveSession): Pick<SessionRecord, "unreported"> {
+  return { unreported: losses.isUnseen ? losses.notes.slice(0, 40).map((note) => note.slice(0, 2000)) : undefined };
+}
+
+/** Refuses to save a state that the caller does not know yet, and reports the loss instead. */
+export function lossBefore(id: string, { losses }: LiveSession, { snapshot }: SessionRecord): CodecellError {
+  const notes = losses.take().join(" ") || "the interpreter crashed and its variables are lost";
+  const kept = snapshot ? `; the save after run ${snapshot.run} is kept` : "";
+  return new CodecellError("cell_lost", `session ${id} was not saved: ${notes}${kept}`, {
+    hint: "check the variables, then save again",
+  });
 }
 
 function saveFailed(id: string, cause: unknown): CodecellError {

@@ -91,6 +91,7 @@ export class SnapshotRecovery {
     this.#isRestoring = true;
     try {
       const failed = data ? await this.#kernel.restore(data, restoreTimeoutMs) : [];
+      this.#kernel.wentBackTo(run);
       this.#isStale = false;
       const missing = [...skipped, ...failed];
       const later = isLate ? [`Later changes were not kept: ${this.#reason}.`] : [];

@@ -35,6 +35,8 @@ const recordSchema = z.object({
   /** rules that were requested for it while it was live */
   asked: requestedRulesSchema.optional(),
   snapshot: snapshotSchema.optional(),
+  /** what its last cell lost and no result has reported yet */
+  unreported: z.array(z.string().max(2000)).max(40).optional(),
 });
 
 /** What is kept of a session on disk, besides its workspace. */

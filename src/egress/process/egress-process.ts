@@ -15,6 +15,7 @@ import type { OnEgressEvent } from "../rules/events.ts";
 import type { EgressTimes } from "../rules/limits.ts";
 import { fromProxy, type ToProxy } from "./process-messages.ts";
 import { proxyEntry } from "./proxy-entry.ts";
+import { despiteExits, ProxyExited } from "./proxy-exited.ts";
 import { SessionEgress } from "./session-egress.ts";
 import { noKeys, type SessionKeys } from "./session-keys.ts";
 
@@ -84,7 +85,7 @@ export class EgressProcess implements AsyncDisposable {
     const session = new SessionEgress(link, rules, onEvent);
     this.#sessions.set(number, session);
     try {
-      await session.ready();
+      await despiteExits(() => session.ready());
     } catch (error) {
       await session[Symbol.asyncDispose]();
       throw error;
@@ -153,19 +154,24 @@ export class EgressProcess implements AsyncDisposable {
     let timer: NodeJS.Timeout | undefined;
     const answered = new Promise<void>((settle, reject) => {
       waiting.set(number, (error) => (error ? reject(error) : settle()));
-      timer = setTimeout(() => reject(new CodecellError("internal", "the egress proxy does not respond")), withinMs);
+      timer = setTimeout(() => reject(notResponding()), withinMs);
     });
     try {
-      await Promise.all([answered, this.#send(message, listener)]);
+      const sent = this.#send(message, listener).then((isSent) => {
+        if (!isSent) throw new ProxyExited(); // nobody would answer
+      });
+      await Promise.all([answered, sent]);
     } finally {
       clearTimeout(timer);
       waiting.delete(number);
     }
   }
 
-  async #send(message: ToProxy, listener?: PassedListener): Promise<void> {
+  async #send(message: ToProxy, listener?: PassedListener): Promise<boolean> {
     const child = await this.#child?.catch(() => undefined);
-    if (child?.process.connected) child.process.send(message, listener?.handle, undefined, () => {});
+    if (!child?.process.connected) return false;
+    child.process.send(message, listener?.handle, undefined, () => {});
+    return true;
   }
 
   async #start(): Promise<Child> {
@@ -204,7 +210,7 @@ export class EgressProcess implements AsyncDisposable {
   #ended(claim: AsyncDisposable, how: object): void {
     this.#child = undefined;
     this.#logger.info("the egress proxy exited", { ...how });
-    const error = new CodecellError("internal", "the egress proxy exited");
+    const error = new ProxyExited();
     for (const waiting of [this.#opening, this.#listening, this.#flushing]) {
       for (const answer of waiting.values()) answer(error);
     }
@@ -239,6 +245,11 @@ export class EgressProcess implements AsyncDisposable {
         return;
     }
   }
+}
+
+function notResponding(): CodecellError {
+  const hint = "the machine may be overloaded: try again";
+  return new CodecellError("cell_start_failed", "the egress proxy does not respond", { hint });
 }
 
 function hasExited({ exitCode, signalCode }: ChildProcess): boolean {

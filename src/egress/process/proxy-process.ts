@@ -28,16 +28,22 @@ const sessions = new Map<number, Session>();
 let settings: ProxySettings = { directory: "", fixedAddresses: {}, times: {}, authorities: [] };
 const trust = new PromiseCache<SecureContext>();
 
-process.on("disconnect", () => {
-  // Our parent has exited and cannot clean up any more.
-  if (settings.directory !== "") {
-    rmSync(settings.directory, { recursive: true, force: true });
-    rmSync(claimOf(settings.directory), { force: true });
-  }
-  process.exit(0);
-});
+process.on("disconnect", exitWithParent);
 process.on("SIGINT", () => {}); // our parent handles Ctrl-C
 process.on("message", (message: ToProxy, handle: unknown) => receive(message, handle));
+if (!process.connected) exitWithParent(); // it exited before we listened for that
+
+/** Our parent has exited and cannot clean up any more. Quietly: nobody is left to read an error. */
+function exitWithParent(): void {
+  try {
+    if (settings.directory !== "") {
+      rmSync(settings.directory, { recursive: true, force: true });
+      rmSync(claimOf(settings.directory), { force: true });
+    }
+  } finally {
+    process.exit(0);
+  }
+}
 
 function receive(message: ToProxy, handle: unknown): void {
   switch (message.t) {
@@ -112,5 +118,6 @@ function upstreamTrust(): Promise<SecureContext> {
 }
 
 function tell(message: object): void {
-  if (process.connected) process.send?.(message);
+  // With a callback, a message to a parent that was just killed fails quietly instead of ending us with a stack trace.
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

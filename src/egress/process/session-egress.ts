@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PassedListener } from "../../lib/passed-listener.ts";
 import type { EgressRules } from "../rules/decide.ts";
 import type { EgressEvent, OnEgressEvent } from "../rules/events.ts";
+import { despiteExits } from "./proxy-exited.ts";
 
 /** What `SessionEgress` needs from the proxy's process. */
 export interface ProxyLink {
@@ -52,8 +53,10 @@ export class SessionEgress implements AsyncDisposable {
 
   /** Makes the proxy accept the cell's connections. The caller keeps the socket, in case the proxy must be replaced. */
   async listen(listener: PassedListener): Promise<void> {
-    await this.ready();
-    await this.#link.listen(listener);
+    await despiteExits(async () => {
+      await this.ready();
+      await this.#link.listen(listener);
+    });
     this.#listener = listener;
   }
 

@@ -49,6 +49,8 @@ class Template:
         self.listener.bind(SOCKET)
         self.listener.listen(512)
         self.births, self.announce = os.pipe()
+        os.set_blocking(self.births, False)
+        self.starting = {}  # pidfd of a process that is about to start a cell, to the connection
         self.connections = {}  # descriptor to socket
         self.cells = {}  # pidfd to the connection's descriptor
         self.pidfds = {}  # the other way round
@@ -69,7 +71,9 @@ class Template:
                     if not os.read(fd, 1 << 16):  # only acknowledgements of sockets: read them, or they fill the channel
                         os._exit(0)
                 elif fd == self.births:
-                    self.born(*BIRTH.unpack(os.read(fd, BIRTH.size)))
+                    self.read_births()
+                elif fd in self.starting:
+                    self.started(fd)
                 elif fd in self.cells:
                     self.gone(fd)
                 elif fd in self.connections:
@@ -77,10 +81,38 @@ class Template:
 
     def accept(self):
         connection, _ = self.listener.accept()
-        if os.fork() == 0:
+        starter = os.fork()
+        if starter == 0:
             self.listener.close()
             become_cell(connection, self)
         self.connections[connection.fileno()] = connection
+        try:
+            pidfd = os.pidfd_open(starter)
+        except OSError:  # it is dead already
+            self.check_birth(connection)
+            return
+        self.starting[pidfd] = connection
+        self.poll.register(pidfd, select.POLLIN)
+
+    def started(self, pidfd):
+        """The process that starts a cell has exited, as it always does."""
+        self.poll.unregister(pidfd)
+        os.close(pidfd)
+        self.check_birth(self.starting.pop(pidfd))
+
+    def check_birth(self, connection):
+        """If it was killed before it reported a cell, nothing else would ever close the connection: the host would wait."""
+        self.read_births()
+        fd = connection.fileno()
+        if self.connections.get(fd) is connection and fd not in self.pidfds:
+            self.connections.pop(fd).close()
+
+    def read_births(self):
+        try:
+            while True:
+                self.born(*BIRTH.unpack(os.read(self.births, BIRTH.size)))
+        except BlockingIOError:
+            pass
 
     def born(self, fd, pid):
         """A cell's pid 1 exists. Pid 0 means that its setup failed."""
@@ -146,22 +178,28 @@ def become_cell(connection, template):
         request, _ = read_frame(number)
         jail.join_cgroups(request["cgroups"])
         jail.unshare()
+        reported, report = os.pipe()
         pid = os.fork()
         if pid == 0:
-            become_supervisor(connection, template, request)
+            os.close(report)
+            become_supervisor(connection, template, request, reported)
     except BaseException as error:
         fail(number, error)
     os.write(template.announce, BIRTH.pack(number, pid))
+    if pid:
+        os.write(report, b"1")
     os._exit(0)
 
 
-def become_supervisor(connection, template, request):
-    """Pid 1 of the cell; never returns."""
+def become_supervisor(connection, template, request, reported):
+    """Pid 1 of the cell; never returns. `reported` can be read once the template knows of this process."""
     try:
         os.setsid()
         jail.enter(cell_of(template.config, request))
         # All cells of a template share the host's message channel. Its last use is here, before any user code runs.
         listener = listen_for_host(MESSAGES, request["ticket"]) if "ticket" in request else None
+        if not os.read(reported, 1):
+            os._exit(1)  # our parent was killed: a cell that the template does not know would outlive its session
         channel = connection.detach()
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):

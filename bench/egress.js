@@ -135,10 +135,10 @@ async function floods(cells, target, client) {
 
 async function startFlood(session, target, client) {
   const program = `${client}\nflood(3128, b"${target}", ${unread}, ${full})`;
-  const { result, error } = await session.run(`import subprocess, sys
+  const { value, error } = await session.run(`import subprocess, sys
 flooding = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(program)}], stdout=subprocess.PIPE)
 flooding.stdout.readline().decode()`);
-  if (!result?.includes("flooding")) throw new Error(`the flood did not start: ${result ?? error?.traceback}`);
+  if (!value?.includes("flooding")) throw new Error(`the flood did not start: ${value ?? error?.traceback}`);
 }
 
 async function roundTrip(session) {

@@ -33,7 +33,7 @@ export async function http() {
   try {
     const [line] = await once(server.stdout, "data");
     const { url } = JSON.parse(String(line));
-    await send(agent, "POST", `${url}/v1/sessions`, { id: "bench" });
+    await send(agent, "POST", `${url}/v1/sessions`, { session_id: "bench" });
     const session = await manager.session();
     const spaced = async (work) => {
       await pause(spacingMs);

@@ -7,7 +7,7 @@ from .copies import Copies, Copy
 from .processes import freeze_copy, is_there
 
 PARK_SECONDS = 5.0
-IDLE_BEFORE_PARK = 0.01
+IDLE_BEFORE_PARK = 0.025  # shorter, and steady runs would meet a copy each time
 IDLE_COST_FACTOR, LONGEST_IDLE = 2, 0.1  # an expensive copy waits for a longer pause
 BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # without pauses, a copy is made between runs now and then
 AUTOMATIC = "automatic"

@@ -3,6 +3,7 @@ import { link, mkdir, mkdtemp, readFile, realpath, rm, symlink, truncate, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { bindMount, cannotMount } from "../../test/support/host-mounts.ts";
 import { startSwapper } from "../../test/support/swapper.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
@@ -51,6 +52,17 @@ describe("a host file", () => {
     expect(await load(join(data, "a.csv"), { allow: [join(base, "alias")] })).toBe("good");
     expect(await load(join(data, "a.csv"), { allow: [join(data, "a.csv")] })).toBe("good");
     expect(await load("a.csv", { baseDir: data })).toBe("good");
+  });
+
+  test.skipIf(cannotMount)("is refused if a bind mount shows it from a denied place", async () => {
+    await mkdir(join(data, "bound"));
+    await using _keys = await bindMount(join(base, ".ssh"), join(data, "bound"));
+    expect(await load(join(data, "bound/key"))).toBe("file_refused");
+    await mkdir(join(base, "plain"));
+    await writeFile(join(base, "plain/a"), "plain");
+    await mkdir(join(data, "fine"));
+    await using _plain = await bindMount(join(base, "plain"), join(data, "fine"));
+    expect(await load(join(data, "fine/a"))).toBe("plain");
   });
 
   test("is refused by default", async () => {

@@ -1,9 +1,11 @@
 import { lstat, realpath, statfs } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
+import { descriptorMountId, hostMounts } from "../lib/files/mountinfo.ts";
 import { printable } from "../policy/file/problem.ts";
 import { type DenyMatcher, denyMatcher } from "../policy/paths/deny.ts";
 import { homeDirectory, isBelow, refusedPlace } from "../policy/paths/host-path.ts";
+import { otherPaths } from "../policy/paths/other-paths.ts";
 import type { Policy } from "../policy/schema.ts";
 import { Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
@@ -57,6 +59,7 @@ export async function readHostFile(
   const file = await openReal(real, given);
   try {
     await refuseKernelFile(file, given);
+    await refuseBoundFile(file, { real, given }, rules);
     if (file.links > 1) {
       // Deny globs match names. Another hard link may be in a denied directory, and the OS cannot list them.
       throw refused(given, "has other hard links, which cannot be checked against fs.deny", "load a copy of it");
@@ -139,6 +142,21 @@ async function refuseKernelFile(file: RegularFile, given: string): Promise<void>
   if (process.platform !== "linux") return;
   const { type } = await accessing(given, () => statfs(file.descriptorPath));
   if (virtualFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
+}
+
+/** The attack: a bind mount shows a denied directory under a harmless name. */
+async function refuseBoundFile(
+  file: RegularFile,
+  { real, given }: { real: string; given: string },
+  { denies, homeDir }: LoadRules,
+): Promise<void> {
+  for (const other of otherPaths(real, await descriptorMountId(file.descriptor), await hostMounts())) {
+    const glob = denies(other);
+    if (glob !== undefined) throw denied(given, glob);
+    const why = refusedPlace(other, { writable: false, homeDir });
+    if (why !== undefined)
+      throw refused(given, `cannot be loaded: ${why}`, "load a file of another directory", "fs.load");
+  }
 }
 
 function missing(path: string): CodecellError {

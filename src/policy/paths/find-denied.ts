@@ -9,11 +9,22 @@ export interface FindDeniedOptions {
   /** directory entries to check before the mount is refused */
   readonly maxEntries?: number;
   readonly signal?: AbortSignal;
+  /** paths below that are denied for another reason than their name */
+  readonly deniedPaths?: ReadonlySet<string>;
+  /** matchers of other names that directories below have, such as those of bind mounts, by path */
+  readonly alsoAt?: ReadonlyMap<string, readonly DenyMatcher[]>;
 }
 
 interface Directory {
   readonly path: string;
   readonly folded: readonly string[];
+  readonly others: readonly OtherName[];
+}
+
+/** A matcher for entries below a directory that is `depth` names deep. */
+interface OtherName {
+  readonly depth: number;
+  readonly matcher: DenyMatcher;
 }
 
 /**
@@ -25,14 +36,16 @@ export async function findDenied(
   matcher: DenyMatcher,
   options: FindDeniedOptions = {},
 ): Promise<string[]> {
-  const { maxEntries = 200_000, signal } = options;
+  const { maxEntries = 200_000, signal, alsoAt, deniedPaths } = options;
   // The root may be a link, because a bind mount follows it too.
   const source = await stat(root).catch((cause: unknown) => {
     throw refused(`${root} cannot be read, so its denied files cannot be found`, cause);
   });
   if (!source.isDirectory()) return [];
   const denied: string[] = [];
-  const waiting: Directory[] = [{ path: "", folded: [] }];
+  const othersAt = (path: string, depth: number): OtherName[] =>
+    (alsoAt?.get(path) ?? []).map((other) => ({ depth, matcher: other }));
+  const waiting: Directory[] = [{ path: "", folded: [], others: othersAt("", 0) }];
   let entries = 0;
 
   for (let directory = waiting.pop(); directory; directory = waiting.pop()) {
@@ -47,13 +60,19 @@ export async function findDenied(
     for await (const found of opened) {
       if (++entries > maxEntries) throw refused(`${root} has more than ${maxEntries} entries to check against fs.deny`);
       const entry = { path: join(directory.path, found.name), folded: [...directory.folded, foldName(found.name)] };
-      const isDenied = matcher.entry(entry.folded) !== undefined;
+      const { others } = directory;
+      const isDenied =
+        matcher.entry(entry.folded) !== undefined ||
+        others.some((other) => other.matcher.entry(entry.folded.slice(other.depth)) !== undefined) ||
+        deniedPaths?.has(entry.path) === true;
       if ((isDenied || found.isDirectory()) && hasUnreadableName(found)) {
         // Node cannot represent such a name exactly, so the entry can be neither checked nor hidden.
         throw refused(`${root} has a name that is not UTF-8 and cannot be checked: ${JSON.stringify(entry.path)}`);
       }
       if (isDenied) denied.push(entry.path);
-      else if (found.isDirectory()) waiting.push(entry);
+      else if (found.isDirectory()) {
+        waiting.push({ ...entry, others: [...others, ...othersAt(entry.path, entry.folded.length)] });
+      }
     }
   }
   return denied.sort();

@@ -65,6 +65,18 @@ describe("a host file", () => {
     expect(await load(join(data, "fine/a"))).toBe("plain");
   });
 
+  test("is named in errors as the caller wrote it, without the directory that relative paths start from", async () => {
+    await writeFile(join(data, ".env"), "");
+    await writeFile(join(data, "large"), "x".repeat(maxBytes + 1));
+    const policy = parsePolicy({ fs: { load: [data], deny: [`/${data}/sub`] } });
+    for (const path of ["none", ".env", "large", "sub", "sub/b", "../canary", "../.ssh/key", "a.csv/x"]) {
+      const error = await readHostFile(path, policy, { maxBytes, baseDir: data }).catch((thrown: unknown) => thrown);
+      expect(error, path).toBeInstanceOf(CodecellError);
+      const { message, hint, details } = error as CodecellError;
+      expect(JSON.stringify({ message, hint, details }), path).not.toContain(base);
+    }
+  });
+
   test("is refused by default", async () => {
     expect(await load(join(data, "a.csv"), { allow: [] })).toBe("file_refused");
   });

@@ -21,6 +21,7 @@ import {
   type ReadOptions,
   readValue,
 } from "./interpreter/session-values.ts";
+import { checkVariableName } from "./interpreter/variable-name.ts";
 import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
 import { LiveRuns } from "./runs/live-runs.ts";
@@ -196,6 +197,7 @@ export class LiveSession implements AsyncDisposable {
   /** @internal Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
   async setEncoded(name: string, format: EncodedValue["format"], body: Uint8Array): Promise<void> {
     this.#assertOpen();
+    checkVariableName(name);
     await this.#kernel.set(name, format, body);
     this.interpreter.recovery?.changed();
   }

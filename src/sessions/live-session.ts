@@ -245,13 +245,21 @@ export class LiveSession implements AsyncDisposable {
     const losses = new InterpreterLosses();
     let fork: LiveSession | undefined;
     const kernel = await this.#kernel.fork({
-      onLost: ({ notes }) => losses.happenedBetweenRuns(notes),
+      onLost: ({ notes }) => {
+        losses.happenedBetweenRuns(notes);
+        fork?.lostBetweenRuns();
+      },
       onGone: (name) => fork?.interpreter.checkpoints.ended(name),
     });
     losses.inherit(this.#losses);
     fork = new LiveSession({ ...this.#parts, id, kernel, losses, cell: this.#cell.acquire() });
     this.#parts.onFork(fork);
     return fork;
+  }
+
+  /** @internal Counts a memory kill that ended the interpreter between two runs, or the next crash would be blamed on it. */
+  lostBetweenRuns(): void {
+    void this.#cell.struckByMemoryKiller();
   }
 
   /** How many sessions live in this one's cell, itself included. */

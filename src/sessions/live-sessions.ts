@@ -151,6 +151,7 @@ export class LiveSessions implements AsyncDisposable {
     const events: InterpreterEvents = {
       onLost: (message) => {
         losses.happenedBetweenRuns(message.notes);
+        session?.lostBetweenRuns();
         if (message.state === "lost") session?.interpreter.lost();
       },
       onGone: (name) => session?.interpreter.checkpoints.ended(name),

@@ -27,9 +27,13 @@ interface OtherName {
   readonly matcher: DenyMatcher;
 }
 
+/** The longest path that is searched, below the source. The whole path must fit into the 4096 bytes of the OS, here and in the cell. */
+const maxPathBytes = 2048;
+
 /**
  * Walks a mount's source and returns the relative paths that must be hidden, topmost only. Links are not followed: inside
- * the cell they can only lead into the mount itself. A directory that cannot be read is hidden too.
+ * the cell they can only lead into the mount itself. A directory that cannot be read is hidden too, and so is one that is too deep.
+ * The attack: a program makes thousands of nested directories, and no later session starts.
  */
 export async function findDenied(
   root: string,
@@ -69,7 +73,8 @@ export async function findDenied(
         // Node cannot represent such a name exactly, so the entry can be neither checked nor hidden.
         throw refused(`${root} has a name that is not UTF-8 and cannot be checked: ${JSON.stringify(entry.path)}`);
       }
-      if (isDenied) denied.push(entry.path);
+      const isTooDeep = found.isDirectory() && Buffer.byteLength(entry.path) > maxPathBytes;
+      if (isDenied || isTooDeep) denied.push(entry.path);
       else if (found.isDirectory()) {
         waiting.push({ ...entry, others: [...others, ...othersAt(entry.path, entry.folded.length)] });
       }

@@ -55,9 +55,12 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
       const kind = kindOf(stats);
       const nested = await nestedMounts(source, table);
       const origins = await mountOrigins({ source, nested, readOnly: mount.readOnly }, matcher, table);
-      const denied = await findDenied(source, matcher.below(source), origins);
+      const local = matcher.below(source);
+      const denied = await findDenied(source, local, origins);
       const deny = (await Promise.all(denied.map((path) => coverOf(source, path)))).flat();
-      const pins = mount.readOnly ? [] : [...new Set(denied.flatMap((path) => pinsOf(path, matcher)))].sort();
+      // Only what is hidden for its name needs its parents' names.
+      const named = denied.filter((path) => local(path) !== undefined);
+      const pins = mount.readOnly ? [] : [...new Set(named.flatMap((path) => pinsOf(path, matcher)))].sort();
       const found = { source, deny, pins, nested, kind, identity: `${dev}:${ino}`, ownerUid: stats.uid };
       return { ...mount, ...found, requested: mount.source, stage: String(index) };
     }),

@@ -29,6 +29,21 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.sum_of(statuses, 1000 << 10, meminfo), 950 << 10)
         self.assertEqual(self.sum_of(statuses, 1000 << 10), 1800 << 10)
 
+    def test_pages_that_forks_share_count_once_if_the_sum_is_over_the_limit(self):
+        status, rollup = b"RssAnon:\t 100 kB\n", b"Rss:\t 900 kB\nPss_Anon:\t 30 kB\nPss_Shmem:\t 1 kB\n"
+        files = {"status": {2: status, 3: status, 4: status}, "smaps_rollup": {2: rollup, 3: rollup}}
+
+        def total(limit, seconds=1.0):
+            with mock.patch.object(processes, "pids", lambda: [2, 3, 4]), mock.patch.object(
+                processes, "read_proc", lambda pid, name: files[name].get(pid, b"")
+            ), mock.patch.object(processes, "SHARED_SECONDS", seconds):
+                return processes.resident_bytes(set(), limit)
+
+        self.assertEqual(total(300 << 10), 300 << 10)
+        self.assertEqual(total(250 << 10), 162 << 10)  # a process that hides the file counts in full
+        self.assertGreater(total(50 << 10), 50 << 10)
+        self.assertEqual(total(250 << 10, seconds=-1.0), 300 << 10)
+
     def test_a_process_that_is_gone_does_not_count(self):
         self.assertEqual(self.sum_of({2: b""}, 0), 0)
 

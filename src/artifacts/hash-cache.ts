@@ -59,5 +59,5 @@ export async function digestFile(file: OpenFile, headBytes: number, signal?: Abo
 }
 
 export function cancelled(signal: AbortSignal): CodecellError {
-  return new CodecellError("aborted", "listing the artifacts was cancelled", { cause: signal.reason });
+  return new CodecellError("aborted", "reading the files was cancelled", { cause: signal.reason });
 }

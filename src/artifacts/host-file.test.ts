@@ -3,6 +3,7 @@ import { link, mkdir, mkdtemp, readFile, realpath, rm, symlink, truncate, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { bindMount, cannotMount } from "../../test/support/host-mounts.ts";
 import { startSwapper } from "../../test/support/swapper.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
@@ -51,6 +52,29 @@ describe("a host file", () => {
     expect(await load(join(data, "a.csv"), { allow: [join(base, "alias")] })).toBe("good");
     expect(await load(join(data, "a.csv"), { allow: [join(data, "a.csv")] })).toBe("good");
     expect(await load("a.csv", { baseDir: data })).toBe("good");
+  });
+
+  test.skipIf(cannotMount)("is refused if a bind mount shows it from a denied place", async () => {
+    await mkdir(join(data, "bound"));
+    await using _keys = await bindMount(join(base, ".ssh"), join(data, "bound"));
+    expect(await load(join(data, "bound/key"))).toBe("file_refused");
+    await mkdir(join(base, "plain"));
+    await writeFile(join(base, "plain/a"), "plain");
+    await mkdir(join(data, "fine"));
+    await using _plain = await bindMount(join(base, "plain"), join(data, "fine"));
+    expect(await load(join(data, "fine/a"))).toBe("plain");
+  });
+
+  test("is named in errors as the caller wrote it, without the directory that relative paths start from", async () => {
+    await writeFile(join(data, ".env"), "");
+    await writeFile(join(data, "large"), "x".repeat(maxBytes + 1));
+    const policy = parsePolicy({ fs: { load: [data], deny: [`/${data}/sub`] } });
+    for (const path of ["none", ".env", "large", "sub", "sub/b", "../canary", "../.ssh/key", "a.csv/x"]) {
+      const error = await readHostFile(path, policy, { maxBytes, baseDir: data }).catch((thrown: unknown) => thrown);
+      expect(error, path).toBeInstanceOf(CodecellError);
+      const { message, hint, details } = error as CodecellError;
+      expect(JSON.stringify({ message, hint, details }), path).not.toContain(base);
+    }
   });
 
   test("is refused by default", async () => {

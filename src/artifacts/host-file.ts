@@ -1,9 +1,12 @@
 import { lstat, realpath, statfs } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
+import { descriptorMountId, hostMounts } from "../lib/files/mountinfo.ts";
 import { printable } from "../policy/file/problem.ts";
 import { type DenyMatcher, denyMatcher } from "../policy/paths/deny.ts";
+import { isHostGlob } from "../policy/paths/glob.ts";
 import { homeDirectory, isBelow, refusedPlace } from "../policy/paths/host-path.ts";
+import { otherPaths } from "../policy/paths/other-paths.ts";
 import type { Policy } from "../policy/schema.ts";
 import { Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
@@ -42,21 +45,24 @@ export async function readHostFile(
   policy: Pick<Policy, "fs">,
   options: ReadHostFileOptions,
 ): Promise<HostFile> {
-  const given = checkGiven(path, options.baseDir);
+  const full = checkGiven(path, options.baseDir);
+  // Errors show the path as it was written. The attack: a guest of a service learns the directory that it runs in.
+  const given = path;
   const rules: LoadRules = {
     fs: policy.fs,
     homeDir: homeDirectory(options.homeDir),
     denies: denyMatcher(policy.fs.deny),
   };
-  const glob = rules.denies(given);
+  const glob = rules.denies(full);
   if (glob !== undefined) throw denied(given, glob);
   // Not normalised first: only the OS knows where `link/..` leads.
-  const real = await realpath(given).catch(() => undefined);
-  if (real === undefined) throw (await isPlainlyMissing(given, rules)) ? missing(given) : notAllowed(given);
+  const real = await realpath(full).catch(() => undefined);
+  if (real === undefined) throw (await isPlainlyMissing(full, rules)) ? missing(given) : notAllowed(given);
   await checkReal(real, given, rules);
   const file = await openReal(real, given);
   try {
     await refuseKernelFile(file, given);
+    await refuseBoundFile(file, { real, given }, rules);
     if (file.links > 1) {
       // Deny globs match names. Another hard link may be in a denied directory, and the OS cannot list them.
       throw refused(given, "has other hard links, which cannot be checked against fs.deny", "load a copy of it");
@@ -84,7 +90,7 @@ function checkGiven(path: string, baseDir: string | undefined): string {
 /** Deny before allow, on the real path. Outside `fs.load` the error never depends on what exists. */
 async function checkReal(real: string, given: string, rules: LoadRules): Promise<void> {
   const { place, why } = await allowedPlace(real, rules);
-  if (why !== undefined) throw refused(given, `cannot be loaded: ${why}`, "change fs.load in the policy", "fs.load");
+  if (why !== undefined) throw refusedDirectory(given, why);
   if (place === undefined) throw notAllowed(given);
   // A glob such as /notes.txt is relative to the entry of `fs.load`.
   const glob = rules.denies(real) ?? rules.denies(relative(place, real));
@@ -141,17 +147,39 @@ async function refuseKernelFile(file: RegularFile, given: string): Promise<void>
   if (virtualFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
 }
 
+/** The attack: a bind mount shows a denied directory under a harmless name. */
+async function refuseBoundFile(
+  file: RegularFile,
+  { real, given }: { real: string; given: string },
+  { denies, homeDir }: LoadRules,
+): Promise<void> {
+  for (const other of otherPaths(real, await descriptorMountId(file.descriptor), await hostMounts())) {
+    const glob = denies(other);
+    if (glob !== undefined) throw denied(given, glob);
+    const why = refusedPlace(other, { writable: false, homeDir });
+    if (why !== undefined) throw refusedDirectory(given, why);
+  }
+}
+
 function missing(path: string): CodecellError {
   return new CodecellError("file_missing", `${printable(path, 200)} does not exist`);
 }
 
 function denied(path: string, glob: string): CodecellError {
-  return refused(path, `is denied by ${glob}`, "the policy's deny globs override fs.load", "fs.deny");
+  const rule = isHostGlob(glob) ? "a host path in fs.deny" : glob;
+  return refused(path, `is denied by ${rule}`, "the policy's deny globs override fs.load", "fs.deny");
 }
 
 function notAllowed(path: string): CodecellError {
   const hint = "add its directory to fs.load in the policy";
   return refused(path, "is not in a directory of fs.load", hint, "fs.load");
+}
+
+/** `why` has paths of the host, so it is only the cause. */
+function refusedDirectory(path: string, why: string): CodecellError {
+  const message = `${printable(path, 200)} cannot be loaded: it is in a directory that is never opened to code`;
+  const hint = "name another directory in fs.load of the policy";
+  return new CodecellError("file_refused", message, { hint, details: { rule: "fs.load" }, cause: new Error(why) });
 }
 
 function refused(path: string, why: string, hint?: string, rule?: string): CodecellError {

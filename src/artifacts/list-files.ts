@@ -35,6 +35,9 @@ export interface FileList {
   readonly truncated: boolean;
 }
 
+/** Parts of the longest path that is listed. */
+export const maxListedParts = 64;
+
 export interface WalkLimits {
   /** directory entries read for one page */
   readonly maxEntries: number;

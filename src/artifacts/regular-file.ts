@@ -72,6 +72,11 @@ export class RegularFile implements OpenFile {
     });
   }
 
+  /** Number of the open file. */
+  get descriptor(): number {
+    return this.#handle.fd;
+  }
+
   /** Path of the open file for a system call on it, on Linux. */
   get descriptorPath(): string {
     return `/proc/self/fd/${this.#handle.fd}`;

@@ -12,6 +12,7 @@ import {
   type FileList,
   type ListOptions,
   listFiles,
+  maxListedParts,
   type WalkLimits,
 } from "./list-files.ts";
 import { type ByteRange, type OpenFile, RegularFile } from "./regular-file.ts";
@@ -54,7 +55,7 @@ export interface WorkspaceFilesOptions {
 }
 
 const defaultReadBytes = 64 * 2 ** 20;
-const defaultLimits: WalkLimits = { maxEntries: 200_000, maxDepth: 64 };
+const defaultLimits: WalkLimits = { maxEntries: 200_000, maxDepth: maxListedParts };
 
 /** For a private workspace, which has no host files to hide. */
 export const denyNothing = (): undefined => undefined;

@@ -5,6 +5,7 @@ import { compareIsolation } from "./isolation.ts";
 import { inspectCovers } from "./network/inspect.ts";
 import { builtinDeny } from "./paths/builtin-deny.ts";
 import { denyMatcher } from "./paths/deny.ts";
+import { isHostGlob } from "./paths/glob.ts";
 import { hostGrants } from "./paths/host-grants.ts";
 import { isBelow } from "./paths/host-path.ts";
 import { deniedSource } from "./paths/host-source.ts";
@@ -35,7 +36,8 @@ function* liftProblems({ fs, overrides }: Policy): Iterable<FoundProblem> {
   for (const [path, globs] of lists) {
     for (const [index, glob] of globs.entries()) {
       const lifted = glob.startsWith("!") ? glob.slice(1) : undefined;
-      if (lifted === undefined || builtinDeny.includes(lifted)) continue;
+      // `!//path` keeps a path open that the command line would deny because an environment variable names it.
+      if (lifted === undefined || builtinDeny.includes(lifted) || isHostGlob(lifted)) continue;
       const near = nearest(lifted, builtinDeny);
       const message = "! removes an entry of the built-in list, but this is not one of its entries";
       yield { path: [...path, index], message, suggestion: near && `!${near}` };

@@ -21,6 +21,7 @@ import {
   type ReadOptions,
   readValue,
 } from "./interpreter/session-values.ts";
+import { checkVariableName } from "./interpreter/variable-name.ts";
 import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
 import { LiveRuns } from "./runs/live-runs.ts";
@@ -206,6 +207,7 @@ export class LiveSession implements AsyncDisposable {
   /** @internal Puts bytes that are already encoded into a variable, as `decodeHostFile` gives them. */
   async setEncoded(name: string, format: EncodedValue["format"], body: Uint8Array): Promise<void> {
     this.#assertOpen();
+    checkVariableName(name);
     await this.#kernel.set(name, format, body);
     this.interpreter.recovery?.changed();
   }
@@ -253,13 +255,21 @@ export class LiveSession implements AsyncDisposable {
     const losses = new InterpreterLosses();
     let fork: LiveSession | undefined;
     const kernel = await this.#kernel.fork({
-      onLost: ({ notes }) => losses.happenedBetweenRuns(notes),
+      onLost: ({ notes }) => {
+        losses.happenedBetweenRuns(notes);
+        fork?.lostBetweenRuns();
+      },
       onGone: (name) => fork?.interpreter.checkpoints.ended(name),
     });
     losses.inherit(this.#losses);
     fork = new LiveSession({ ...this.#parts, id, kernel, losses, cell: this.#cell.acquire() });
     this.#parts.onFork(fork);
     return fork;
+  }
+
+  /** @internal Counts a memory kill that ended the interpreter between two runs, or the next crash would be blamed on it. */
+  lostBetweenRuns(): void {
+    void this.#cell.struckByMemoryKiller();
   }
 
   /** How many sessions live in this one's cell, itself included. */

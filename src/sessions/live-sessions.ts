@@ -151,6 +151,7 @@ export class LiveSessions implements AsyncDisposable {
     const events: InterpreterEvents = {
       onLost: (message) => {
         losses.happenedBetweenRuns(message.notes);
+        session?.lostBetweenRuns();
         if (message.state === "lost") session?.interpreter.lost();
       },
       onGone: (name) => session?.interpreter.checkpoints.ended(name),
@@ -233,7 +234,10 @@ export class LiveSessions implements AsyncDisposable {
   /** The workspace, as the host accesses it; undefined if the host has none. */
   async #openFiles(runner: SandboxRunner, own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
     const { fs } = this.policy;
-    if (fs.workspace) return openWorkspaceFiles(await realpath(fs.workspace), { deny: denyMatcher(fs.deny) });
+    if (fs.workspace) {
+      const root = await realpath(fs.workspace);
+      return openWorkspaceFiles(root, { deny: denyMatcher(fs.deny).below(root) });
+    }
     if (!own || !runner.takesWorkspace) return undefined;
     return openWorkspaceFiles(await realpath(join(own.root, own.name)), { deny: denyNothing });
   }

@@ -20,6 +20,7 @@ import { loadHostFile } from "./files/load-host-file.ts";
 import { filesOf, uploadFile } from "./files/upload-file.ts";
 import type { Checkpoint } from "./interpreter/checkpoints.ts";
 import type { ReadOptions } from "./interpreter/session-values.ts";
+import { checkVariableName } from "./interpreter/variable-name.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { ManagedSession } from "./managed-session.ts";
 import { Run } from "./runs/run.ts";
@@ -149,6 +150,7 @@ export class Session implements AsyncDisposable {
 
   /** Reads a file of the host into a variable, if `fs.load` allows it. Large text and bytes do not pass through JSON. */
   async load(path: string, name: string, form: HostFileForm = "text", baseDir?: string): Promise<{ bytes: number }> {
+    checkVariableName(name);
     const { audit } = this.managed;
     const onDenied = (error: unknown) => audit?.fileDenied(this.key, path, error);
     const file = await loadHostFile(path, form, { policy: this.policy, baseDir, onDenied });

@@ -23,6 +23,7 @@ export class SharedCell {
   readonly #onEnd: () => Promise<void>;
   #users = 1;
   #oomKills = 0;
+  #countingKills: Promise<unknown> = Promise.resolve();
   #cpuMs = 0;
   /** the last question for its usage was not answered in time */
   #isSilent = false;
@@ -108,7 +109,13 @@ export class SharedCell {
   }
 
   /** Whether the OOM killer struck since the last call: only the Linux kernel's counter tells it from another SIGKILL. */
-  async struckByMemoryKiller(): Promise<boolean> {
+  struckByMemoryKiller(): Promise<boolean> {
+    const counted = this.#countingKills.then(() => this.#countKills());
+    this.#countingKills = counted;
+    return counted;
+  }
+
+  async #countKills(): Promise<boolean> {
     const usage = await this.#cell.usage().catch(() => undefined);
     const struck = usage !== undefined && usage.oomKills > this.#oomKills;
     this.#oomKills = usage?.oomKills ?? this.#oomKills;

@@ -149,6 +149,29 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     expect(text).not.toContain("root:");
   });
 
+  test("refuses variables that Python could not have, and ones that belong to the interpreter", async () => {
+    for (const name of ["class", "None", "__builtins__", "__name__"]) {
+      expect([name, (await client.call("PUT", `/v1/sessions/s/variables/${name}`, { value: 1 })).status]).toEqual([
+        name,
+        400,
+      ]);
+      expect([name, (await client.call("GET", `/v1/sessions/s/variables/${name}`)).status]).toEqual([name, 400]);
+    }
+    expect((await client.run("s", "len('ok')")).json.value).toBe("2");
+  });
+
+  test("refuses uploads that no listing would show, and says when a listing is truncated", async () => {
+    const deep = (parts: number) => Array.from({ length: parts }, () => "d").join("/");
+    expect((await file(deep(65), { method: "PUT", body: "x" })).status).toBe(403);
+    expect((await file(deep(64), { method: "PUT", body: "x" })).status).toBe(200);
+    const listing = async (kind: string) => (await client.call("GET", `/v1/sessions/s/${kind}?prefix=d/`)).json;
+    expect((await listing("files")).files).toMatchObject([{ name: deep(64) }]);
+    expect(await listing("artifacts")).toMatchObject({ artifacts: [{ name: deep(64) }], truncated: false });
+    await client.run("s", "import os, shutil\nshutil.rmtree('d')\nos.makedirs('d/' * 70)");
+    expect([(await listing("files")).truncated, (await listing("artifacts")).truncated]).toEqual([true, true]);
+    await client.run("s", "import shutil\nshutil.rmtree('d')");
+  });
+
   test("does not follow symlinks that code made", async () => {
     await client.run("s", "import os\nos.symlink('/etc/passwd', 'link')\nos.symlink('/etc', 'dir')");
     expect((await file("link")).status).toBe(403);

@@ -1,10 +1,16 @@
 import { readdirSync } from "node:fs";
-import { rename } from "node:fs/promises";
+import { chown, mkdtemp, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { removeTree } from "../../src/lib/files/remove-tree.ts";
+import { mountableDirectory } from "../support/host-mounts.ts";
 import { newStateDir, openManager, runIn } from "../support/managers.ts";
-import { skipsProcess } from "../support/process-cells.ts";
+import { bothLayouts, describeAttacks, look, openCells, run, skipsProcess } from "../support/process-cells.ts";
+
+const nest = `import os
+for _ in range(2100):
+    os.mkdir("d")
+    os.chdir("d")`;
 
 /** Deeper than PATH_MAX allows. */
 const dig = `import os
@@ -38,5 +44,32 @@ describe.skipIf(skipsProcess)("a workspace with directories deeper than the long
     await rename(join(stateDir, "workspaces", name), join(stateDir, "workspaces", "m000000000000-1"));
     await using _next = await openManager(stateDir);
     expect(workspaces()).toEqual([]);
+  });
+});
+
+describeAttacks(bothLayouts, "a host directory with thousands of nested directories, in the $name", (layout) => {
+  test("can be the workspace of later sessions, without what is too deep to search", async () => {
+    const workspace = await mkdtemp(join(mountableDirectory, "codecell-deep-"));
+    onTestFinished(() => removeTree(workspace));
+    if (process.getuid?.() === 0) await chown(workspace, 54_321, 54_321); // cells never run as root
+    const policy = { fs: { workspace } } as const;
+    {
+      await using codecell = await openCells(layout, policy);
+      await using session = await codecell.openSession();
+      await run(session, nest);
+    }
+    await using codecell = await openCells(layout, policy);
+    await using session = await codecell.openSession();
+    const levels = await look(
+      session,
+      `import os
+count = 0
+while os.path.isdir("d"):
+    os.chdir("d")
+    count += 1
+print(count)`,
+    );
+    expect(levels).toBeGreaterThan(500);
+    expect(levels).toBeLessThan(1_100);
   });
 });

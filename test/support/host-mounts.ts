@@ -32,6 +32,12 @@ export async function mountMemory(path: string, files: Readonly<Record<string, s
   return { [Symbol.asyncDispose]: () => unmount(path) };
 }
 
+/** Shows a directory of the host under a second path. */
+export async function bindMount(source: string, path: string): Promise<AsyncDisposable> {
+  await run("mount", ["--bind", source, path]);
+  return { [Symbol.asyncDispose]: () => unmount(path) };
+}
+
 /** Lazily, because a cell that is exiting may still use it. */
 async function unmount(path: string): Promise<void> {
   await run("umount", ["--lazy", path]);

@@ -31,7 +31,7 @@ export const hasMemoryGroup = probe.available && probe.guarantees.includes("os-m
 
 const template: Layout = { name: "template layout", options: { layout: "template" } };
 const direct: Layout = { name: "direct layout", options: { layout: "direct" } };
-const withoutGroups: Layout = {
+export const withoutGroups: Layout = {
   name: "template layout without control groups",
   options: { layout: "template", cgroups: false },
 };

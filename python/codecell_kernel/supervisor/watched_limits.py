@@ -1,5 +1,7 @@
 """Memory and process limits that the supervisor enforces itself, for cells without a cgroup."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+from time import monotonic
+
 from .processes import pids, resident_bytes
 
 RUNNING_SECONDS = 0.02
@@ -21,6 +23,8 @@ class WatchedLimits:
         active = [branch for branch in self.branches.values() if branch.active is not None]
         self.due = now + (RUNNING_SECONDS if active else IDLE_SECONDS)
         self.look(active)
+        # A look that takes long leaves time for other work.
+        self.due = max(self.due, now + 3 * (monotonic() - now))
 
     def look(self, active):
         """`active` are the branches with a current request."""

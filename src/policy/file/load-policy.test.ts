@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { chmod, chown, lchown, mkdir, mkdtemp, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -30,6 +30,47 @@ describe("a policy file", () => {
     await expect(loadPolicy(at("dir"))).rejects.toMatchObject({ code: "usage" });
     await expect(loadPolicy(at("pipe"))).rejects.toMatchObject({ code: "usage" });
   });
+
+  test.each([
+    [0o666, /every user may write/],
+    [0o662, /every user may write/],
+  ])("a found policy file of mode %o is refused with the reason and the fix", async (mode, message) => {
+    await writeFile(at("p.yaml"), "");
+    await chmod(at("p.yaml"), mode);
+    const found = loadPolicy(at("p.yaml"), { mustBeOwn: true });
+    await expect(found).rejects.toMatchObject({ code: "policy_refused", message: expect.stringMatching(message) });
+    await expect(found).rejects.toMatchObject({ hint: expect.stringMatching(/chmod go-w .*p\.yaml.*--policy/) });
+    await expect(loadPolicy(at("p.yaml"))).resolves.toBeDefined();
+  });
+
+  test("a found policy file that the user alone, or their private group, may write to is obeyed", async () => {
+    await writeFile(at("p.yaml"), "");
+    await chmod(at("p.yaml"), 0o644);
+    await expect(loadPolicy(at("p.yaml"), { mustBeOwn: true })).resolves.toBeDefined();
+    const { uid, gid } = await stat(at("p.yaml"));
+    await chmod(at("p.yaml"), 0o664);
+    if (uid === gid) await expect(loadPolicy(at("p.yaml"), { mustBeOwn: true })).resolves.toBeDefined();
+  });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "a found policy file of another user or a shared group is refused",
+    async () => {
+      await writeFile(at("p.yaml"), "");
+      await chmod(at("p.yaml"), 0o664);
+      await chown(at("p.yaml"), 0, 100);
+      await expect(loadPolicy(at("p.yaml"), { mustBeOwn: true })).rejects.toThrow(/group 100 may write/);
+      await chmod(at("p.yaml"), 0o644);
+      await chown(at("p.yaml"), 1234, 100);
+      await expect(loadPolicy(at("p.yaml"), { mustBeOwn: true })).rejects.toThrow(
+        /belongs to another user \(uid 1234\)/,
+      );
+      await chown(at("p.yaml"), 0, 0);
+      await symlink("p.yaml", at("link.yaml"));
+      await lchown(at("link.yaml"), 1234, 1234);
+      await expect(loadPolicy(at("link.yaml"), { mustBeOwn: true })).rejects.toThrow(/another user/);
+      await expect(loadPolicy(at("link.yaml"))).resolves.toBeDefined();
+    },
+  );
 
   test("a huge policy file is rejected without being read", async () => {
     await writeFile(at("p.yaml"), "");

@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { access, type FileHandle, open } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { access, type FileHandle, lstat, open } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import { denyMatcher } from "../paths/deny.ts";
@@ -15,12 +15,16 @@ export const policyFileName = "sandbox.policy.yaml";
 /** Options of `loadPolicy`. */
 export interface LoadPolicyOptions {
   readonly homeDir?: string | undefined;
+  /** refuses a file that another user owns or may write to: nobody named it, it was only found */
+  readonly mustBeOwn?: boolean | undefined;
 }
 
 /** Reads and parses a policy file; paths in it are relative to its directory. */
 export async function loadPolicy(file: string, options: LoadPolicyOptions = {}): Promise<Policy> {
   const path = resolve(file);
-  const policy = parsePolicyText(await readBounded(path, file), { file, baseDir: dirname(path), ...options });
+  const { mustBeOwn = false, ...context } = options;
+  const text = await readBounded(path, file, mustBeOwn);
+  const policy = parsePolicyText(text, { file, baseDir: dirname(path), ...context });
   refuseWritablePolicy(path, file, policy);
   return policy;
 }
@@ -39,9 +43,11 @@ export async function findPolicy(directory: string): Promise<string | undefined>
   });
 }
 
-async function readBounded(path: string, shown: string): Promise<Uint8Array> {
+async function readBounded(path: string, shown: string, mustBeOwn: boolean): Promise<Uint8Array> {
   await using file = await openRegular(path, shown);
-  const { size } = await file.stat();
+  const stats = await file.stat();
+  const { size } = stats;
+  if (mustBeOwn) refuseForeign(path, shown, [stats, await lstat(path)]);
   if (size > maxPolicyBytes) return tooLarge(shown, size);
   // Read one byte more than allowed, so that the parser refuses a file that grows while it is read.
   const buffer = new Uint8Array(maxPolicyBytes + 1);
@@ -65,6 +71,30 @@ async function openRegular(path: string, shown: string): Promise<FileHandle & As
   if ((await file.stat()).isFile()) return file;
   await file.close();
   throw new CodecellError("usage", `${shown} is not a regular file`, { hint: `name a file such as ${policyFileName}` });
+}
+
+/**
+ * The attack: somebody else writes a policy into a directory, and whoever starts codecell there obeys it. A group with the
+ * number of its user is that user's private group, which many systems let write to every new file. `stats` has the file and,
+ * if the path is a link, the link: whoever owns it chooses the file.
+ */
+function refuseForeign(path: string, shown: string, stats: readonly Stats[]): void {
+  const uid = process.geteuid?.();
+  if (uid === undefined) return;
+  const owner = stats.find((one) => one.uid !== uid && one.uid !== 0)?.uid;
+  const { mode, gid, uid: fileUid } = stats[0] as Stats;
+  const writers =
+    (mode & 0o002) !== 0 ? "every user" : (mode & 0o020) !== 0 && gid !== fileUid ? `group ${gid}` : undefined;
+  if (owner === undefined && writers === undefined) return;
+  const why = owner === undefined ? `${writers} may write to it` : `it belongs to another user (uid ${owner})`;
+  const fix = owner === undefined ? `run \`chmod go-w ${quoted(path)}\`` : `run \`chown ${uid} ${quoted(path)}\``;
+  throw new CodecellError("policy_refused", `${shown} is not obeyed: ${why}`, {
+    hint: `read what it allows, then ${fix}, or name it: \`--policy ${quoted(path)}\``,
+  });
+}
+
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function tooLarge(file: string, size: number): never {

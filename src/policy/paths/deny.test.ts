@@ -32,6 +32,23 @@ describe("the deny matcher", () => {
     expect(denyMatcher(["secrets"])("a/secrets/b/c")).toBe("secrets");
   });
 
+  test("below a directory, compares globs of several names with the absolute path too", () => {
+    expect(denied("gcloud/credentials.db")).toBeUndefined();
+    expect(denied.below("/home/someone/.config")("gcloud/credentials.db")).toBe(".config/gcloud/**");
+    expect(denied.below("/home/someone")("src/config")).toBeUndefined();
+    expect(denyMatcher(["/data/x"]).below("/data")("x")).toBeUndefined();
+  });
+
+  test("a glob that starts with // matches a path of the host, and not one of a mount", () => {
+    const matcher = denyMatcher(["//srv/keys/*.json"]);
+    expect(matcher("/srv/keys/a.json")).toBe("//srv/keys/*.json");
+    expect(matcher.below("/srv")("keys/a.json")).toBe("//srv/keys/*.json");
+    expect(matcher.below("/srv/keys")("a.json")).toBe("//srv/keys/*.json");
+    expect(matcher.below("/home")("srv/keys/a.json")).toBeUndefined();
+    expect(matcher("/home/srv/keys/a.json")).toBeUndefined();
+    expect(denyMatcher(["//srv/keys", "!//srv/keys"])("/srv/keys")).toBeUndefined();
+  });
+
   test("resolves . and .. before it compares a path", () => {
     expect(denyMatcher(["/top"])("a/.././top")).toBe("/top");
   });

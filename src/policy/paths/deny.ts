@@ -1,38 +1,62 @@
 import { builtinDeny } from "./builtin-deny.ts";
-import { compileGlob, foldName, type Glob, literalName, matchesSegments } from "./glob.ts";
+import { compileGlob, foldName, type Glob, isHostGlob, literalName, matchesSegments } from "./glob.ts";
 
-/** Returns the glob that denies a path, or undefined. A path is relative to a mount, or absolute on the host. */
+/** Returns the glob that denies a path, or undefined. A path is absolute on the host, or relative to a mount. */
 export interface DenyMatcher {
   (path: string): string | undefined;
   /** The same for an entry whose parents are known to be allowed, so that a walk does not check them again. */
   readonly entry: (folded: readonly string[]) => string | undefined;
+  /**
+   * The same for paths relative to a host directory. Globs with several names, such as `.config/gcloud/**`, are compared
+   * with the absolute path too, or a mount of `~/.config` would show what they deny.
+   */
+  readonly below: (directory: string) => DenyMatcher;
 }
 
 type Rule = { readonly text: string; readonly alternative: Glob["alternatives"][number] };
 
+/** Rules that can be looked up by the last name of a path. */
+class RuleIndex {
+  readonly #byName = new Map<string, Rule[]>();
+  readonly #byWildcard: Rule[] = [];
+
+  constructor(rules: readonly Rule[]) {
+    for (const rule of rules) {
+      const name = literalName(rule.alternative);
+      if (name === undefined) this.#byWildcard.push(rule);
+      else this.#byName.set(name, [...(this.#byName.get(name) ?? []), rule]);
+    }
+  }
+
+  find(folded: readonly string[]): string | undefined {
+    const named = this.#byName.get(folded.at(-1) ?? "") ?? [];
+    const matches = (rule: Rule) => matchesSegments(rule.alternative, folded);
+    return (named.find(matches) ?? this.#byWildcard.find(matches))?.text;
+  }
+}
+
 /** The globs in force: the built-in list without the entries that the policy removes, then the policy's own. */
 export function denyGlobs(deny: readonly string[]): string[] {
   const lifted = new Set(deny.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1)));
-  return [...builtinDeny.filter((glob) => !lifted.has(glob)), ...deny.filter((glob) => !glob.startsWith("!"))];
+  return [...builtinDeny, ...deny.filter((glob) => !glob.startsWith("!"))].filter((glob) => !lifted.has(glob));
 }
 
 /** Compiles `policy.fs.deny` together with the built-in list. */
 export function denyMatcher(deny: readonly string[]): DenyMatcher {
-  const byName = new Map<string, Rule[]>();
-  const byWildcard: Rule[] = [];
-  for (const { text, alternatives } of denyGlobs(deny).map(compileGlob)) {
-    for (const alternative of alternatives) {
-      const name = literalName(alternative);
-      if (name === undefined) byWildcard.push({ text, alternative });
-      else byName.set(name, [...(byName.get(name) ?? []), { text, alternative }]);
-    }
-  }
-
-  const entry = (folded: readonly string[]): string | undefined => {
-    const named = byName.get(folded.at(-1) ?? "") ?? [];
-    const matches = (rule: Rule) => matchesSegments(rule.alternative, folded);
-    return (named.find(matches) ?? byWildcard.find(matches))?.text;
+  const rules = denyGlobs(deny)
+    .map(compileGlob)
+    .flatMap(({ text, alternatives }) => alternatives.map((alternative) => ({ text, alternative })));
+  const all = new RuleIndex(rules);
+  const below = (directory: string): DenyMatcher => {
+    const place = foldPath(directory);
+    const relative = new RuleIndex(rules.filter(({ text }) => !isHostGlob(text)));
+    const absolute = new RuleIndex(rules.filter(needsWholePath));
+    return matcherOf((folded) => relative.find(folded) ?? absolute.find([...place, ...folded]), below);
   };
+  return matcherOf((folded) => all.find(folded), below);
+}
+
+function matcherOf(entry: DenyMatcher["entry"], below: DenyMatcher["below"]): DenyMatcher {
   const matcher = (path: string): string | undefined => {
     const segments = foldPath(path);
     // A denied directory denies everything below it, so check every parent too.
@@ -42,7 +66,12 @@ export function denyMatcher(deny: readonly string[]): DenyMatcher {
     }
     return undefined;
   };
-  return Object.assign(matcher, { entry });
+  return Object.assign(matcher, { entry, below });
+}
+
+/** A glob that starts with `/` is relative to the mount, and one with a single name matches the same at every depth. */
+function needsWholePath({ text, alternative }: Rule): boolean {
+  return isHostGlob(text) || (!text.startsWith("/") && alternative.length > 2);
 }
 
 /** A path as folded segments. `..` is resolved lexically, so that `a/../.env` is `.env`. */

@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { removeTree } from "../../lib/files/remove-tree.ts";
 import { denyMatcher } from "./deny.ts";
 import { findDenied } from "./find-denied.ts";
 
@@ -48,6 +50,19 @@ describe("the search for denied files in a mount", () => {
     await put("real/.env");
     await symlink(join(root, "real"), join(root, "link"));
     expect(await findDenied(join(root, "link"), denyMatcher([]))).toEqual([".env"]);
+  });
+
+  test("hides a directory that is too deep to search, instead of failing", async () => {
+    execFileSync("python3", [
+      "-c",
+      "import os, sys\nos.chdir(sys.argv[1])\nfor _ in range(2100): os.mkdir('d'); os.chdir('d')",
+      root,
+    ]);
+    const denied = await findDenied(root, denyMatcher([]));
+    expect(denied).toHaveLength(1);
+    expect(denied[0]?.length).toBeGreaterThan(2000);
+    expect(denied[0]?.length).toBeLessThan(2100);
+    await removeTree(root);
   });
 
   test("refuses a mount with too many entries to check", async () => {

@@ -14,12 +14,15 @@ export interface Glob {
 }
 
 const maxLength = 256;
+/** of a glob that names a host path */
+const maxHostLength = 4096;
 const maxAlternatives = 64;
 
 /** Why a glob is refused, or undefined when it is valid. */
 export function globProblem(text: string): string | undefined {
   if (text === "") return "the glob is empty";
-  if (text.length > maxLength) return `a glob can have at most ${maxLength} characters`;
+  const most = isHostGlob(text) ? maxHostLength : maxLength;
+  if (text.length > most) return `a glob can have at most ${most} characters`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
   if (/[\u0000-\u001f\u007f]/.test(text)) return "a glob cannot contain control characters";
   if (text.startsWith("!")) return "write ! once, at the start";
@@ -32,6 +35,16 @@ export function globProblem(text: string): string | undefined {
     return "[...] must be a set such as [abc] or [a-z]";
   if (alternatives.some((alternative) => parseSegments(alternative)?.length === 0)) return "the glob matches nothing";
   return undefined;
+}
+
+/** Whether a glob matches absolute paths of the host: it starts with `//`. */
+export function isHostGlob(text: string): boolean {
+  return text.startsWith("//");
+}
+
+/** The glob that matches one absolute path of the host, whatever characters it has. */
+export function hostGlob(path: string): string {
+  return `/${path.replace(/[*?[\]{}\\]/g, "?")}`;
 }
 
 /** Compiles a glob that `globProblem` accepts. */

@@ -1,7 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { CodecellError } from "../../lib/errors.ts";
+import { hostMounts, type MountinfoEntry, mountIdOf } from "../../lib/files/mountinfo.ts";
 import type { DenyMatcher } from "./deny.ts";
 import { homeDirectory, refusedPlace } from "./host-path.ts";
+import { otherPaths } from "./other-paths.ts";
 
 /** The glob that denies mounting an absolute host path at all, such as `~/.aws`, or undefined. */
 export function deniedSource(path: string, matcher: DenyMatcher): string | undefined {
@@ -17,10 +19,14 @@ export interface HostSource {
 }
 
 /**
- * The real path of a mount's source, checked again. The attack: a link with a harmless name that leads to `/etc` or `~/.ssh`.
- * Mount the returned path, not the one in the policy.
+ * The real path of a mount's source, checked again. The attack: a link or a bind mount with a harmless name that shows `/etc`
+ * or `~/.ssh`. Mount the returned path, not the one in the policy.
  */
-export async function resolveSource(source: HostSource, matcher: DenyMatcher): Promise<string> {
+export async function resolveSource(
+  source: HostSource,
+  matcher: DenyMatcher,
+  mounts?: readonly MountinfoEntry[],
+): Promise<string> {
   const { rule, path } = source;
   const real = await realpath(path).catch((cause: unknown) => {
     const message = `${rule}: ${path} does not exist or cannot be reached`;
@@ -33,8 +39,29 @@ export async function resolveSource(source: HostSource, matcher: DenyMatcher): P
   const glob = deniedSource(real, matcher) ?? deniedSource(path, matcher);
   const place = refusedPlace(real, { writable: source.writable, homeDir: homeDirectory(source.homeDir) });
   const why = place ?? (glob === undefined ? undefined : `${real} is denied by ${glob}`);
-  if (why === undefined) return real;
-  const hint =
-    real === path ? "mount another directory" : `${path} is a link that leads there; mount another directory`;
-  throw new CodecellError("policy_refused", `${rule}: ${why}`, { hint, details: { rule } });
+  if (why !== undefined) {
+    const hint =
+      real === path ? "mount another directory" : `${path} is a link that leads there; mount another directory`;
+    throw new CodecellError("policy_refused", `${rule}: ${why}`, { hint, details: { rule } });
+  }
+  const bound = await boundFrom(real, source, matcher, mounts ?? (await hostMounts()));
+  if (bound === undefined) return real;
+  const message = `${rule}: ${path} is a bind mount of another directory: ${bound}`;
+  throw new CodecellError("policy_refused", message, { hint: "mount another directory", details: { rule } });
+}
+
+/** Why a bind mount at `path` is refused: where its directory comes from is denied. */
+export async function boundFrom(
+  path: string,
+  access: Pick<HostSource, "writable" | "homeDir">,
+  matcher: DenyMatcher,
+  mounts: readonly MountinfoEntry[],
+): Promise<string | undefined> {
+  for (const other of otherPaths(path, await mountIdOf(path), mounts)) {
+    const place = refusedPlace(other, { writable: access.writable, homeDir: homeDirectory(access.homeDir) });
+    const glob = deniedSource(other, matcher);
+    const why = place ?? (glob === undefined ? undefined : `${other} is denied by ${glob}`);
+    if (why !== undefined) return why;
+  }
+  return undefined;
 }

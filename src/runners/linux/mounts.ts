@@ -2,13 +2,15 @@ import type { Stats } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
+import { hostMounts, type MountinfoEntry, mountIdOf } from "../../lib/files/mountinfo.ts";
 import { type DenyMatcher, denyMatcher, foldPath } from "../../policy/paths/deny.ts";
-import { findDenied } from "../../policy/paths/find-denied.ts";
+import { type FindDeniedOptions, findDenied } from "../../policy/paths/find-denied.ts";
 import { hostGrants } from "../../policy/paths/host-grants.ts";
 import { isBelow } from "../../policy/paths/host-path.ts";
-import { resolveSource } from "../../policy/paths/host-source.ts";
+import { boundFrom, resolveSource } from "../../policy/paths/host-source.ts";
+import { otherPaths } from "../../policy/paths/other-paths.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { hostMounts, type NestedMount, nestedMounts } from "./nested-mounts.ts";
+import { type NestedMount, nestedMounts } from "./nested-mounts.ts";
 
 /** A host directory that a cell sees. */
 export interface CellMount {
@@ -43,20 +45,50 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
   const table = await hostMounts();
   const mounts = await Promise.all(
     grants.map(async (mount, index) => {
-      const source = await resolveSource({ rule: mount.rule, path: mount.source, writable: !mount.readOnly }, matcher);
+      const source = await resolveSource(
+        { rule: mount.rule, path: mount.source, writable: !mount.readOnly },
+        matcher,
+        table,
+      );
       const { dev, ino } = await stat(source, { bigint: true });
       const stats = await stat(source);
       const kind = kindOf(stats);
-      const denied = await findDenied(source, matcher);
-      const deny = (await Promise.all(denied.map((path) => coverOf(source, path)))).flat();
       const nested = await nestedMounts(source, table);
-      const pins = mount.readOnly ? [] : [...new Set(denied.flatMap((path) => pinsOf(path, matcher)))].sort();
+      const origins = await mountOrigins({ source, nested, readOnly: mount.readOnly }, matcher, table);
+      const local = matcher.below(source);
+      const denied = await findDenied(source, local, origins);
+      const deny = (await Promise.all(denied.map((path) => coverOf(source, path)))).flat();
+      // Only what is hidden for its name needs its parents' names.
+      const named = denied.filter((path) => local(path) !== undefined);
+      const pins = mount.readOnly ? [] : [...new Set(named.flatMap((path) => pinsOf(path, matcher)))].sort();
       const found = { source, deny, pins, nested, kind, identity: `${dev}:${ino}`, ownerUid: stats.uid };
       return { ...mount, ...found, requested: mount.source, stage: String(index) };
     }),
   );
   for (const mount of mounts) await refuseLinkFromWritable(mount, mounts);
   return mounts;
+}
+
+/**
+ * What bind mounts in and below a source need to be checked for: where their directories come from. The attack: `~/.aws`
+ * mounted as `project/data`, or `~/.config` as `project/settings`, where a glob such as `.config/gcloud/**` matches nothing.
+ */
+async function mountOrigins(
+  { source, nested, readOnly }: { source: string; nested: readonly NestedMount[]; readOnly: boolean },
+  matcher: DenyMatcher,
+  table: readonly MountinfoEntry[],
+): Promise<FindDeniedOptions> {
+  const alsoAt = new Map<string, DenyMatcher[]>();
+  const deniedPaths = new Set<string>();
+  for (const path of ["", ...nested.map((one) => one.path)]) {
+    const point = join(source, path);
+    if (path !== "" && (await boundFrom(point, { writable: !readOnly }, matcher, table)) !== undefined) {
+      deniedPaths.add(path);
+    }
+    const others = otherPaths(point, await mountIdOf(point), table);
+    if (others.length > 0) alsoAt.set(path, others.map(matcher.below));
+  }
+  return { alsoAt, deniedPaths };
 }
 
 /**

@@ -2,7 +2,8 @@ import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { hostMounts, nestedMounts } from "./nested-mounts.ts";
+import { hostMounts } from "../../lib/files/mountinfo.ts";
+import { nestedMounts } from "./nested-mounts.ts";
 
 describe("mounts below a directory", () => {
   let directory: string;

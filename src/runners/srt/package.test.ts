@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { findSrtPackage, srtInstallHint, srtVersion } from "./package.ts";
+import { findSrtPackage, installHint, srtInstallHint, srtVersion } from "./package.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -29,4 +29,13 @@ describe("findSrtPackage", () => {
     const answer = { missing: expect.stringContaining("not installed"), hint: expect.stringContaining(srtVersion) };
     expect(await findSrtPackage(join(directory, "nowhere"))).toMatchObject(answer);
   });
+});
+
+test.each([
+  ["/home/me/codecell/dist/runners/srt/package.js", "npm install --prefix /home/me/codecell --no-save --save-dev"],
+  ["/home/me/codecell/src/runners/srt/package.ts", "npm install --prefix /home/me/codecell --no-save --save-dev"],
+  ["/home/me/app/node_modules/codecell/dist/runners/srt/package.js", "npm install"],
+  ["/usr/local/lib/node_modules/codecell/dist/runners/srt/package.js", "npm install -g"],
+])("the command that installs the package for codecell in %s is %s", (file, command) => {
+  expect(installHint(file)).toBe(`${command} @anthropic-ai/sandbox-runtime@${srtVersion}`);
 });

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { z } from "zod";
 
 const srtPackageName = "@anthropic-ai/sandbox-runtime";
 /** The only version that was reviewed. srt is a preview, and what it isolates changes between versions. */
 export const srtVersion = "0.0.83";
-export const srtInstallHint = `npm install ${srtPackageName}@${srtVersion}`;
+export const srtInstallHint = installHint(fileURLToPath(import.meta.url));
 
 export interface SrtPackage {
   readonly directory: string;
@@ -36,6 +36,20 @@ export async function findSrtPackage(packagePath?: string): Promise<SrtPackageSe
     entryUrl: pathToFileURL(join(directory, main)).href,
     filterDirectory: join(directory, "vendor", "seccomp"),
   };
+}
+
+/**
+ * Pure: the command that installs the package where codecell finds it. In a checkout, npm takes the name for the optional peer of
+ * package.json and installs nothing, unless the command says that it is another kind of dependency.
+ */
+export function installHint(ownFile: string): string {
+  const name = `${srtPackageName}@${srtVersion}`;
+  const [, before] = /^(.*)\/node_modules\//.exec(ownFile) ?? [];
+  if (before === undefined) {
+    const root = ownFile.replace(/\/(?:src|dist)\/.*$/, "");
+    return `npm install --prefix ${root} --no-save --save-dev ${name}`;
+  }
+  return /\/lib$/.test(before) ? `npm install -g ${name}` : `npm install ${name}`;
 }
 
 function installedDirectory(): string | undefined {

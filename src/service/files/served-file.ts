@@ -15,11 +15,18 @@ export interface ServedFile {
   readonly mimeType: string;
 }
 
-/** Opens a file once, so that digest, type and content belong to the same file even if a program renames it. */
-export async function openServedFile(files: WorkspaceFiles, name: string, digests: HashCache): Promise<ServedFile> {
+/**
+ * Opens a file once, so that digest, type and content belong to the same file even if a program renames it. Hashing stops at the
+ * signal. The attack: a client requests a sparse file of a terabyte, leaves, and the service goes on reading.
+ */
+export async function openServedFile(
+  files: WorkspaceFiles,
+  name: string,
+  { digests, signal }: { readonly digests: HashCache; readonly signal: AbortSignal },
+): Promise<ServedFile> {
   const file = await files.open(name);
   try {
-    const { sha256, head } = await digestOf(file, digests);
+    const { sha256, head } = await digestOf(file, digests, signal);
     return { file, sha256, mimeType: mimeTypeOf(name, head) };
   } catch (error) {
     await file[Symbol.asyncDispose]();
@@ -27,10 +34,10 @@ export async function openServedFile(files: WorkspaceFiles, name: string, digest
   }
 }
 
-async function digestOf(file: OpenFile, digests: HashCache): Promise<Digest> {
+async function digestOf(file: OpenFile, digests: HashCache, signal: AbortSignal): Promise<Digest> {
   const known = digests.get(file);
   if (known) return known;
-  const digest = await digestFile(file, mimeHeadBytes);
+  const digest = await digestFile(file, mimeHeadBytes, signal);
   if (!digest)
     throw new CodecellError("file_refused", "the file changed while it was being read", { hint: "try again" });
   digests.set(file, digest);

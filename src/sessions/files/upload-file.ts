@@ -1,4 +1,5 @@
 import { lstat } from "node:fs/promises";
+import { maxListedParts } from "../../artifacts/list-files.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { FileSource } from "../../artifacts/write-file.ts";
 import { CodecellError } from "../../lib/errors.ts";
@@ -28,6 +29,10 @@ export async function uploadFile(
   { store, workspace, onPiece, signal, audit }: UploadOptions,
 ): Promise<{ size: number }> {
   const files = filesOf(session);
+  if (path.split("/").length > maxListedParts) {
+    const message = `the path has more than ${maxListedParts} parts, so the file would never be listed`;
+    throw new CodecellError("file_refused", message, { hint: "use fewer directories" });
+  }
   // Files in a cell's own memory have no owner.
   const owner = session.features.includes("files") ? {} : await workspaceOwner(session.policy, store, workspace);
   const used = source instanceof Uint8Array ? source : noticing(source, onPiece);

@@ -7,6 +7,7 @@ import { writeFileAtomically } from "../../lib/files/atomic-file.ts";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
 import { requestedRulesSchema } from "../../policy/change/live-rules.ts";
+import { printable } from "../../policy/file/problem.ts";
 import { checkSessionId } from "../session-id.ts";
 import { appendHistory, type HistoryEntry, readHistory } from "./session-history.ts";
 
@@ -79,7 +80,10 @@ export class SessionStore {
     const text = await readBounded(path, maxRecordBytes);
     if (text === undefined) return undefined;
     try {
-      return recordSchema.parse(JSON.parse(text.toString()));
+      const record = recordSchema.parse(JSON.parse(text.toString()));
+      // The attack: a copied or edited record opens the workspace and the history of another session, or of another tenant.
+      if (record.id !== id) throw new Error(`it belongs to session ${JSON.stringify(printable(record.id))}`);
+      return record;
     } catch (error) {
       throw new CodecellError("snapshot_damaged", `the record of session ${id} cannot be read: ${messageOf(error)}`, {
         hint: `its files are unchanged; delete the session with \`codecell sessions rm ${id}\``,

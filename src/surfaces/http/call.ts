@@ -25,7 +25,7 @@ const nothing = z.strictObject({});
 /** Validates a request with the schemas of its route. */
 export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
   const { request, gone, service, caller, search } = parts;
-  const body = route.takesBytes || !route.body ? {} : await readJson(request, service.limits.jsonBytes);
+  const body = route.takesBytes || !route.body ? {} : await readJson(request, service.limits.jsonBytes, caller?.bodies);
   const query = search === "" ? {} : Object.fromEntries(new URLSearchParams(search));
   return {
     ...{ request, service, tenant: caller?.tenant as Tenant, scopes: caller?.token.scopes ?? [] },

@@ -5,6 +5,7 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { isWithheld } from "../../service/guest-error.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { BodyMemory } from "../../service/read-body.ts";
 import type { OpenRequests } from "../../service/tenants/open-requests.ts";
 import { allows, type Scope } from "../../service/tenants/scope.ts";
 import type { TokenRecord, TokenStore } from "../../service/tenants/token-store.ts";
@@ -33,13 +34,18 @@ export interface TokenHolders<Holder> {
 export interface Caller<Holder> {
   readonly token: TokenRecord;
   readonly tenant: Holder;
+  /** memory for bodies that are still arriving */
+  readonly bodies: BodyMemory;
 }
 
 /** Another protocol on one path, such as MCP. It gets only requests that passed the gate. */
 export interface Mount {
   readonly path: string;
   /** Opens the handler of one token, at its first request. */
-  open(sandbox: LazySandbox, options: { readonly maxBodyBytes: number }): MountedHandler;
+  open(
+    sandbox: LazySandbox,
+    options: { readonly maxBodyBytes: number; readonly bodyMemory: BodyMemory },
+  ): MountedHandler;
 }
 
 /** Handles the requests of one token on a mounted path. */
@@ -72,6 +78,9 @@ export interface GateOptions<Holder extends TokenHolder> {
   readonly now: () => number;
 }
 
+/** How many bodies of the largest size may be arriving at the same time. */
+const largeBodiesPerToken = 4;
+const largeBodies = 16;
 const mountFlushMs = 1_000;
 const sweepEveryMs = 2_000;
 
@@ -83,6 +92,8 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   readonly #logger: Logger;
   readonly #checkNames: (request: IncomingMessage) => void;
   readonly #mounted = new WeakMap<Holder, MountedHandler>();
+  readonly #allBodies: BodyMemory;
+  readonly #bodies = new WeakMap<Holder, BodyMemory>();
   readonly #answering = new Map<Promise<void>, "mount" | "route">();
   readonly #draining = new AbortController();
   readonly #sweeping: NodeJS.Timeout;
@@ -91,6 +102,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   constructor(options: GateOptions<Holder>) {
     this.#options = options;
     this.limits = { ...defaultLimits, ...options.limits };
+    this.#allBodies = new BodyMemory(largeBodies * this.limits.jsonBytes);
     this.#logger = options.logger ?? silentLogger;
     this.#checkNames = nameCheck(options.hostNames ?? []);
     this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref();
@@ -153,7 +165,10 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     const { tokens, holders, now } = this.#options;
     const token = await tokens.find(request.headers.authorization, now()).catch(withheld);
     holders.keepOnly(tokens.current, now());
-    if (token) return { token, tenant: holders.of(token) };
+    if (token) {
+      const tenant = holders.of(token);
+      return { token, tenant, bodies: this.#bodiesOf(tenant) };
+    }
     throw new HttpError("unauthorized", "a valid token is required", {
       hint: "send it as `Authorization: Bearer TOKEN`",
       headers: { "www-authenticate": "Bearer" },
@@ -218,10 +233,21 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     await this.asCaller(request, "run", ({ tenant }) => this.#handlerOf(tenant, mount).handle(request, response));
   }
 
+  #bodiesOf(tenant: Holder): BodyMemory {
+    const known = this.#bodies.get(tenant);
+    if (known) return known;
+    const bodies = new BodyMemory(largeBodiesPerToken * this.limits.jsonBytes, this.#allBodies);
+    this.#bodies.set(tenant, bodies);
+    return bodies;
+  }
+
   #handlerOf(tenant: Holder, mount: Mount): MountedHandler {
     const known = this.#mounted.get(tenant);
     if (known) return known;
-    const handler = mount.open(tenant.lazySandbox, { maxBodyBytes: this.limits.jsonBytes });
+    const handler = mount.open(tenant.lazySandbox, {
+      maxBodyBytes: this.limits.jsonBytes,
+      bodyMemory: this.#bodiesOf(tenant),
+    });
     tenant.own(handler);
     this.#mounted.set(tenant, handler);
     return handler;

@@ -252,6 +252,68 @@ describe("a hostile client", () => {
     expect(service.openApi()).toBe(service.openApi());
   });
 
+  test("that stalls many large bodies is refused, and keeps no other client out", { timeout: 60_000 }, async () => {
+    const service = await open({ limits: { jsonBytes: 2 ** 20 } });
+    const [client, other] = [await service.client("a"), await service.client("b")];
+    const sent = "x".repeat(900 * 1024);
+    for (const path of ["/v1/sessions", "/mcp"]) {
+      const answers: string[] = [];
+      const sockets: Socket[] = [];
+      for (let at = 0; at < 12; at++) {
+        const socket = await connected(service);
+        sockets.push(socket);
+        socket.once("data", (bytes) => answers.push(String(bytes).split(" ")[1] ?? ""));
+        const head = `POST ${path} HTTP/1.1\r\n${local}Authorization: Bearer ${client.token}\r\n`;
+        socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${2 ** 20}\r\n\r\n"${sent}`);
+      }
+      // Four bodies of the largest size fit for one token.
+      await expect.poll(() => answers.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(7);
+      expect(new Set(answers)).toEqual(new Set(["429"]));
+      expect((await client.call("GET", "/v1/sessions")).status).toBe(200);
+      expect((await other.call("POST", "/v1/sessions", { session_id: "s".repeat(100), x: sent })).status).toBe(400);
+      for (const socket of sockets) socket.destroy();
+    }
+    // What the stalled bodies had is free again.
+    await expect
+      .poll(async () => (await client.call("POST", "/v1/sessions", { x: sent })).status, { timeout: 10_000 })
+      .toBe(400);
+  });
+
+  test.each([
+    ["deep nesting", `{"value":${"[".repeat(13 * 2 ** 20)}`],
+    ["a million keys", `{${Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":1`).join(",")}}`],
+  ])("that sends %s does not hold up other clients", async (_what, body) => {
+    const service = await open();
+    const [client, other] = [await service.client("a"), await service.client("b")];
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    for (const path of ["/v1/sessions", "/mcp"]) {
+      const answer = client.fetch(path, { method: "POST", headers, body });
+      let longestMs = 0;
+      let isDone = false;
+      void answer.finally(() => {
+        isDone = true;
+      });
+      while (!isDone) {
+        const startedAt = performance.now();
+        await other.call("GET", "/v1/health");
+        longestMs = Math.max(longestMs, performance.now() - startedAt);
+      }
+      const refusal = await answer;
+      expect([refusal.status, await refusal.text()]).toEqual([400, expect.stringMatching(/levels deep|keys/)]);
+      expect(longestMs).toBeLessThan(1_000);
+    }
+  });
+
+  test("that sends a key twice is refused", async () => {
+    const service = await open();
+    const client = await service.client("a");
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const post = async (path: string, body: string) =>
+      (await client.fetch(path, { method: "POST", headers, body })).text();
+    expect(await post("/v1/sessions", '{"session_id":"a","session_id":"b"}')).toContain("twice");
+    expect(await post("/mcp", '{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"ping"}')).toContain("twice");
+  });
+
   test("that connects and sends nothing is disconnected", async () => {
     const service = await open({ limits: { headersMs: 100, requestMs: 100 } });
     const socket = await connected(service);

@@ -21,7 +21,6 @@ export interface Listener {
   end(): Promise<void>;
 }
 
-const maxHeaders = 100;
 /** share of the connections above which idle ones are closed */
 const crowdedShare = 0.75;
 /** Longer than proxies keep an idle connection. If the server closed it first, the proxy's next request would fail. */
@@ -44,7 +43,8 @@ export async function listen(service: Listening, { host, port }: { host: string;
     },
   );
   server.timeout = limits.stallMs;
-  server.maxHeadersCount = maxHeaders;
+  // No limit: Node would ignore what follows. The size is limited, and the gate refuses too many.
+  server.maxHeadersCount = 0;
   server.maxConnections = limits.connections;
   makeRoom(server, limits.connections);
   await listening(server, host, port);

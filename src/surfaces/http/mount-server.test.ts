@@ -73,7 +73,22 @@ describe("a server with one mount and one token", () => {
     expect(await statusWith({ host: "cells.example" })).toBe(200);
     expect(await statusWith({ host: "rebound.example" })).toBe(403);
     expect(await statusWith({ host: "localhost", origin: "http://evil.example" })).toBe(403);
-    expect(await statusWith({ host: "localhost", origin: "http://localhost:3000" })).toBe(200);
+    expect(await statusWith({ host: "localhost", origin: "http://localhost:3000" })).toBe(403);
+    expect(await statusWith({ host: `localhost:${listener.port + 1}` })).toBe(403);
+    expect(await statusWith({ host: "localhost", "sec-fetch-site": "cross-site" })).toBe(403);
+    const own = `localhost:${listener.port}`;
+    expect(await statusWith({ host: own, origin: `http://${own}`, "sec-fetch-site": "same-origin" })).toBe(200);
     expect(opened).toBe(1);
+  });
+
+  test("refuses two Host fields, whatever they say, and fields that would be ignored", async () => {
+    const own = `localhost:${listener.port}`;
+    expect(await statusWith({ host: own, Host: own })).toBe(400);
+    expect(await statusWith({ host: own, Host: "evil.example" })).toBe(400);
+    expect(await statusWith({ Host: "evil.example", host: own })).toBe(400);
+    const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`x-${index}`, "1"]));
+    expect(await statusWith({ host: own, ...many })).toBe(431);
+    expect(await statusWith({ host: own, ...many, Host: own })).toBe(431);
+    expect(opened).toBe(0);
   });
 });

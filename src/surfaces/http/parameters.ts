@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { variableNameProblem } from "../../sessions/interpreter/variable-name.ts";
 import { maxNamespacedId } from "../../sessions/session-id.ts";
 
 /** Parameters of several routes. */
@@ -33,4 +34,8 @@ export const pageLimit = z.coerce.number().int().min(1).max(1000).default(200);
 export const variableName = z
   .string()
   .max(200)
-  .regex(/^[\p{XID_Start}_][\p{XID_Continue}]*$/u, "expected the name of a Python variable");
+  .regex(/^[\p{XID_Start}_][\p{XID_Continue}]*$/u, "expected the name of a Python variable")
+  .superRefine((name, context) => {
+    const message = variableNameProblem(name);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });

@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import { silentLogger } from "../../lib/log/logger.ts";
+import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { type BodyMemory, readBody } from "../../service/read-body.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
@@ -15,8 +17,8 @@ const defaultBodyBytes = 16 * 1024 * 1024;
 export function mcpMount(options: McpServerOptions = {}) {
   return {
     path: "/mcp",
-    open: (sandbox: LazySandbox, { maxBodyBytes }: { readonly maxBodyBytes: number }) =>
-      new McpHttpHandler(sandbox, { ...options, maxBodyBytes }),
+    open: (sandbox: LazySandbox, limits: { readonly maxBodyBytes: number; readonly bodyMemory: BodyMemory }) =>
+      new McpHttpHandler(sandbox, { ...options, ...limits }),
   };
 }
 
@@ -27,10 +29,15 @@ export class McpHttpHandler implements AsyncDisposable {
   readonly #handleModern: ReturnType<typeof toNodeHandler>;
   readonly #stopNotifying: () => void;
   readonly #maxBodyBytes: number;
+  readonly #bodyMemory: BodyMemory | undefined;
 
-  constructor(sandbox: LazySandbox, options: McpServerOptions & { readonly maxBodyBytes?: number }) {
+  constructor(
+    sandbox: LazySandbox,
+    options: McpServerOptions & { readonly maxBodyBytes?: number; readonly bodyMemory?: BodyMemory },
+  ) {
     const { logger = silentLogger, maxBodyBytes = defaultBodyBytes } = options;
     this.#maxBodyBytes = maxBodyBytes;
+    this.#bodyMemory = options.bodyMemory;
     this.#legacy = new LegacyConnections(sandbox, options);
     this.#modern = createMcpHandler(() => createMcpServer(sandbox, options), {
       legacy: "reject",
@@ -46,7 +53,8 @@ export class McpHttpHandler implements AsyncDisposable {
 
   async handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = message as IncomingMessage & NodeRequest;
-    const body = await readBody(request, response, this.#maxBodyBytes);
+    const limits = { maxBytes: this.#maxBodyBytes, memory: this.#bodyMemory };
+    const body = await readMessage(request, response, limits);
     if (body === refused) return;
     const isLegacy =
       request.method !== "POST" ||
@@ -63,23 +71,24 @@ export class McpHttpHandler implements AsyncDisposable {
 
 const refused = Symbol("refused");
 
-async function readBody(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > maxBodyBytes) {
-      response.writeHead(413, { connection: "close" }).end();
-      return refused;
-    }
-    chunks.push(chunk);
+async function readMessage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: { readonly maxBytes: number; readonly memory: BodyMemory | undefined },
+): Promise<unknown> {
+  const read = await readBody(request, limits);
+  if ("refused" in read) {
+    if (read.refused === "gone") response.destroy();
+    else response.writeHead(read.refused === "busy" ? 429 : 413, { connection: "close" }).end();
+    return refused;
   }
-  if (size === 0) return undefined;
+  if (read.body.byteLength === 0) return undefined;
   try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  } catch {
+    return parseJson(read.body.toString("utf8"));
+  } catch (error) {
+    const message = error instanceof JsonRefused ? `Parse error: the body is refused: ${error.message}` : "Parse error";
     response.writeHead(400, { "content-type": "application/json" });
-    response.end('{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}');
+    response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_700, message }, id: null }));
     return refused;
   }
 }

@@ -25,8 +25,8 @@ export const policyCheckCommand: Command = {
 
 async function runPolicyCheck(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values, positionals } = parseArguments("policy check", argv, options, 1);
-  const file = await namedPolicyFile(positionals[0], terminal);
-  const policy = await loadPolicy(file);
+  const { file, isNamed } = await namedPolicyFile(positionals[0], terminal);
+  const policy = await loadPolicy(file, { mustBeOwn: !isNamed });
   const hash = policyHash(policy);
   if (values.json) terminal.stdout.write(jsonText({ ok: true, file, policy_hash: hash }));
   else terminal.stdout.write(`${relative(terminal.cwd, file) || file} is valid (sha256 ${hash.slice(0, 12)}…)\n`);

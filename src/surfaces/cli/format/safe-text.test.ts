@@ -5,6 +5,7 @@ const ESC = "\u001b";
 
 test("safe text keeps plain text, newlines, tabs and carriage returns", () => {
   expect(safeText("añ\t1\r\n日本\n")).toBe("añ\t1\r\n日本\n");
+  expect(safeText("\u200fשלום\u200e")).toBe("\u200fשלום\u200e");
 });
 
 test("safe text keeps colours and resets them at the end", () => {
@@ -20,6 +21,7 @@ test.each([
   ["a device control string", `${ESC}P$q"p${ESC}\\`, '^[P$q"p^[\\'],
   ["an 8-bit sequence", "\u009b2J", "<U+009B>2J"],
   ["backspaces over earlier text", "ok\b\bno", "ok^H^Hno"],
+  ["text in another order", "safe\u202eexe.gpj\u202c \u2066x\u2069", "safe<U+202E>exe.gpj<U+202C> <U+2066>x<U+2069>"],
   ["a delete", "\u007f", "^?"],
   ["a colour with too many digits", `${ESC}[${"1".repeat(40)}m`, `^[[${"1".repeat(40)}m`],
 ])("safe text makes %s visible", (_name, text, shown) => {

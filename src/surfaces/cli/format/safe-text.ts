@@ -4,12 +4,13 @@ const colour = /^\u001b\[[0-9;:]{0,32}m/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const maybeColour = /^\u001b(?:\[[0-9;:]{0,32})?$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is made visible
-const unsafe = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
+const unsafe = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
 /**
  * Makes what a program prints safe for a terminal. The attack: escape sequences that write the clipboard (OSC 52), set the
- * title, move the cursor to forge earlier lines, or make the terminal type an answer into the shell. Newline, tab,
- * carriage return and colours pass; every other control character is made visible, as in `cat -v`.
+ * title, move the cursor to forge earlier lines, or make the terminal type an answer into the shell; and bidirectional
+ * controls that show a text in another order. Newline, tab, carriage return and colours pass; every other control
+ * character is made visible, as in `cat -v`. Direction marks pass: Arabic and Hebrew text needs them.
  */
 export class SafeText {
   /** the start of a sequence that may become a colour */
@@ -58,5 +59,5 @@ export function safeText(text: string): string {
 function visible(text: string): string {
   const code = text.charCodeAt(0);
   if (code < 0x20) return `^${String.fromCharCode(code + 64)}`;
-  return code === 0x7f ? "^?" : `<U+00${code.toString(16).toUpperCase()}>`;
+  return code === 0x7f ? "^?" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
 }

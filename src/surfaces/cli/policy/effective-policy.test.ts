@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -77,4 +77,17 @@ describe("a program that can write to the directory of the policy file", () => {
     expect((await effective({ workspace: "work" })).policy.fs.deny).toEqual([]);
     expect((await effective({ mount: [".:/data"] })).policy.fs.deny).toEqual([]);
   });
+});
+
+test("credentials that an environment variable points to are denied", async () => {
+  const { policy } = await effective({}, { AWS_SHARED_CREDENTIALS_FILE: "work/notes.txt" });
+  expect(policy.fs.deny).toContain(`/${cwd}/work/notes.txt`);
+});
+
+test("a policy file that everybody may write to is obeyed only if it is named", async () => {
+  await write("proc: { timeout: 1s }");
+  await chmod(join(cwd, "sandbox.policy.yaml"), 0o666);
+  await expect(effective()).rejects.toMatchObject({ code: "policy_refused" });
+  expect((await effective({ policy: "sandbox.policy.yaml" })).policy.proc.timeoutMs).toBe(1000);
+  expect((await effective({}, { CODECELL_POLICY: "sandbox.policy.yaml" })).policy.proc.timeoutMs).toBe(1000);
 });

@@ -5,6 +5,7 @@ import { findPolicy, loadPolicy } from "../../../policy/file/load-policy.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import { overrideSchema, type Policy, type PolicyOverride } from "../../../policy/schema.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { denyNamedCredentials } from "./named-credentials.ts";
 import { flagsToOverride } from "./policy-flags.ts";
 import type { PolicyFlags } from "./policy-options.ts";
 
@@ -21,11 +22,11 @@ export async function effectivePolicy(flags: PolicyFlags, terminal: Terminal): P
   const { cwd } = terminal;
   const named = flags.policy ?? (terminal.env.CODECELL_POLICY || undefined);
   const file = named === undefined ? await findPolicy(cwd) : resolve(cwd, named);
-  const base = file === undefined ? parsePolicy({}) : await loadPolicy(file);
+  const base = file === undefined ? parsePolicy({}) : await loadPolicy(file, { mustBeOwn: named === undefined });
   const { override, mounts } = flagsToOverride(flags, cwd);
   if (mounts.length > 0) override.fs = { ...override.fs, mounts: [...base.fs.mounts, ...mounts] };
   const { policy, changes } = widenByHand(base, override);
-  const guarded = await guardPolicyFile(policy, { cwd, file });
+  const guarded = await guardPolicyFile(await denyNamedCredentials(policy, terminal), { cwd, file });
   return { policy: guarded, file, changes };
 }
 

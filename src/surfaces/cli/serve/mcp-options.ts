@@ -16,7 +16,11 @@ export const mcpOptions = {
     value: "DIR",
     help: "Directory of sessions and the audit. Default: $XDG_STATE_HOME/codecell.",
   },
-  "runtime-dir": { type: "string", value: "DIR", help: "Directory of lock files. Default: $XDG_RUNTIME_DIR/codecell." },
+  "runtime-dir": {
+    type: "string",
+    value: "DIR",
+    help: "Directory of lock files. Default: $XDG_RUNTIME_DIR/codecell, or /run/codecell for root.",
+  },
   ...policyOptions,
   verbose: { type: "boolean", help: "Print progress to stderr." },
   ...logOptions,

@@ -29,7 +29,11 @@ export const serveOptions = {
     value: "DIR",
     help: "Directory of sessions and the audit. Default: $XDG_STATE_HOME/codecell.",
   },
-  "runtime-dir": { type: "string", value: "DIR", help: "Directory of lock files. Default: $XDG_RUNTIME_DIR/codecell." },
+  "runtime-dir": {
+    type: "string",
+    value: "DIR",
+    help: "Directory of lock files. Default: $XDG_RUNTIME_DIR/codecell, or /run/codecell for root.",
+  },
   ...policyOptions,
   json: { type: "boolean", help: "Print the address and the limits as JSON to stdout." },
   verbose: { type: "boolean", help: "Print progress to stderr." },

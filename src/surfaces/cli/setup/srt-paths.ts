@@ -73,7 +73,8 @@ async function deniedBelow(policy: Policy): Promise<string[]> {
   const matcher = denyMatcher(policy.fs.deny);
   const found = openedPaths(policy)
     .filter((root) => existsSync(root))
-    .map(async (root) => (await findDenied(root, matcher)).map((path) => join(realpathSync(root), path)));
+    .map((root) => realpathSync(root))
+    .map(async (root) => (await findDenied(root, matcher.below(root))).map((path) => join(root, path)));
   const denied = (await Promise.all(found)).flat().filter((path) => !basename(path).startsWith("sandbox.policy."));
   if (denied.length <= mostDenied) return denied;
   throw new CodecellError(

@@ -18,6 +18,8 @@ export interface SendFileOptions {
   readonly sha256?: string;
   readonly digests: HashCache;
   readonly stallMs: number;
+  /** aborted when the client disconnects */
+  readonly signal: AbortSignal;
 }
 
 /** A reply that writes the response itself. */
@@ -30,7 +32,7 @@ export async function sendFile(
   request: IncomingMessage,
   options: SendFileOptions,
 ): Promise<FileReply> {
-  const { file, sha256, mimeType } = await openServedFile(files, name, options.digests);
+  const { file, sha256, mimeType } = await openServedFile(files, name, options);
   try {
     if (options.sha256 !== undefined && options.sha256 !== sha256) {
       throw new HttpError("link_stale", "the file has changed since the link was created", {

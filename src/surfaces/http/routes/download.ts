@@ -19,7 +19,7 @@ export const downloadRoute = defineRoute({
     206: { description: "a part of the file", contentType: "application/octet-stream" },
     410: { description: "the link has expired, or the file has changed" },
   },
-  async handle({ params, service, request }) {
+  async handle({ params, service, request, signal }) {
     const link = service.links.check(params.link);
     if (link.status === "expired") throw new HttpError("link_expired", "this link has expired");
     // the same response for a forged link and for one of a removed tenant
@@ -27,7 +27,7 @@ export const downloadRoute = defineRoute({
     if (link.status !== "valid" || !opened) throw new HttpError("not_found", "there is nothing at this path");
     const { name, sha256, disposition } = link.claim;
     const { digests, limits } = service;
-    const options = { disposition, sha256, digests, stallMs: limits.stallMs };
+    const options = { disposition, sha256, digests, stallMs: limits.stallMs, signal };
     return closedAfter(opened, () => sendFile(opened.files, name, request, options));
   },
 });

@@ -22,11 +22,11 @@ export const getFileRoute = defineRoute({
     200: { description: "the file", contentType: "application/octet-stream" },
     206: { description: "a part of the file", contentType: "application/octet-stream" },
   },
-  async handle({ params, query, tenant, service, request }) {
+  async handle({ params, query, tenant, service, request, signal }) {
     const files = await (await tenant.sessions.get(params.session)).files();
     const { digests, limits } = service;
     return sendFile(files, params.path, request, {
-      ...{ disposition: query.disposition, digests, stallMs: limits.stallMs },
+      ...{ disposition: query.disposition, digests, stallMs: limits.stallMs, signal },
     });
   },
 });

@@ -15,6 +15,7 @@ const artifactsSchema = z.strictObject({
   artifacts: z.array(artifactSchema),
   left_out: z.array(leftOutSchema),
   next: z.string().nullable().describe("`after` of the next page"),
+  truncated: z.boolean().describe("there are more entries or deeper directories than codecell lists"),
 });
 
 export const listArtifactsRoute = defineRoute({
@@ -38,6 +39,7 @@ export const listArtifactsRoute = defineRoute({
     const found = await session.describe(page.files, { cache: service.digests, signal });
     const link: DownloadUrl = (file) => service.links.url(tenant.namespace, { session: params.session, ...file }).url;
     const artifacts = found.artifacts.map((artifact) => encodeArtifact(artifact, link));
-    return { json: { artifacts, left_out: found.leftOut.map(encodeLeftOut), next: page.next ?? null } };
+    const leftOut = found.leftOut.map(encodeLeftOut);
+    return { json: { artifacts, left_out: leftOut, next: page.next ?? null, truncated: page.truncated } };
   },
 });

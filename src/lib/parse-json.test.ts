@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { parseJson } from "./parse-json.ts";
+
+const limits = { depth: 3, keys: 4, values: 5 };
+
+describe("JSON from outside", () => {
+  test.each([
+    '{"a":1,"b":{"a":2,"c":[1,2]}}',
+    '[{"a":1},{"a":2}]',
+    '{"a":"\\"b\\":1,{[","b":"\\\\"}',
+    '{"a":["a","a"]}',
+    ' "a" ',
+    "[]",
+  ])("is parsed as JSON.parse does: %s", (text) => expect(parseJson(text, limits)).toEqual(JSON.parse(text)));
+
+  test.each([
+    ['{"a":1,"a":2}', /key "a" twice/],
+    ['{"a":1,"\\u0061":2}', /key "a" twice/],
+    ['{"x":[],"y":{"a":1, "a" :2}}', /key "a" twice/],
+    ["[[[[]]]]", /more than 3 levels/],
+    ['[{"a":1,"b":1,"c":1},{"d":1,"e":1}]', /more than 4 keys/],
+    ["[1,2,3,4,5,6,7]", /more than 5 values/],
+  ])("is refused: %s", (text, message) => expect(() => parseJson(text, limits)).toThrow(message));
+
+  test.each(["{", "[1,", '{"a"', '"', '"\\', "{]", "a", "", '{"a":1}}'])(
+    "that is invalid is a syntax error: %j",
+    (text) => expect(() => parseJson(text, limits)).toThrow(SyntaxError),
+  );
+
+  test.each([
+    ["13 MiB of open brackets", "[".repeat(13 * 2 ** 20)],
+    ["a million keys", `{${Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":1`).join(",")}}`],
+    ["a string of escaped quotes", `["${'\\\\"'.repeat(10)}`],
+  ])("of %s takes no seconds", (_what, text) => {
+    const startedAt = performance.now();
+    expect(() => parseJson(text)).toThrow();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});

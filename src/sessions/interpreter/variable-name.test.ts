@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { checkVariableName } from "./variable-name.ts";
+
+test.each(["class", "None", "True", "await", "__builtins__", "__name__", "ｃｌａｓｓ"])(
+  "%s cannot be set as a variable",
+  (name) => {
+    expect(() => checkVariableName(name)).toThrow(expect.objectContaining({ code: "usage" }));
+  },
+);
+
+test.each(["rows", "_", "__private", "match", "type", "print", "größe"])("%s can be set as a variable", (name) => {
+  expect(() => checkVariableName(name)).not.toThrow();
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import {
+  bothLayouts,
+  hasMemoryGroup,
+  idle,
+  openCells,
+  run,
+  skipsProcess,
+  withoutGroups,
+} from "../support/process-cells.ts";
+
+const memory = "192MiB";
+
+describe.skipIf(skipsProcess)("the memory limit", () => {
+  test.skipIf(!hasMemoryGroup).each(bothLayouts)(
+    "is not blamed for a crash after a memory kill between two runs: $name",
+    async (layout) => {
+      await using codecell = await openCells(layout, { proc: { memory } });
+      await using session = await codecell.openSession();
+      const timer = "import threading\nthreading.Timer(0.2, lambda: bytearray(1 << 30)).start()";
+      expect((await run(session, timer)).status).toBe("ok");
+      await expect.poll(async () => (await session.usage()).oomKills, { timeout: 10_000 }).toBeGreaterThan(0);
+      await idle(500); // until the supervisor has noticed, or the kill would end the next run
+      expect((await run(session, "1")).notes.join(" ")).toContain("between two runs");
+      expect((await run(session, "import os\nos.kill(os.getpid(), 9)")).status).toBe("crashed");
+      expect((await run(session, "bytearray(1 << 30)")).status).toBe("out_of_memory");
+    },
+  );
+
+  test("counts pages that forks share once, where the supervisor watches it", async () => {
+    await using codecell = await openCells(withoutGroups, { proc: { memory, pids: 100 } });
+    await using session = await codecell.openSession();
+    const result = await run(
+      session,
+      `
+import os, time
+data = bytearray(b"x") * (20 << 20)
+children = []
+for _ in range(50):
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(30)
+        os._exit(0)
+    children.append(pid)
+time.sleep(1)
+for pid in children: os.kill(pid, 9)
+len(children)`,
+    );
+    expect([result.status, result.value]).toEqual(["ok", "50"]);
+    const bomb = await run(
+      session,
+      `
+import os, time
+for _ in range(20):
+    if os.fork() == 0:
+        mine = bytearray(b"y") * (20 << 20)
+        time.sleep(30)
+        os._exit(0)
+time.sleep(10)`,
+    );
+    expect(bomb.status).toBe("out_of_memory");
+  });
+});

@@ -52,6 +52,11 @@ class Runs(unittest.TestCase):
         self.given(run(1), _0=free)
         self.assertEqual(free.events, [("worker", run(1)), ("noted", 1)])
 
+    def test_a_run_with_input_or_arguments_is_not_forwarded_before_its_input_is_open(self):
+        free = FakeBranch()
+        self.given(run(1, program={"args": ["a"], "stdin": True}), _0=free)
+        self.assertEqual(free.events, [("asked", 1)])
+
     def test_a_run_for_a_busy_worker_is_queued(self):
         busy = FakeBranch(is_free=False)
         self.given(run(1), _0=busy)

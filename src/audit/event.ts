@@ -63,6 +63,8 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     /** absent with `audit.code: hash` */
     code: text.optional(),
     timeoutMs: z.number(),
+    /** how many arguments the program got; absent: none were passed */
+    args: count.optional(),
   }),
   event("run.ended", {
     ...inRun,

@@ -10,12 +10,14 @@ import {
   type DoneMessage,
   type HostMessage,
   type KernelSetup,
+  type Program,
   type RestoreFailure,
   restoreFailures,
   type ValueFormat,
   type Variable,
   variableList,
 } from "./messages.ts";
+import { type StdinSource, sendStdin } from "./stdin.ts";
 
 /** The id of a rehearsal. The kernel recognizes it by this number. */
 const rehearsalId = 0;
@@ -26,6 +28,9 @@ export interface RunRequest {
   readonly code: string;
   readonly timeoutMs: number;
   readonly outputBytes: number;
+  /** name and arguments; `stdin` is set for a run that has `stdin` */
+  readonly program?: Program | undefined;
+  readonly stdin?: StdinSource | undefined;
 }
 
 /** What a run sends while it is running. */
@@ -34,6 +39,8 @@ export interface RunHandlers {
   onDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void;
   /** called with the last message of the run, before any later message is handled */
   onEnd?(): void;
+  /** the source of its standard input failed; the program has not seen the end of its input */
+  onStdinFailure?(error: unknown): void;
 }
 
 export type LostMessage = Extract<CellMessage, { t: "lost" }>;
@@ -52,7 +59,14 @@ interface Answer {
 }
 
 type Pending =
-  | { kind: "run"; handlers: RunHandlers; resolve: (done: DoneMessage) => void; reject: (error: Error) => void }
+  | {
+      kind: "run";
+      handlers: RunHandlers;
+      /** for its standard input */
+      credit: Credit | undefined;
+      resolve: (done: DoneMessage) => void;
+      reject: (error: Error) => void;
+    }
   | {
       kind: "request";
       chunks: Uint8Array[];
@@ -156,11 +170,20 @@ export class KernelClient implements Branch {
 
   #run(id: number, request: RunRequest, handlers: RunHandlers): { id: number; done: Promise<DoneMessage> } {
     this.#assertAlive();
-    const { language, timeoutMs, outputBytes } = request;
+    const { language, timeoutMs, outputBytes, program, stdin } = request;
+    const credit = stdin && new Credit();
     const done = new Promise<DoneMessage>((resolve, reject) => {
-      this.#pending.set(id, { kind: "run", handlers, resolve, reject });
+      this.#pending.set(id, { kind: "run", handlers, credit, resolve, reject });
     });
-    this.#send({ t: "run", id, language, timeoutMs, outputBytes }, Buffer.from(request.code));
+    const message = { t: "run", id, language, timeoutMs, outputBytes } as const;
+    this.#send(program ? { ...message, program } : message, Buffer.from(request.code));
+    if (stdin && credit) {
+      const send = (piece: Uint8Array, isLast: boolean) =>
+        this.#send({ t: "in", id, ...(isLast && { end: true }) }, piece);
+      sendStdin(stdin, credit, send).catch((error) => {
+        if (!credit.isClosed) handlers.onStdinFailure?.(error);
+      });
+    }
     return { id, done };
   }
 
@@ -263,7 +286,7 @@ export class KernelClient implements Branch {
         return;
       case "credit": {
         const pending = this.#pending.get(message.id);
-        if (pending?.kind === "request") pending.credit?.grant(message.bytes);
+        pending?.credit?.grant(message.bytes);
         return;
       }
       case "reply":
@@ -274,7 +297,7 @@ export class KernelClient implements Branch {
 
   onFailure(error: CodecellError): void {
     for (const pending of this.#pending.values()) {
-      if (pending.kind === "request") pending.credit?.close();
+      pending.credit?.close();
       pending.reject(error);
     }
     this.#pending.clear();
@@ -327,6 +350,7 @@ export class KernelClient implements Branch {
     if (pending?.kind !== "run") return;
     this.#pending.delete(message.id);
     if (message.id !== rehearsalId) this.wentBackTo(message.state === "kept" ? message.id : message.recoveredTo);
+    pending.credit?.close();
     pending.handlers.onEnd?.();
     pending.resolve(message);
   }

@@ -43,11 +43,22 @@ export interface StartMessage extends KernelSetup {
   readonly authorities?: string;
 }
 
+/** What a program finds around it, besides its code. */
+export interface Program {
+  /** `__file__` and `sys.argv[0]`, or `$0` in bash: a name, never a path of the host */
+  readonly file?: string;
+  readonly args?: readonly string[];
+  /** its standard input follows as `in` frames */
+  readonly stdin?: true;
+}
+
 /** Host to cell. Every request has an id, and its replies carry the same id. Large bodies follow as `data` frames. */
 export type HostMessage =
   | StartMessage
   /** body: the code, UTF-8 */
-  | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number }
+  | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number; program?: Program }
+  /** body: standard input of a run, as far as the cell has granted credit; `end` is set in the last one */
+  | { t: "in"; id: number; end?: true }
   /** stop the run with this id and keep the state */
   | { t: "interrupt"; id: number }
   | { t: "vars"; id: number; timeoutMs: number }

@@ -24,6 +24,8 @@ export interface RunBegin {
   readonly policy: string;
   readonly code: string;
   readonly timeoutMs: number;
+  /** how many arguments the program got; never their content */
+  readonly args?: number;
 }
 
 const maxNameCharacters = 200;
@@ -87,11 +89,11 @@ export class SessionAudit {
     await this.settled();
   }
 
-  runStarted({ session, run, language, runner, policy, code, timeoutMs }: RunBegin): void {
+  runStarted({ session, run, language, runner, policy, code, timeoutMs, args }: RunBegin): void {
     const begin = { type: "run.started", session, run, language, runner, policy } as const;
     const codeFacts = { codeHash: sha256(code), codeBytes: Buffer.byteLength(code) };
     const text = this.#policy.audit.code === "full" ? { code } : {};
-    this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs });
+    this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs, ...(args === undefined ? {} : { args }) });
   }
 
   /** The event keeps its place in the order, even if the cell's usage is known only later. */

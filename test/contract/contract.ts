@@ -5,7 +5,7 @@ import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Guarantee, Probe, SandboxRunner } from "../../src/runners/runner.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import type { RunResult } from "../../src/sessions/runs/run.ts";
+import type { Run, RunResult } from "../../src/sessions/runs/run.ts";
 import type { LiveRunOptions } from "../../src/sessions/runs/run-options.ts";
 import { skippedWithout } from "./required.ts";
 
@@ -190,6 +190,145 @@ export async function runnerContract(
         expect(() => session.run(`'${"x".repeat(3_000_000)}'`)).toThrowError(
           expect.objectContaining({ code: "too_large" }),
         );
+        expect(await run("1")).toMatchObject({ status: "ok" });
+      });
+    });
+
+    describe("a program", () => {
+      const letters = (count: number, size: number) => {
+        const source = {
+          sent: 0,
+          isReleased: false,
+          async *[Symbol.asyncIterator]() {
+            try {
+              for (; source.sent < count * size; source.sent += size) yield Buffer.alloc(size, "x");
+            } finally {
+              source.isReleased = true;
+            }
+          },
+        };
+        return source;
+      };
+      /** Sends one line and no end, like a terminal where nobody types. */
+      async function* silentAfter(line: string) {
+        yield line;
+        await new Promise(() => {});
+      }
+
+      test("sees its name and its arguments, and only in its own run", async () => {
+        const code = "import sys\nprint(sys.argv, __file__)";
+        const args = ["a b", "--flag", "", 'quo"te', "ü"];
+        const named = await run(code, { args, file: "tool.py" });
+        expect(named).toMatchObject({
+          status: "ok",
+          stdout: `['tool.py', 'a b', '--flag', '', 'quo"te', 'ü'] tool.py\n`,
+        });
+        expect(await run("sys.argv", { args: ["1"] })).toMatchObject({ value: "['', '1']" });
+        expect(await run("sys.argv, '__file__' in globals()")).toMatchObject({ value: "([''], False)" });
+      });
+
+      test("reads its standard input in every way, to its end", async () => {
+        const code =
+          "import os, sys\nprint(input('name? '))\nprint(next(sys.stdin))\nprint(sys.stdin.read())\n" +
+          "os.read(0, 10), sys.stdin.fileno(), sys.stdin.isatty()";
+        const result = await run(code, { stdin: "Ada\nzwei ü\nrest\nend" });
+        expect(result).toMatchObject({
+          status: "ok",
+          stdout: "name? Ada\nzwei ü\n\nrest\nend\n",
+          value: "(b'', 0, False)",
+        });
+        const none = "try:\n    input()\nexcept EOFError as error:\n    print(error)";
+        expect(await run(none, { stdin: "" })).toMatchObject({ stdout: "EOF when reading a line\n" });
+        expect(await run("sys.stdin.read()")).toMatchObject({ value: "''" });
+        expect((await run("input()")).error?.message).toContain("input() has no terminal");
+      });
+
+      test("gets bytes as they are, and lines as soon as they are sent", async () => {
+        const bytes = Buffer.from([0, 255, 10, 13, 10, 128]);
+        const echo = "import sys\nsys.stdin.buffer.read()";
+        expect(await run(echo, { stdin: bytes })).toMatchObject({ value: "b'\\x00\\xff\\n\\r\\n\\x80'" });
+        const lines = async function* () {
+          yield "one\n";
+          for await (const event of going) {
+            if (event.type === "stdout" && event.text === "ONE\n") break;
+          }
+          yield "two\n";
+        };
+        const going: Run = session.run("for line in sys.stdin: print(line.upper(), end='', flush=True)", {
+          stdin: lines(),
+        });
+        expect(await going).toMatchObject({ status: "ok", stdout: "ONE\nTWO\n" });
+      });
+
+      test("gets a large standard input only as fast as it reads", async () => {
+        const source = letters(64, 1 << 20);
+        const slow =
+          "import sys, time\nfirst = len(sys.stdin.buffer.read(10))\ntime.sleep(0.5)\nprint('slept', flush=True)\n";
+        const going = session.run(`${slow}first + len(sys.stdin.buffer.read())`, { stdin: source });
+        for await (const _ of going) break;
+        expect(source.sent).toBeLessThan(8 << 20);
+        expect(await going).toMatchObject({ status: "ok", value: String(64 << 20) });
+      });
+
+      test("that leaves input unread or closes it ends at once, and the next run does not see the rest", async () => {
+        for (const code of ["1", "import os\nos.close(0)\n1", "import sys\nsys.stdin.readline(10) and 1"]) {
+          const source = letters(64, 1 << 20);
+          expect(await run(code, { stdin: source })).toMatchObject({ status: "ok", state: "kept", value: "1" });
+          await expect.poll(() => source.isReleased || source.sent === 0).toBe(true);
+          expect(source.sent).toBeLessThan(8 << 20);
+          expect(await run("import sys\nsys.stdin.read()")).toMatchObject({ status: "ok", value: "''" });
+          expect(await run("sys.stdin.read()", { stdin: "its own" })).toMatchObject({ value: "'its own'" });
+        }
+      });
+
+      test("that waits for input can be interrupted and times out, and the next run is unaffected", async () => {
+        await freshWith("kept = 'yes'");
+        const wait = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)";
+        const going = session.run(wait, { stdin: silentAfter("first\n") });
+        for await (const _ of going) break;
+        going.interrupt();
+        expect(await going).toMatchObject({ status: "interrupted", state: "kept", stdout: "first\n" });
+        const late = await run(wait, { stdin: silentAfter("first\n"), timeoutMs: 400 });
+        expect(late).toMatchObject({ status: "timeout", state: "kept", stdout: "first\n" });
+        expect(await run("kept, sys.stdin.read()", { stdin: "more" })).toMatchObject({ value: "('yes', 'more')" });
+      });
+
+      test("that crashes while its input arrives leaves nothing of it to the next run", async (context) => {
+        context.skip(!recovers, "no recovery here");
+        await freshWith("kept = 'yes'");
+        const code = "import os, sys\nsys.stdin.buffer.read(100)\nos._exit(3)";
+        expect(await run(code, { stdin: letters(64, 1 << 20) })).toMatchObject({
+          status: "crashed",
+          state: "recovered",
+        });
+        expect(await run("import sys\nkept, sys.stdin.read()")).toMatchObject({ value: "('yes', '')" });
+        expect(await run("sys.stdin.read()", { stdin: "its own" })).toMatchObject({ value: "'its own'" });
+      });
+
+      test("whose input fails is interrupted instead of seeing an end", async () => {
+        const broken = async function* () {
+          yield "half";
+          throw new Error("the disk is gone");
+        };
+        const result = await run("import sys\nprint(len(sys.stdin.read()))", { stdin: broken() });
+        expect(result).toMatchObject({ status: "interrupted", state: "kept", stdout: "" });
+        expect(result.notes.join()).toContain("the disk is gone");
+      });
+
+      test("in bash gets its name, arguments and standard input", async (context) => {
+        context.skip(!session.languages.includes("bash"), "no bash here");
+        const code = 'echo "$0 $# $2"\nread -r first\necho "first: $first"\ncat';
+        const options: LiveRunOptions = { language: "bash", args: ["x", "y z"], file: "job.sh", stdin: "1\n2\n3\n" };
+        expect(await run(code, options)).toMatchObject({ stdout: "job.sh 2 y z\nfirst: 1\n2\n3\n" });
+        expect(await run('echo "$0 $#"; cat', { language: "bash" })).toMatchObject({ stdout: "bash 0\n" });
+      });
+
+      test("with a path as its name, or with bad arguments, is refused before it runs", async () => {
+        const bad: LiveRunOptions[] = [{ file: "/etc/passwd" }, { file: "" }, { args: ["a\0b"] }];
+        for (const options of bad) {
+          await expect(run("1", options)).rejects.toMatchObject({ code: "usage" });
+        }
+        await expect(run("1", { args: ["x".repeat(200_000)] })).rejects.toMatchObject({ code: "too_large" });
         expect(await run("1")).toMatchObject({ status: "ok" });
       });
     });

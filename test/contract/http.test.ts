@@ -52,6 +52,86 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
     expect((await client.run("s", "x")).json.value).toBe("42");
   });
 
+  test("gives a program its arguments, name and standard input", async () => {
+    const code = "import sys\nprint(sys.argv, __file__, sys.stdin.read())";
+    const more = { args: ["-v", "ü"], file: "job.py", stdin: "data" };
+    expect((await client.run("s", code, more)).json.stdout).toBe("['job.py', '-v', 'ü'] job.py data\n");
+    expect((await client.run("s", "sys.argv, sys.stdin.read()")).json.value).toBe("([''], '')");
+    for (const bad of [{ file: "/etc/passwd" }, { args: ["a\0"] }, { stdin: "x", stdin_stream: true }]) {
+      expect((await client.run("s", "1", bad)).json).toMatchObject({ error: { code: "usage" } });
+    }
+    expect((await client.run("s", "1", { stdin: "x".repeat(2 ** 20 + 1) })).status).toBe(400);
+  });
+
+  describe("a run with streamed standard input", () => {
+    const start = async (code: string) => {
+      const { status, json } = await client.run("s", code, { stdin_stream: true });
+      expect(status).toBe(202);
+      const path = `/v1/sessions/s/runs/${json.run_id}`;
+      return { path, stdin: `${path}/stdin`, result: async () => (await client.call("GET", `${path}?wait=20`)).json };
+    };
+    /** Sends `count` MiB in pieces, and counts what the service has taken. */
+    const send = (path: string, count: number) => {
+      const sent = { mebibytes: 0 };
+      const body = new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            if (sent.mebibytes === count) return controller.close();
+            sent.mebibytes++;
+            controller.enqueue(Buffer.alloc(1 << 20, "x"));
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      const init = { method: "PUT", body, duplex: "half" } as RequestInit;
+      return { sent, answer: client.fetch(path, init as Parameters<TestClient["fetch"]>[1]) };
+    };
+
+    test("gets bytes of any size, as fast as it reads", async () => {
+      const slow = "import sys, time\nfirst = len(sys.stdin.buffer.read(1))\ntime.sleep(1)\n";
+      const run = await start(`${slow}first + len(sys.stdin.buffer.read())`);
+      const { sent, answer } = send(run.stdin, 64);
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      expect(sent.mebibytes).toBeLessThan(48);
+      expect(await (await answer).json()).toEqual({ size: 64 << 20, is_complete: true });
+      expect(await run.result()).toMatchObject({ status: "ok", value: String(64 << 20) });
+    });
+
+    test("may end without reading it, and the next run is unaffected", async () => {
+      const run = await start("import sys\nlen(sys.stdin.buffer.read(10))");
+      const response = await send(run.stdin, 16).answer.catch(() => undefined);
+      // the client may see the end of the connection first: it is still sending
+      if (response) expect(await response.json()).toMatchObject({ is_complete: false });
+      expect(await run.result()).toMatchObject({ status: "ok", value: "10" });
+      const late = await client.call("PUT", run.stdin);
+      expect(late.json).toMatchObject({ error: { code: "usage" } });
+      expect((await client.run("s", "sys.stdin.read()", { stdin: "own" })).json.value).toBe("'own'");
+    });
+
+    test("is interrupted if the client disconnects before the end", async () => {
+      const run = await start("import sys\nprint('began', flush=True)\nlen(sys.stdin.buffer.read())");
+      const { hostname, port } = new URL(client.url);
+      const sending = httpRequest({ hostname, port, path: run.stdin, method: "PUT", headers: client.headers });
+      sending.on("error", () => {});
+      sending.write("half");
+      await expect.poll(async () => (await client.call("GET", run.path)).json.stdout).toBe("began\n");
+      sending.destroy();
+      const result = await run.result();
+      expect(result).toMatchObject({ status: "interrupted", state: "kept", value: null });
+      expect(result.notes.join()).toContain("stdin failed");
+    });
+
+    test("gets its input once, and only if it was started for that", async () => {
+      const { json } = await client.run("s", "1");
+      expect((await client.call("PUT", `/v1/sessions/s/runs/${json.run_id}/stdin`)).status).toBe(400);
+      const run = await start("import sys, time\nprint(sys.stdin.read())\ntime.sleep(30)");
+      expect((await client.fetch(run.stdin, { method: "PUT", body: "one" })).status).toBe(200);
+      expect((await client.fetch(run.stdin, { method: "PUT", body: "two" })).status).toBe(400);
+      await client.call("POST", `${run.path}/cancel`);
+      expect(await run.result()).toMatchObject({ status: "cancelled", stdout: "one\n" });
+    });
+  });
+
   test("sets, gets and lists variables", async () => {
     const value = { rows: [1, "zwei", null], größe: 1.5 };
     expect((await client.call("PUT", "/v1/sessions/s/variables/table", { value })).status).toBe(204);

@@ -1,10 +1,21 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { availableRunners, codecell } from "./codecell-process.ts";
+import { availableRunners, codecell, launcher, stateHome } from "./codecell-process.ts";
 
 const runners = await availableRunners();
+/** Runs a shell script with these words as its arguments, in a process group of its own. */
+async function inShell(script: string, words: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  const env = { ...process.env, XDG_STATE_HOME: stateHome };
+  const shell = spawn("bash", ["-c", script, "bash", ...words], { cwd, env, detached: true });
+  shell.stdin.end();
+  const [stdout, stderr] = await Promise.all([text(shell.stdout), text(shell.stderr)]);
+  return { stdout, stderr };
+}
 let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "codecell-e2e-"));
@@ -17,6 +28,24 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
   test("prints the output and the value of the last expression", async () => {
     const finished = await run("-c", "import sys; print('out'); print('err', file=sys.stderr); 6*7");
     expect(finished).toMatchObject({ code: 0, stdout: "out\n42\n", stderr: "err\n" });
+  });
+
+  test("passes its arguments, its stdin and the name of the file to the program", async () => {
+    await writeFile(join(cwd, "tool.py"), "import sys\nprint(sys.argv, __file__)\nprint(sys.stdin.read().upper())\n");
+    const finished = await codecell(["run", "tool.py", "a", "--runner", runner, "--", "--b", "c d"], {
+      cwd,
+      stdin: "data",
+    });
+    expect(finished).toMatchObject({ code: 0, stdout: "['tool.py', 'a', '--b', 'c d'] tool.py\nDATA\n", stderr: "" });
+  });
+
+  test("does not wait for a stdin that stays open", async () => {
+    const env = { ...process.env, XDG_STATE_HOME: stateHome };
+    const waiting = spawn(process.execPath, [launcher, "run", "--runner", runner, "-c", "6*7"], { cwd, env });
+    waiting.stdin.on("error", () => {});
+    expect(await text(waiting.stdout)).toBe("42\n");
+    if (waiting.exitCode === null) await once(waiting, "exit");
+    expect(waiting.exitCode).toBe(0);
   });
 
   test("exits with 124 after a timeout", async () => {
@@ -67,6 +96,19 @@ describe("codecell run", () => {
   test("runs a file in the language of its extension, without printing its last value", async () => {
     await writeFile(join(cwd, "program.py"), "print('from a file')\n'unseen'\n");
     expect(await run("program.py")).toMatchObject({ code: 0, stdout: "from a file\n" });
+  });
+
+  test("gives a program a pipe, a file and a here-document as stdin, and nothing from /dev/null or a closed stdin", async () => {
+    const read = "import sys; print(repr(sys.stdin.readline()))";
+    await writeFile(join(cwd, "data.txt"), "in a file\n");
+    const script = `yes | "$@"; "$@" < data.txt; "$@" <<X
+here
+X
+"$@" < /dev/null; "$@" <&-`;
+    const { stdout, stderr } = await inShell(script, [process.execPath, launcher, "run", "-c", read]);
+    expect({ stdout, stderr }).toEqual({ stdout: "'y\\n'\n'in a file\\n'\n'here\\n'\n''\n''\n", stderr: "" });
+    const asks = await inShell('"$@" < /dev/null', [process.execPath, launcher, "run", "-c", "input()"]);
+    expect(asks.stderr).toContain("input() has no terminal");
   });
 
   test("runs code from stdin", async () => {

@@ -1,6 +1,6 @@
 import { type Duplex, duplexPair } from "node:stream";
 import { encodeFrameHead, FrameDecoder } from "../../src/kernel/frames.ts";
-import type { CellMessage, DoneMessage, HostMessage } from "../../src/kernel/messages.ts";
+import type { CellMessage, DoneMessage, HostMessage, Program } from "../../src/kernel/messages.ts";
 import type { IsolationLevel } from "../../src/policy/isolation.ts";
 import { policyRules } from "../../src/policy/rules.ts";
 import type { Policy, RunnerName } from "../../src/policy/schema.ts";
@@ -12,6 +12,8 @@ export type FakeProgram = (cell: FakeRun) => Partial<DoneMessage> | Promise<Part
 
 export interface FakeRun {
   readonly code: string;
+  /** name, arguments and whether there is standard input, which a fake does not read */
+  readonly program: Program | undefined;
   print(stream: "stdout" | "stderr", text: string): void;
   display(mime: string, data: Uint8Array): void;
   /** resolves when the host interrupts the run */
@@ -112,12 +114,13 @@ function speak(channel: Duplex, program: FakeProgram): void {
     channel.write(encodeFrameHead(message, body.byteLength));
     if (body.byteLength > 0) channel.write(body);
   };
-  const run = async (id: number, code: string) => {
+  const run = async (id: number, code: string, around: Program | undefined) => {
     const interrupted = new Promise<void>((resolve) => interrupts.set(id, resolve));
     const sizes = { stdout: 0, stderr: 0 };
     let displays = 0;
     const end = await program({
       code,
+      program: around,
       interrupted,
       print(stream, text) {
         const bytes = Buffer.from(text);
@@ -133,7 +136,7 @@ function speak(channel: Duplex, program: FakeProgram): void {
     if (message.t === "start") {
       send({ t: "hello", protocol: 1, python: "3.99.0", languages: ["python", "bash"], features: [] });
       send({ t: "ready" });
-    } else if (message.t === "run") void run(message.id, body);
+    } else if (message.t === "run") void run(message.id, body, message.program);
     else if (message.t === "interrupt") interrupts.get(message.id)?.();
     else if (message.t === "reset") send({ t: "reply", id: message.id, ok: true });
     else if (message.t === "vars") {

@@ -25,6 +25,7 @@ afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
 /** A terminal in memory, whose output tests can read and to which they can send signals. */
 export class FakeTerminal implements Terminal {
   readonly stdin: Readable & { isTTY?: boolean };
+  readonly hasPipedStdin: boolean;
   readonly stdout: FakeOutput;
   readonly stderr: FakeOutput;
   readonly env: Record<string, string>;
@@ -36,6 +37,7 @@ export class FakeTerminal implements Terminal {
   constructor(options: FakeTerminalOptions = {}) {
     const isTTY = options.isTTY ?? false;
     this.stdin = Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]);
+    this.hasPipedStdin = options.stdin !== undefined;
     this.stdout = this.#output(isTTY);
     this.stderr = this.#output(isTTY);
     this.env = { XDG_STATE_HOME: stateHome, ...options.env };

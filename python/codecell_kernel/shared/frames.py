@@ -7,7 +7,7 @@ from .lean_json import dumps, loads
 MAX_FRAME = 4 << 20
 MAX_HEADER = 256 << 10
 PREFIX = Struct("<II")
-PLAIN_RUN, BRANCH = b'{"t":"run",', b'"branch"'
+PLAIN_RUN, BRANCH, PROGRAM = b'{"t":"run",', b'"branch"', b'"program"'
 TOKEN_BYTES = 16  # at the start of each packet from a worker to the supervisor
 REHEARSAL = 0  # the id of a run that only warms up memory (see worker/rehearsal.py); runs of the host start at 1
 
@@ -33,8 +33,11 @@ def is_one_frame(data):
 
 
 def is_plain_run(data):
-    """Whether the bytes are exactly one run for the first branch. Does not parse the header."""
-    return data[8:19] == PLAIN_RUN and is_one_frame(data) and data.find(BRANCH, 8, 8 + PREFIX.unpack_from(data)[1]) < 0
+    """Whether the bytes are exactly one run for the first branch, without arguments or input. Does not parse the header."""
+    if data[8:19] != PLAIN_RUN or not is_one_frame(data):
+        return False
+    end = 8 + PREFIX.unpack_from(data)[1]
+    return data.find(BRANCH, 19, end) < 0 and data.find(PROGRAM, 19, end) < 0
 
 
 class Decoder:

@@ -117,6 +117,8 @@ class Branch:
             handle(self, request)
             return
         self.begin(request)
+        if request.takes_input:
+            self.open_input(request)
         self.link.outlet.write(request.frame)
         if request.is_bulk:
             self.grant()
@@ -131,9 +133,25 @@ class Branch:
             self.link.send({"t": "reap", "pids": list(self.zombies)})
             self.zombies = ()
 
+    def open_input(self, request):
+        """Imported only for a run that has input: every import slows down a cold start."""
+        from .run_input import RunInput
+
+        grant = lambda room: self.tell({"t": "credit", "id": request.id, "bytes": room})  # noqa: E731
+        request.input = RunInput(self.supervisor, grant)
+        request.input.hand_over(self.link)
+
+    def on_input(self, header, body):
+        """Input of a run that has ended is dropped: its program did not read it."""
+        active = self.active
+        if active is not None and active.id == header["id"] and active.input is not None:
+            active.input.take(bytes(body), header.get("end", False))
+
     def finish(self):
-        if self.active is not None and self.active.ending:
-            self.link.calm()  # the interrupt may have arrived after the answer
+        if self.active is not None:
+            if self.active.ending:
+                self.link.calm()  # the interrupt may have arrived after the answer
+            self.active.close_input()
         self.active = None
         self.supervisor.drop_bulk(self)
 
@@ -173,6 +191,7 @@ class Branch:
         """The session of this branch was closed: cancels all its requests."""
         waiting = [one for one in (self.active, *self.queue) if one is not None]
         for one in waiting:
+            one.close_input()
             if one.is_run:
                 self.tell(one.done("cancelled", "lost", ["the session was closed"]))
             else:

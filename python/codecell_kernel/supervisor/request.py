@@ -13,6 +13,7 @@ class Request:
     began = 0.0
     sent = 0  # bytes of output forwarded to the host
     granted = 0  # bytes of credit given to the host
+    input = None  # the standard input of a run that has one
 
     def __init__(self, header, frame=b""):
         """`frame` is the request as received. The worker gets the same bytes, unless it already has them."""
@@ -24,6 +25,14 @@ class Request:
         self.is_bulk = self.kind in BULK
         self.timeout = header["timeoutMs"] / 1000 if "timeoutMs" in header else None
         self.printed = {}  # bytes by stream
+
+    @property
+    def takes_input(self):
+        return self.is_run and "program" in self.header and bool(self.header["program"].get("stdin"))
+
+    def close_input(self):
+        if self.input is not None:
+            self.input.close()
 
     def done(self, status, state, notes=()):
         """Leaves out what is zero or empty: most runs print nothing, and every field costs time on both sides."""

@@ -41,6 +41,7 @@ class Supervisor:
         self.bulk = None  # a large body that is still arriving, for a worker or a connection
         self.branches = {}
         self.guards = {}
+        self.inputs = {}  # descriptor to the input of a run, while the program has to read before more can be written
         self.listener = listener
         self.egress = None  # outgoing connections, if the policy allows a network
         self.watched = None  # limits that the Linux kernel does not enforce
@@ -90,6 +91,8 @@ class Supervisor:
                 self.sweeper.reap()
             elif fd in self.guards:
                 self.on_guard(fd, events)
+            elif fd in self.inputs:
+                self.inputs[fd].move()
             elif fd == self.changes.fd:
                 self.changes.drain()
             elif self.egress is not None and fd in self.egress.watched:
@@ -253,6 +256,9 @@ class Supervisor:
             if branch is not None and branch.takes_data(header["id"]):
                 branch.link.outlet.write(bytes(body))
                 branch.grant()
+        elif kind == "in":
+            if branch is not None:
+                branch.on_input(header, body)
         elif branch is None:
             self.refuse(header)
         elif kind == "interrupt":

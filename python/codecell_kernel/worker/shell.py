@@ -46,12 +46,12 @@ class Shell:
     def __init__(self):
         self.state = b""
 
-    def run(self, code, interpreter):
+    def run(self, code, interpreter, name="bash", args=()):
         """Runs code as a bash script; its exit status is the run's. An interrupt takes effect during the wait for bash."""
         state_in, state_out, code_in = pipe_pair(), pipe_pair(), pipe_pair()
         ours = [state_in[1], state_out[0], code_in[1]]
         try:
-            pid = self.start(state_in[0], state_out[1], code_in[0])
+            pid = self.start(state_in[0], state_out[1], code_in[0], (name, *args))
         finally:
             for fd in (state_in[0], state_out[1], code_in[0]):
                 posix.close(fd)
@@ -79,10 +79,11 @@ class Shell:
         error = {"name": "ExitStatus", "message": "bash exited with %d" % status, "traceback": ""}
         return {"status": "error", "exitCode": status, "error": error}
 
-    def start(self, state_in, state_out, code_in):
+    def start(self, state_in, state_out, code_in, words):
+        """`words` are $0, $1 and so on."""
         # All pipes have numbers above 5: otherwise dup2 could overwrite one that is still needed.
         actions = [(posix.POSIX_SPAWN_DUP2, fd, target) for fd, target in ((state_in, 3), (state_out, 4), (code_in, 5))]
-        arguments = [BASH, "--noprofile", "--norc", "-c", SCRIPT, "bash"]
+        arguments = [BASH, "--noprofile", "--norc", "-c", SCRIPT, *(word.encode() for word in words)]
         defaults = [_signal.SIGINT, _signal.SIGPIPE]
         return posix.posix_spawn(
             BASH, arguments, posix.environ, file_actions=actions, setpgroup=0, setsigdef=defaults, setsigmask=[]

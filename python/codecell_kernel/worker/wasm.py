@@ -16,6 +16,7 @@ from ..shared.lean_json import dumps, loads
 from . import snapshot, wasm_asyncio
 from .errors import KernelError
 from .interpreter import Interpreter
+from .program import Program
 
 # Most runs need these: imported here, they are part of the memory snapshot.
 import ast, json, linecache, pickle, traceback  # noqa: E401, F401
@@ -34,7 +35,7 @@ class WasmKernel:
         self.is_cancelled = False
         self.is_interrupted = False
         self.interpreter = Interpreter(self.send, self.run_coroutine)
-        self.out = os.dup(1), os.dup(2)
+        self.streams = os.dup(0), os.dup(1), os.dup(2)
 
     def send(self, header, body=b""):
         self.send_to_host(dumps(header), to_js(body) if len(body) else None)
@@ -42,8 +43,8 @@ class WasmKernel:
     def handle(self, header, body):
         kind = header["t"]
         if kind == "run":
-            run = self.run(header["id"], header["language"], body.to_bytes() if body is not None else b"")
-            advance(run)
+            code = body.to_bytes() if body is not None else b""
+            advance(self.run_program(header, code) if "program" in header else self.run(header, code))
         elif kind == "start":
             self.start(header)
         else:
@@ -58,7 +59,14 @@ class WasmKernel:
         except BaseException as error:
             self.send({"t": "failed", "reason": ("%s: %s" % (type(error).__name__, error))[:2000]})
 
-    async def run(self, run_id, language, code):
+    async def run_program(self, header, code):
+        """A run with a name, arguments or standard input. The host's side passes the input to descriptor 0."""
+        self.prepare()
+        with Program(self.interpreter.namespace, header["program"]):
+            await self.run(header, code)
+
+    async def run(self, header, code):
+        run_id, language = header["id"], header["language"]
         self.is_interrupted = False  # an earlier one was for the previous request; the host repeats an unnoticed one
         self.prepare()
         self.is_cancelled = False
@@ -164,8 +172,9 @@ class WasmKernel:
 
     def prepare(self):
         """Undoes what the last run may have done to the streams and the interrupt."""
+        os.dup2(self.streams[0], 0)
         for number, name in ((1, "stdout"), (2, "stderr")):
-            os.dup2(self.out[number - 1], number)
+            os.dup2(self.streams[number], number)
             stream = getattr(sys, name, None)
             if getattr(stream, "codecell", None) is not self or stream.closed:
                 stream = self.stream(number)

@@ -11,7 +11,7 @@ import _thread
 from ..shared.frames import PREFIX
 from ..shared.lean_json import dumps, loads
 from ..shared.system import add_reporting_filter, close_all_but, set_dumpable, set_name, set_oom_score
-from .descriptors import receive_descriptors, send_descriptor
+from .descriptors import discard_descriptors, receive_descriptors, send_descriptor
 from .errors import KernelError
 from .interpreter import Interpreter
 from .rehearsal import Rehearsal
@@ -38,6 +38,7 @@ class Worker:
         self.interpreter = Interpreter(self.send, self.run_coroutine)
         self.rehearse = Rehearsal(self.interpreter, self.run)
         self.out = posix.dup(1), posix.dup(2)
+        self.nothing = posix.dup(0)  # /dev/null: the standard input of a run that has none
 
     def send(self, header, body=b""):
         """One packet per message: stray writes by user code cannot break the framing, and they lack the token."""
@@ -184,12 +185,23 @@ class Worker:
 
     def run(self, header, body):
         """How the run ended, with what it used."""
-        if header["language"] == "bash":
-            done = self.run_shell(header, body)
-        else:
-            done = self.run_python(header, body)
+        done = self.run_program(header, body) if "program" in header else self.run_code(header, body)
         self.add_usage(done)
         return done
+
+    def run_program(self, header, body):
+        """A run with a name, arguments or standard input."""
+        from .program import Program
+
+        if header["program"].get("stdin"):
+            (pipe,) = receive_descriptors(self.replies, 1)
+            posix.dup2(pipe, 0)  # until `prepare`
+            posix.close(pipe)
+        with Program(self.interpreter.namespace, header["program"]):
+            return self.run_code(header, body)
+
+    def run_code(self, header, body):
+        return self.run_shell(header, body) if header["language"] == "bash" else self.run_python(header, body)
 
     def run_python(self, header, body):
         coroutine = self.interpreter.execute(header["id"], str(body, "utf-8", "replace"))
@@ -204,7 +216,8 @@ class Worker:
 
         if self.shell is None:
             self.shell = Shell()
-        return self.shell.run(body, self.interpreter)
+        program = header.get("program", {})
+        return self.shell.run(body, self.interpreter, program.get("file", "bash"), program.get("args", ()))
 
     async def run_coroutine(self, coroutine):
         """Top-level await: the session's event loop continues where the last run left it."""
@@ -226,6 +239,7 @@ class Worker:
 
     def prepare(self):
         """Undoes what user code may have done to the streams and the interrupt. Called after a run, when nobody waits."""
+        posix.dup2(self.nothing, 0)
         posix.dup2(self.out[0], 1)
         posix.dup2(self.out[1], 2)
         if getattr(sys.stdout, "codecell", None) is not self or sys.stdout.closed:
@@ -316,6 +330,7 @@ class Worker:
         except BlockingIOError:
             pass
         posix.set_blocking(self.requests, True)
+        discard_descriptors(self.replies)
 
 
 def uninitialised_bytes(size):

@@ -5,6 +5,7 @@ import type { NumberedEvent } from "../../sessions/runs/run-log.ts";
 import type { RunOptions } from "../../sessions/runs/run-options.ts";
 import { type ShapeBudget, type ShapedText, shapeStreams } from "../output/shape-output.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import type { LateStdin } from "./late-stdin.ts";
 
 type RunStatus = RunResult["status"];
 
@@ -77,6 +78,7 @@ interface Entry {
   readonly cancelling: AbortController;
   readonly startedAt: number;
   readonly ended: Promise<RunResult>;
+  readonly stdin: LateStdin | undefined;
   end: { readonly status: RunStatus | "failed"; readonly at: number } | undefined;
 }
 
@@ -113,11 +115,18 @@ export class RunRegistry {
   }
 
   /** Takes over a run that was started with the signal of `cancelling`. */
-  follow(sessionId: string, run: FollowedRun, cancelling: AbortController, release: ReleaseSlot = () => {}): RunHandle {
+  follow(
+    sessionId: string,
+    run: FollowedRun,
+    cancelling: AbortController,
+    release: ReleaseSlot = () => {},
+    stdin?: LateStdin,
+  ): RunHandle {
     this.#removeOld();
     const entry: Entry = {
       ...{ runId: newRunId(), sessionId, run, cancelling, startedAt: this.#clock.now() },
       ended: Promise.resolve(run),
+      stdin,
       end: undefined,
     };
     this.#running.set(entry.runId, entry);
@@ -180,6 +189,11 @@ export class RunRegistry {
       entry.ended.then(stopTimer, stopTimer);
     }
     return this.#handle(entry);
+  }
+
+  /** The standard input of a run that gets it from a later call; undefined: the run was started without that. */
+  lateStdin(runId: string): LateStdin | undefined {
+    return this.#entry(runId).stdin;
   }
 
   status(runId: string): RunHandle {

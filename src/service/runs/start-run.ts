@@ -1,9 +1,10 @@
 import { CodecellError } from "../../lib/errors.ts";
 import type { RunOptions } from "../../sessions/runs/run-options.ts";
 import type { Session } from "../../sessions/session.ts";
+import { LateStdin } from "./late-stdin.ts";
 import type { RunHandle, RunRegistry } from "./run-registry.ts";
 
-export interface StartRunOptions extends Pick<RunOptions, "language" | "timeout"> {
+export interface StartRunOptions extends Pick<RunOptions, "language" | "timeout" | "args" | "file" | "stdin"> {
   /** how long to wait for another run in this session: models call tools in parallel */
   readonly turnMs: number;
   readonly signal: AbortSignal;
@@ -26,7 +27,8 @@ export async function startRun(
       try {
         const run = session.run(code, { ...options, signal: cancelling.signal });
         await run.accepted();
-        return runs.follow(session.id, run, cancelling, release);
+        const stdin = options.stdin instanceof LateStdin ? options.stdin : undefined;
+        return runs.follow(session.id, run, cancelling, release, stdin);
       } catch (error) {
         release();
         // a caller that does not use the registry started a run in between

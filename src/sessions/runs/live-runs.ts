@@ -1,5 +1,5 @@
 import type { KernelClient } from "../../kernel/client.ts";
-import { CodecellError } from "../../lib/errors.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { defaultLanguage } from "../../policy/languages.ts";
 import { finishRun, type RunningSession } from "./finish-run.ts";
 import type { RunProgress, RunResult } from "./run.ts";
@@ -7,6 +7,7 @@ import type { RunAudit } from "./run-audit.ts";
 import { RunNumbers } from "./run-numbers.ts";
 import type { LiveRunOptions } from "./run-options.ts";
 import { RunOutput } from "./run-output.ts";
+import { programOf } from "./run-program.ts";
 
 const maxCodeBytes = 2 * 1024 * 1024;
 
@@ -52,6 +53,7 @@ export class LiveRuns {
     const { timeoutMs: limitMs, outputBytes } = cell.rules.policy.proc;
     const language = options.language ?? defaultLanguage;
     const timeoutMs = Math.min(options.timeoutMs ?? limitMs, limitMs);
+    const around = programOf(options);
     const started = performance.now();
     const id = this.#kernel.nextRunId;
     const output = new RunOutput(progress.log, outputBytes);
@@ -69,12 +71,17 @@ export class LiveRuns {
       interpreter.recovery?.beforeRun();
       this.#numbers.note(id, number);
       const { done } = this.#kernel.run(
-        { language, code, timeoutMs, outputBytes },
+        { language, code, timeoutMs, outputBytes, ...around },
         {
           onOutput: (stream, bytes) => output.receive(stream, bytes),
           onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
           // What is lost after this moment belongs to the next result.
           onEnd: () => lost.push(...interpreter.takeNews()),
+          // Without its end: a program that sees one would take half of the data for all of it.
+          onStdinFailure: (error) => {
+            lost.push(`stdin failed and the run was interrupted: ${messageOf(error)}`);
+            interrupt();
+          },
         },
       );
       isBegun = true;
@@ -83,7 +90,16 @@ export class LiveRuns {
       return finishRun(this.#session, { id, output, interrupt, timeoutMs, started, lost, drop, ...signal }, done);
     };
     const { runner, policyHash: policy } = cell.receipt;
-    const facts = { session: this.#session.id(), run: number, language, runner, policy, code, timeoutMs };
+    const facts = {
+      session: this.#session.id(),
+      run: number,
+      language,
+      runner,
+      policy,
+      code,
+      timeoutMs,
+      ...argsFact(options),
+    };
     const ended = this.#audit ? this.#audit.run(facts, started, { begin, drop }) : begin();
     this.#active = { id, interrupt, ended };
     progress.accepted(interrupt);
@@ -118,6 +134,10 @@ export class LiveRuns {
   async settled(): Promise<void> {
     await this.#active?.ended.catch(() => {});
   }
+}
+
+function argsFact({ args }: LiveRunOptions): { args?: number } {
+  return args === undefined ? {} : { args: args.length };
 }
 
 function assertCode(code: string): void {

@@ -10,12 +10,21 @@ export interface RunOptions {
   readonly timeout?: string | number;
   /** aborting interrupts the run, whose result then has the status `cancelled` */
   readonly signal?: AbortSignal;
+  /**
+   * standard input: whole, or in chunks that are read as the program reads them. A stream that the program did not read to its
+   * end is destroyed with the end of the run. Default: none; `sys.stdin` is empty and `input()` fails.
+   */
+  readonly stdin?: string | Uint8Array | AsyncIterable<string | Uint8Array>;
+  /** arguments of the program: `sys.argv[1:]`, or `$1`, `$2` … in bash */
+  readonly args?: readonly string[];
+  /** name of the program without a directory: `__file__` and `sys.argv[0]`, or `$0` in bash. No file is read. */
+  readonly file?: string;
   /** what to do while another run is running; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
 }
 
 /** Options of one run in a cell. */
-export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal"> {
+export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
   /** at most the policy's `proc.timeout` */
   readonly timeoutMs?: number;
 }

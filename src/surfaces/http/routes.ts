@@ -27,6 +27,7 @@ import { listVariablesRoute } from "./routes/list-variables.ts";
 import { metricsRoute } from "./routes/metrics.ts";
 import { openApiRoute } from "./routes/openapi.ts";
 import { putFileRoute } from "./routes/put-file.ts";
+import { putStdinRoute } from "./routes/put-stdin.ts";
 import { resetSessionRoute } from "./routes/reset-session.ts";
 import { restoreSessionRoute } from "./routes/restore-session.ts";
 import { rollbackRoute } from "./routes/rollback.ts";
@@ -53,6 +54,7 @@ export const routes: readonly Route[] = [
   listRunsRoute,
   getRunRoute,
   watchRunRoute,
+  putStdinRoute,
   cancelRunRoute,
   getReceiptRoute,
   listVariablesRoute,

@@ -14,7 +14,8 @@ const died = (reason: string) => {
   writeSync(2, `the interpreter crashed: ${reason}\n`);
   process.exit(1);
 };
-const host = hostFunctions({ ring: new RingWriter(ring, () => {}), counters: new OutputCounters(ring), died });
+const outlet = { ring: new RingWriter(ring, () => {}), counters: new OutputCounters(ring), died, read: () => 0 };
+const host = hostFunctions(outlet);
 const runtime = dirname(dirname(fileURLToPath(import.meta.url)));
 const limits = { memoryPages, diskBytes: 0, openFiles: 0 }; // cells set their own limits when they attach
 const realm = openRealm(host, { runtime, ...limits, usesSnapshot: false, makesSnapshot: true });

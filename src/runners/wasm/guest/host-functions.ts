@@ -15,6 +15,8 @@ export interface Outlet {
   readonly ring: RingWriter;
   readonly counters: OutputCounters;
   died(reason: string): void;
+  /** Reads standard input; see `StdinReader`. */
+  read(into: Uint8Array): number;
 }
 
 /** The only functions that the empty context can call. Arguments come from an attacker: validate and copy, never inspect. */
@@ -38,6 +40,7 @@ export function hostFunctions(outlet: Outlet): HostFunctions {
       new DataView(prefix.buffer).setUint32(0, text.length, true);
       outlet.ring.write(recordKinds.message, prefix, text, bytes);
     },
+    read: (into) => outlet.read(ownView(into)),
     died(reason) {
       outlet.died(typeof reason === "string" ? reason.slice(0, 2000) : "");
     },

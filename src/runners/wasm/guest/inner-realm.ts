@@ -7,6 +7,8 @@ import type { ServeFile } from "./served-files.ts";
  */
 export interface HostFunctions {
   write(descriptor: number, bytes: Uint8Array): void;
+  /** Reads standard input: the number of bytes, 0 at the end, -1 if the caller should look for an interrupt and try again. */
+  read(into: Uint8Array): number;
   send(header: string, body: Uint8Array | undefined): void;
   died(reason: string): void;
   now(): number;
@@ -102,6 +104,7 @@ export function bootInnerRealm(
       }
     };
   const write = guarded(host.write);
+  const read = guarded(host.read);
   const send = guarded(host.send);
   const died = guarded(host.died);
   const now = guarded(host.now);
@@ -233,7 +236,16 @@ export function bootInnerRealm(
         return bytes.length;
       },
     });
-    python.setStdin({ stdin: () => null, isatty: false });
+    python.setStdin({
+      isatty: false,
+      read: (bytes: Uint8Array) => {
+        const count = read(bytesOf(bytes), undefined, undefined);
+        if (count >= 0) return count;
+        const error = new InnerError("nothing to read yet") as Error & { code: string };
+        error.code = "EINTR"; // Python handles interrupts, then tries again
+        throw error;
+      },
+    });
     python.setStdout(output(1));
     python.setStderr(output(2));
     // A snapshot contains only memory, so files are written after every start for lazy imports.

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { createRing, OutputCounters, type RecordKind, RingReader, recordKinds } from "./ring.ts";
+import { StdinWriter } from "./stdin.ts";
 import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
 import { threadOptions } from "./thread-options.ts";
 
@@ -12,6 +13,8 @@ export interface ThreadEvents {
   output(stream: "stdout" | "stderr", bytes: Uint8Array): void;
   /** header: JSON text from Python */
   message(header: string, body: Uint8Array): void;
+  /** a run has read this much of its standard input */
+  read(run: number, bytes: number): void;
   /** the interpreter exited on its own; its thread waits for `kill` */
   ended(end: ThreadEnd): void;
   /** whether the channel accepts more data now */
@@ -24,19 +27,21 @@ const joinBytes = 256 * 1024;
 /** One interpreter in its thread. Reads only text, bytes and numbers from it, because its objects are untrusted. */
 export class InterpreterThread {
   readonly counters: OutputCounters;
+  readonly stdin = new StdinWriter();
   readonly #events: ThreadEvents;
   readonly #reader: RingReader;
   readonly #worker: Worker;
   #interrupt: Uint8Array | undefined;
   #isOver = false;
 
-  constructor(input: Omit<ThreadInput, "ring">, events: ThreadEvents) {
+  constructor(input: Omit<ThreadInput, "ring" | "stdin">, events: ThreadEvents) {
     const ring = createRing();
     this.#events = events;
     this.#reader = new RingReader(ring);
     this.counters = new OutputCounters(ring);
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
-      workerData: { ...input, ring } satisfies ThreadInput,
+      workerData: { ...input, ring, stdin: this.stdin.far } satisfies ThreadInput,
+      transferList: [this.stdin.far.port],
       ...threadOptions,
     });
     this.#worker.on("message", (message: FromInterpreter) => this.#onMessage(message));
@@ -66,6 +71,7 @@ export class InterpreterThread {
   async kill(): Promise<void> {
     this.#isOver = true;
     await this.#worker.terminate();
+    this.stdin.close();
     this.drain({ isLast: true });
   }
 
@@ -105,6 +111,9 @@ export class InterpreterThread {
     switch (message.kind) {
       case "wake":
         if (this.#events.isOpen()) this.drain();
+        return;
+      case "read":
+        this.#events.read(message.run, message.bytes);
         return;
       case "loaded":
         this.#interrupt = new Uint8Array(message.interrupt);

@@ -37,6 +37,8 @@ const features = ["snapshot", "changes", "files"];
 const graceMs = 500;
 const watchMs = 50;
 const floodBytes = 64 * 1024 * 1024;
+/** how much standard input the host may send before the program has read it */
+const stdinWindowBytes = 1024 * 1024;
 const ignoredNote = "The code did not react to the interrupt.";
 const lostNote = "The interpreter was killed and restarted without its variables, modules and files.";
 
@@ -85,6 +87,9 @@ export class Supervisor {
         if (run?.kind === "run") this.#channel.send({ t: "out", id: run.id, stream }, bytes);
       },
       message: (header, body) => this.#onMessage(header, body),
+      read: (run, bytes) => {
+        if (this.#active?.request.id === run) this.#channel.send({ t: "credit", id: run, bytes });
+      },
       ended: (end) => this.#onEnded(end),
       isOpen: () => this.#channel.isOpen,
     });
@@ -113,11 +118,19 @@ export class Supervisor {
     if (header.t === "interrupt") this.#interrupt(id);
     else if (isTransfer(header)) this.#enqueue(this.#values.begin(id, header));
     else if (header.t === "data") this.#values.add(id, body);
+    else if (header.t === "in") this.#onInput(id, body, header.end === true);
     else {
       const request = requestOf(header, body);
       if (request?.kind === "start") this.#onStart(request);
       else this.#enqueue(request);
     }
+  }
+
+  /** Standard input of a run that has ended is dropped: its program did not read it. */
+  #onInput(id: number, body: Uint8Array, isLast: boolean): void {
+    if (this.#active?.request.id !== id) return;
+    if (body.length > 0) this.#thread.stdin.send(id, new Uint8Array(body));
+    if (isLast) this.#thread.stdin.send(id, undefined);
   }
 
   #onStart(request: Request): void {
@@ -161,7 +174,11 @@ export class Supervisor {
     this.#thread.counters.begin(request.kind === "run" ? outputBytes : 0);
     const [header, body] = [JSON.stringify(request.header), copyOf(request)];
     if (isAboutFiles(request)) this.#thread.post({ kind: "file", header, body });
-    else this.#thread.post({ kind: "dispatch", id: request.id, header, body });
+    else {
+      const hasStdin = takesStdin(request);
+      this.#thread.post({ kind: "dispatch", id: request.id, header, body, hasStdin });
+      if (hasStdin) this.#channel.send({ t: "credit", id: request.id, bytes: stdinWindowBytes });
+    }
   }
 
   /** The first interrupt keeps the state. The second kills an interpreter that ignored the first. */
@@ -326,6 +343,11 @@ export class Supervisor {
 
 function isRun(request: Request | IncomingValue): request is Request {
   return !(request instanceof IncomingValue) && request.kind === "run";
+}
+
+function takesStdin({ kind, header }: Request): boolean {
+  const program = header.program as { stdin?: unknown } | undefined;
+  return kind === "run" && program?.stdin === true;
 }
 
 /** A body is transferred to the thread, so the start message, which is kept for the next thread, must be copied. */

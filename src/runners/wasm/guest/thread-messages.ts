@@ -1,7 +1,10 @@
+import type { StdinEnd } from "./stdin.ts";
+
 /** Messages between the supervisor's thread and the interpreter's thread, in addition to the ring. */
 export interface ThreadInput {
   readonly runtime: string;
   readonly ring: SharedArrayBuffer;
+  readonly stdin: StdinEnd;
   readonly memoryPages: number;
   readonly diskBytes: number;
   readonly openFiles: number;
@@ -9,7 +12,14 @@ export interface ThreadInput {
 }
 
 export type ToInterpreter =
-  | { readonly kind: "dispatch"; readonly id: number; readonly header: string; readonly body: Uint8Array | undefined }
+  | {
+      readonly kind: "dispatch";
+      readonly id: number;
+      readonly header: string;
+      readonly body: Uint8Array | undefined;
+      /** a run whose standard input comes through the port */
+      readonly hasStdin: boolean;
+    }
   /** a request about files in memory, which does not involve Python */
   | { readonly kind: "file"; readonly header: string; readonly body: Uint8Array | undefined }
   /** an interrupt for code that awaits; no bytecode is running then, so nothing reads the interrupt buffer */
@@ -20,5 +30,7 @@ export type FromInterpreter =
   | { readonly kind: "failed"; readonly reason: string }
   /** the ring has data */
   | { readonly kind: "wake" }
+  /** a run has read this much of its standard input */
+  | { readonly kind: "read"; readonly run: number; readonly bytes: number }
   /** the interpreter is unusable, but its thread still answers */
   | { readonly kind: "died"; readonly reason: string };

@@ -4,6 +4,7 @@ import { hostFunctions } from "./host-functions.ts";
 import { ignoreWhatSurfaces, lockDownOuterRealm } from "./lock-down.ts";
 import { type OpenRealm, openRealm } from "./realm.ts";
 import { OutputCounters, RingWriter } from "./ring.ts";
+import { StdinReader } from "./stdin.ts";
 import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
 
 const port = parentPort;
@@ -12,11 +13,13 @@ const input = workerData as ThreadInput;
 const say = (message: FromInterpreter) => port.postMessage(message);
 
 ignoreWhatSurfaces();
+const stdin = new StdinReader(input.stdin, (run, bytes) => say({ kind: "read", run, bytes }));
 try {
   const host = hostFunctions({
     ring: new RingWriter(input.ring, () => say({ kind: "wake" })),
     counters: new OutputCounters(input.ring),
     died: (reason) => say({ kind: "died", reason }),
+    read: (into) => stdin.read(into),
   });
   const realm = openRealm(host, { ...input, makesSnapshot: false });
   const problem = await realm.inner.load();
@@ -35,6 +38,9 @@ function serve({ inner, toInner }: OpenRealm): void {
   port?.on("message", (message: ToInterpreter) => {
     if (message.kind === "cancel") inner.cancel(message.id);
     else if (message.kind === "file") inner.serveFile(message.header, message.body && toInner(message.body));
-    else inner.dispatch(message.id, message.header, message.body && toInner(message.body));
+    else {
+      stdin.begin(message.hasStdin ? message.id : undefined);
+      inner.dispatch(message.id, message.header, message.body && toInner(message.body));
+    }
   });
 }

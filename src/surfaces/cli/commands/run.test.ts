@@ -162,6 +162,34 @@ test.each([
   expect(await run(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
+const tellsProgram: FakeOptions = { program: (cell) => ({ result: JSON.stringify(cell.program ?? null) }) };
+
+test.each([
+  [["-c", "x"], undefined, null],
+  [["-c", "x", "--", "a", "--b"], undefined, { args: ["a", "--b"] }],
+  [["-c", "x"], "data", { stdin: true }],
+  [["-", "a", "--", "-x"], "the code", { args: ["a", "-x"] }],
+  [["-", "--timeout", "2s", "a"], "the code", { args: ["a"] }],
+] as const)("run %j with %j on stdin gives the program %j", async (argv, stdin, program) => {
+  const { stdout } = await run([...argv], tellsProgram, stdin === undefined ? {} : { stdin });
+  expect(JSON.parse(stdout)).toEqual(program);
+});
+
+test("run gives a file its own name and arguments, and never its path", async () => {
+  const seen: unknown[] = [];
+  const program: FakeOptions["program"] = (cell) => {
+    seen.push(cell.program);
+    return {};
+  };
+  const file = `${cwd}/run.test.ts`;
+  await run([file, "-l", "python", "a", "--", "--help"], { program });
+  await run([file, "-l", "python"], { program }, { stdin: "data" });
+  expect(seen).toEqual([
+    { file: "run.test.ts", args: ["a", "--help"] },
+    { file: "run.test.ts", stdin: true },
+  ]);
+});
+
 test("run without code on a terminal is a usage error", async () => {
   const terminal = new FakeTerminal({ cwd });
   terminal.stdin.isTTY = true;

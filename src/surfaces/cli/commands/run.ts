@@ -9,6 +9,7 @@ import { openCommandLogger } from "../shell/command-logger.ts";
 import { runExitCode } from "../shell/exit-codes.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { logOptions } from "../shell/log-options.ts";
+import { fileAndArguments, programOptions } from "../shell/program-options.ts";
 import { readCode } from "../shell/read-code.ts";
 import { stateOptions } from "../shell/state-dir.ts";
 
@@ -37,10 +38,12 @@ const options = {
 export const runCommand: Command = {
   name: "run",
   summary: "Run a program in a fresh cell or in a named session",
-  usage: "codecell run [FILE | - | -c CODE] [options]",
+  usage: "codecell run [FILE | - | -c CODE] [options] [--] [ARGUMENTS]",
   options,
   notes: [
     "Output is streamed. With -c or stdin, the value of the last expression is printed; with a file it is not.",
+    "What is piped or redirected into the command is the program's stdin, unless it is the code. The words after FILE, or after " +
+      "--, are the program's arguments. Put -- before arguments that start with a dash.",
     "Exit code: 0 success, 1 the program failed (or the program's own code), 2 usage error, 3 refused by policy, 4 runner unavailable, " +
       "70 internal error, 75 session in use, 124 timed out, 130 interrupted, 137 out of memory.",
     "Ctrl-C interrupts the program; a second Ctrl-C kills it.",
@@ -50,6 +53,7 @@ export const runCommand: Command = {
   examples: [
     ["codecell run script.py", "run a file"],
     ["codecell run -c 'sum(range(10))'", "run one line and print its value"],
+    ["codecell run script.py -- --verbose < data.csv", "with an argument, and with a file as its stdin"],
     ["cat script.py | codecell run -", "run code from stdin"],
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "run bash with a read-only directory at /data"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
@@ -61,11 +65,13 @@ export const runCommand: Command = {
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const { values, positionals } = parseArguments("run", argv, options, 1);
-  const code = await readCode(positionals[0], values, terminal);
+  const { values, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const { file, args } = fileAndArguments(positionals, afterDashes, values.code !== undefined);
+  const code = await readCode(file, values, terminal);
+  const how = programOptions(code, args, terminal);
   if (values.session !== undefined) {
     const { runInSession } = await import("../sessions/run-in-session.ts");
-    return runInSession(values.session, code, values, context);
+    return runInSession(values.session, { code, how }, values, context);
   }
   using interruption = new Interruption(terminal);
   try {
@@ -75,7 +81,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     const end = () => void codecell.close().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });
     const session = await codecell.session();
-    const run = session.run(code.text, { language: code.language });
+    const run = session.run(code.text, how);
     interruption.watch(run);
     if (values.json) {
       const result = await run;

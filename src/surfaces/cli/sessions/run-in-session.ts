@@ -1,3 +1,4 @@
+import type { RunOptions } from "../../../sessions/runs/run-options.ts";
 import { checkSessionId } from "../../../sessions/session-id.ts";
 import type { CommandContext } from "../command.ts";
 import { saveJson, sessionRemarks } from "../format/format-session-run.ts";
@@ -16,7 +17,7 @@ import { type SessionFlags, withSessions } from "./with-sessions.ts";
 /** Runs a program in a session on disk: restores the variables of earlier calls, and saves them again. */
 export async function runInSession(
   name: string,
-  code: Code,
+  { code, how }: { readonly code: Code; readonly how: RunOptions },
   flags: SessionFlags & { readonly json?: boolean | undefined; readonly receipt?: boolean | undefined },
   context: CommandContext,
 ): Promise<number> {
@@ -25,7 +26,7 @@ export async function runInSession(
   return withSessions(flags, context, async (sessions, interruption) => {
     const session = await sessions.session(id);
     await bringBack(session);
-    const run = session.run(code.text, { language: code.language });
+    const run = session.run(code.text, how);
     interruption.watch(run);
     const expectedNote = session.restored?.note;
     const options = {

@@ -15,7 +15,10 @@ export type OptionTable = Readonly<Record<string, OptionSpec>>;
 
 type Parsed<Options extends OptionTable> = ReturnType<
   typeof parseArgs<{ options: Options; allowPositionals: true; strict: true }>
->;
+> & {
+  /** the operands after `--` */
+  readonly afterDashes: readonly string[];
+};
 
 /** Options of every command. */
 export const commonOptions = {
@@ -36,17 +39,28 @@ export function parseArguments<Options extends OptionTable>(
     const question = near === undefined ? "" : `; did you mean --${near}?`;
     throw new CodecellError("usage", `unknown option ${JSON.stringify(unknown)}${question}`, { hint });
   }
-  let parsed: Parsed<Options>;
-  try {
-    parsed = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new CodecellError("usage", whatIsWrong(error), { hint, cause: error });
-  }
+  const parsed = parsedStrictly(argv, options, hint);
   const extra = parsed.positionals[maxOperands];
   if (extra !== undefined) {
     throw new CodecellError("usage", `unexpected argument ${JSON.stringify(extra)}`, { hint });
   }
   return parsed;
+}
+
+function parsedStrictly<Options extends OptionTable>(
+  argv: readonly string[],
+  options: Options,
+  hint: string,
+): Parsed<Options> {
+  try {
+    const config = { args: [...argv], options, allowPositionals: true, strict: true, tokens: true } as const;
+    const { tokens, ...parsed } = parseArgs(config);
+    const dashesAt = tokens.findIndex(({ kind }) => kind === "option-terminator");
+    const count = dashesAt < 0 ? 0 : tokens.length - dashesAt - 1;
+    return { ...parsed, afterDashes: parsed.positionals.slice(parsed.positionals.length - count) } as Parsed<Options>;
+  } catch (error) {
+    throw new CodecellError("usage", whatIsWrong(error), { hint, cause: error });
+  }
 }
 
 function firstUnknownOption(argv: readonly string[], options: OptionTable): string | undefined {

@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { messageOf } from "../../../lib/errors.ts";
 import { diskFailure } from "../../../lib/files/disk-failure.ts";
 import { signalExitCodes } from "./exit-codes.ts";
@@ -8,6 +9,9 @@ export function processTerminal(): Terminal {
   const lost = new LostOutput();
   return {
     stdin: process.stdin,
+    get hasPipedStdin() {
+      return hasPipedStdin();
+    },
     stdout: output(process.stdout),
     stderr: output(process.stderr),
     ...(process.stdin.isTTY && process.stdout.isTTY
@@ -18,6 +22,15 @@ export function processTerminal(): Terminal {
     onSignal: (handler) => onSignal(handler, lost),
     exitNow: (code) => process.exit(code),
   };
+}
+
+function hasPipedStdin(): boolean {
+  try {
+    const stdin = fstatSync(0);
+    return stdin.isFIFO() || stdin.isFile() || stdin.isSocket();
+  } catch {
+    return false;
+  }
 }
 
 function output(stream: NodeJS.WriteStream): Output {

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { extname, resolve } from "node:path";
+import { basename, extname, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { CodecellError } from "../../../lib/errors.ts";
 import {
@@ -16,6 +16,8 @@ export interface Code {
   readonly text: string;
   readonly from: "file" | "stdin" | "argument";
   readonly language: Language;
+  /** name of the file, without its directory */
+  readonly name?: string;
 }
 
 export interface CodeFlags {
@@ -29,7 +31,11 @@ const maxBytes = 2 * 1024 * 1024;
 export async function readCode(file: string | undefined, flags: CodeFlags, terminal: Terminal): Promise<Code> {
   const given = givenLanguage(flags.language);
   if (flags.code !== undefined) {
-    if (file !== undefined) throw new CodecellError("usage", `-c and ${JSON.stringify(file)} cannot be combined`);
+    if (file !== undefined) {
+      throw new CodecellError("usage", `-c and ${JSON.stringify(file)} cannot be combined`, {
+        hint: "arguments of the program come after `--`: codecell run -c CODE -- ARGUMENTS",
+      });
+    }
     return { text: flags.code, from: "argument", language: given ?? defaultLanguage };
   }
   if (file === undefined && terminal.stdin.isTTY) {
@@ -42,7 +48,7 @@ export async function readCode(file: string | undefined, flags: CodeFlags, termi
   }
   // Read the file first: a missing file is reported before an unknown extension.
   const text = await readFileText(resolve(terminal.cwd, file), file);
-  return { text, from: "file", language: given ?? languageOfFile(file) };
+  return { text, from: "file", language: given ?? languageOfFile(file), name: basename(file) };
 }
 
 function givenLanguage(text: string | undefined): Language | undefined {

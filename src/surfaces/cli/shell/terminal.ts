@@ -16,6 +16,8 @@ export type TerminalSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE" | "EIO"
 /** The streams, environment and signals of a command. Tests pass their own. */
 export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
+  /** whether stdin is a pipe, a socket or a file; false for a terminal, `/dev/null` and a closed stdin */
+  readonly hasPipedStdin: boolean;
   readonly stdout: Output;
   readonly stderr: Output;
   /** for line editing; undefined if stdin or stdout is not a terminal */

@@ -22,19 +22,28 @@ export function sendJson(
   response.end(request.method === "HEAD" ? undefined : body);
 }
 
-/**
- * Sends an error, even to a client that is still sending. Closing a connection with unread bytes resets it, and the client
- * would see the reset instead of the error. So send the error first, then read and drop a limited part of the body.
- */
-export async function sendRefusal(
+/** Sends an error, even to a client that is still sending. */
+export function sendRefusal(
   request: IncomingMessage,
   response: ServerResponse,
-  reply: ErrorReply,
+  { status, headers, body }: ErrorReply,
+): Promise<void> {
+  return sendEarly(request, response, { status, json: body, headers });
+}
+
+/**
+ * Sends a response, even to a client that is still sending. Closing a connection with unread bytes resets it, and the client
+ * would see the reset instead of the response. So send the response first, then read and drop a limited part of the body.
+ */
+export async function sendEarly(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: { status: number; json: object; headers?: Readonly<Record<string, string>> },
 ): Promise<void> {
   const isReceived = request.complete || (!request.headers["content-length"] && !request.headers["transfer-encoding"]);
+  if (isReceived) return sendJson(request, response, reply);
   const { status, headers } = reply;
-  if (isReceived) return sendJson(request, response, { status, json: reply.body, headers });
-  const body = Buffer.from(JSON.stringify(reply.body));
+  const body = Buffer.from(JSON.stringify(reply.json));
   response.writeHead(status, { ...jsonHeaders, "content-length": body.byteLength, ...headers, connection: "close" });
   response.write(body);
   await dropBody(request);

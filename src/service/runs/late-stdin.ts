@@ -1,0 +1,43 @@
+import { CodecellError } from "../../lib/errors.ts";
+
+/** Standard input of a run that starts first, and gets its input from a later call. */
+export class LateStdin implements AsyncIterable<Uint8Array> {
+  /** bytes that the run has taken */
+  size = 0;
+  /** whether the run has taken the input to its end */
+  isComplete = false;
+  #isProvided = false;
+  #provide: (source: AsyncIterable<Uint8Array>) => void = () => {};
+  readonly #source: Promise<AsyncIterable<Uint8Array>>;
+  #finish: () => void = () => {};
+  readonly #finished: Promise<void>;
+
+  constructor() {
+    this.#source = new Promise((resolve) => {
+      this.#provide = resolve;
+    });
+    this.#finished = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  /** Gives the run its input, once. Settles when the run has taken it all, or takes no more. */
+  provide(source: AsyncIterable<Uint8Array>): Promise<void> {
+    if (this.#isProvided) throw new CodecellError("usage", "the run already has its stdin: it is sent in one call");
+    this.#isProvided = true;
+    this.#provide(source);
+    return this.#finished;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of await this.#source) {
+        this.size += chunk.byteLength;
+        yield chunk;
+      }
+      this.isComplete = true;
+    } finally {
+      this.#finish();
+    }
+  }
+}

@@ -8,7 +8,7 @@ from ..shared.frames import REHEARSAL
 from . import snapshot, variables
 from .displays import FIGURES, MAX_TEXT, Displays, rich_parts, text_of
 from .errors import KernelError
-from .tracebacks import Sources, describe
+from .tracebacks import Sources, class_name, describe
 
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
@@ -209,7 +209,7 @@ class Interpreter:
         except KeyboardInterrupt:
             raise KernelError("expression_failed", "interrupted")
         except BaseException as error:
-            raise KernelError("expression_failed", "%s: %s" % (type(error).__name__, variables.clip(str(error))))
+            raise KernelError("expression_failed", "%s: %s" % (class_name(error), variables.clip(str(error))))
         finally:
             self.user_code = False
         if len(data) > max_bytes:

@@ -23,7 +23,7 @@ export const displaySchema = z.strictObject({
 });
 
 export const runErrorSchema = z.strictObject({
-  type: z.string().describe("class of the exception, such as `ValueError`"),
+  type: z.string().describe("class of the exception: `ValueError`, `pandas.errors.EmptyDataError`"),
   message: z.string(),
   traceback: z.string().describe("frames of the program only; empty if there is none"),
 });

@@ -3,6 +3,7 @@ import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Guarantee, Probe, SandboxRunner } from "../../src/runners/runner.ts";
+import { outputText } from "../../src/service/output/output-text.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
@@ -128,6 +129,14 @@ export async function runnerContract(
         expect(forms).toContainEqual([1, "text/html", 11]);
         expect(forms).toContainEqual([1, "image/png", 300_004]);
         expect(forms).toContainEqual([2, "text/plain", 8]);
+      });
+
+      test("displays values in order with what it prints", async () => {
+        const turns = 20;
+        const code = `for n in range(${turns}):\n    print("before", n, end=" ")\n    display(n)\n    print("after", n)`;
+        const result = await run(code);
+        const expected = Array.from({ length: turns }, (_, n) => `before ${n} \n${n}\nafter ${n}\n`).join("");
+        expect(outputText(result)).toBe(expected);
       });
 
       test("prints bytes that are not UTF-8 as replacement characters", async () => {

@@ -169,6 +169,17 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(calls.map(({ facts }) => facts.value).sort()).toEqual(["1", "2", "3"]);
   });
 
+  test("shows displayed values in order with the output, and the last value once", async () => {
+    const code = [
+      "class Table:\n    rows = [3, 4]\n    def __repr__(self): return '   a\\n0  3'\n    def _repr_html_(self): return '<table>'",
+      "print('before')\ndisplay(Table())\nprint('after')\nTable()",
+    ].join("\n");
+    const run = await pair.call("run_python", { code });
+    expect(run.facts).toMatchObject({ stdout: "before\n   a\n0  3\nafter\n", value: "   a\n0  3" });
+    expect(run.text).toContain("before\n   a\n0  3\nafter\n");
+    expect(run.text.split("0  3")).toHaveLength(3);
+  });
+
   test("keeps truncated output for paging and searching", async () => {
     const run = await pair.call("run_python", { code: "for i in range(20000): print('line', i)" });
     expect(run.facts.truncated).toBe(true);

@@ -47,7 +47,10 @@ class Displays:
             if raw and isinstance(value, dict):
                 self.send({mime: to_bytes(mime, data) for mime, data in value.items()})
             else:
-                parts = {"text/plain": text_of(value).encode("utf-8", "backslashreplace")}
+                text = text_of(value)
+                if len(text) == MAX_TEXT:
+                    text += "\n[... truncated to %d characters ...]" % MAX_TEXT
+                parts = {"text/plain": text.encode("utf-8", "backslashreplace")}
                 parts.update(rich_parts(value))
                 self.send(parts, value)
 
@@ -67,6 +70,7 @@ class Displays:
 
     def send(self, parts, value=None):
         self.count += 1
+        flush_output()  # so that the display comes after what was printed before it
         picture = parts.get("image/png")
         if picture is not None:
             self.pictures = (*self.pictures, hash(picture))
@@ -89,6 +93,14 @@ class Displays:
             self.emit({"t": "display", "id": self.run_id, "display": self.count, "mime": mime, "more": more}, piece)
             if not more:
                 return
+
+
+def flush_output():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # user code may have replaced it with anything
 
 
 def rich_parts(value):

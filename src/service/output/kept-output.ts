@@ -3,6 +3,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { splitsPair } from "./cut-middle.ts";
 import type { KeptStream } from "./kept-stream.ts";
+import { outputText } from "./output-text.ts";
 import { readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
 import { type PageRequest, type TextPage, textPage } from "./text-page.ts";
@@ -37,6 +38,12 @@ export type KeptPage = TextPage & StreamSize & { readonly stream: KeptStream };
 /** What a search found in a kept stream. */
 export type KeptMatches = SearchAnswer & StreamSize & { readonly stream: KeptStream };
 
+/** What is kept of a result. */
+export type KeptResult = Pick<
+  RunResult,
+  "stdout" | "stderr" | "displays" | "value" | "error" | "truncated" | "stdoutBytes" | "stderrBytes"
+>;
+
 interface KeptText extends StreamSize {
   readonly raw: string;
   readonly readable: string;
@@ -69,7 +76,7 @@ export class KeptOutput {
   }
 
   /** Keeps the output of a run and returns its handle. */
-  keep(result: Pick<RunResult, "stdout" | "stderr" | "value" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">) {
+  keep(result: KeptResult) {
     const handle = `out_${randomBytes(12).toString("base64url")}`;
     const run = keptRun(result, this.#runBytes);
     this.#runs.set(handle, run);
@@ -117,8 +124,8 @@ export class KeptOutput {
   }
 }
 
-function keptRun(result: Parameters<KeptOutput["keep"]>[0], runBytes: number): KeptRun {
-  const texts = [result.stdout, result.stderr, result.value ?? "", result.error?.traceback ?? ""].map(bothForms);
+function keptRun(result: KeptResult, runBytes: number): KeptRun {
+  const texts = [outputText(result), result.stderr, result.value ?? "", result.error?.traceback ?? ""].map(bothForms);
   const claims = texts.map((text) => ({ need: charactersOf(text), floor: 0, weight: 1 }));
   const shares = shareBudget(claims, Math.floor(runBytes / bytesPerCharacter));
   const [stdout, stderr, value, traceback] = texts.map((text, index) => fitted(text, shares[index] ?? 0));

@@ -15,6 +15,8 @@ export class RunOutput {
   readonly #received = { stdout: 0, stderr: 0 };
   #displayParts: Buffer[] = [];
   #displayBytes = 0;
+  /** characters of stdout so far: where a display belongs */
+  #stdoutCharacters = 0;
 
   constructor(log: RunLog, outputBytes: number) {
     this.#log = log;
@@ -36,7 +38,8 @@ export class RunOutput {
     if (part.more) return;
     const data = Buffer.concat(this.#displayParts);
     this.#displayParts = [];
-    this.#log.push({ type: "display", display: part.display, mime: part.mime, data });
+    const { display, mime } = part;
+    this.#log.push({ type: "display", display, mime, data, stdoutOffset: this.#stdoutCharacters });
   }
 
   /** Everything received, as the fields of a result. Called once, at the end. */
@@ -52,6 +55,8 @@ export class RunOutput {
   }
 
   #push(type: "stdout" | "stderr", text: string): void {
-    if (text !== "") this.#log.push({ type, text });
+    if (text === "") return;
+    if (type === "stdout") this.#stdoutCharacters += text.length;
+    this.#log.push({ type, text });
   }
 }

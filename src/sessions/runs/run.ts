@@ -11,7 +11,14 @@ export type { Language, RunError, RunState, RunStatus };
 export type RunEvent =
   | { readonly type: "stdout" | "stderr"; readonly text: string }
   /** one form of a displayed value; forms of the same value share `display` */
-  | { readonly type: "display"; readonly display: number; readonly mime: string; readonly data: Uint8Array };
+  | {
+      readonly type: "display";
+      readonly display: number;
+      readonly mime: string;
+      readonly data: Uint8Array;
+      /** how many characters the program had printed to stdout before it */
+      readonly stdoutOffset?: number;
+    };
 
 /** One form of a displayed value: an image, a table, HTML. */
 export type DisplayEvent = Extract<RunEvent, { type: "display" }>;

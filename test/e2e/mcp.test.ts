@@ -189,6 +189,24 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect((await pair.call("read_output", { handle, offset: 5, limit: 1 })).facts.text).toBe("0");
   });
 
+  test("keeps the beginning and the end of an output over the policy's limit, and says what is missing", async () => {
+    const run = await pair.call("run_python", { code: "for i in range(300000): print('line', i)" });
+    expect(run.facts.truncated).toBe(true);
+    expect(run.facts.stdout).toMatch(/^line 0\nline 1\n/);
+    expect(run.facts.stdout).toMatch(
+      /\nline 299999\n… stdout had 3,488,890 bytes; [\d,]+ in the middle were not kept …$/,
+    );
+    const handle = run.facts.output_handle;
+    const found = await pair.call("read_output", { handle, search: "line 299998" });
+    expect(found.facts).toMatchObject({ total: 1, partial: true });
+    expect(found.facts.text).toMatch(/^\d+: line 299998$/);
+    const marker = await pair.call("read_output", { handle, search: "bytes left out" });
+    const leftOut = Number(marker.facts.left_out_bytes);
+    expect(leftOut).toBeGreaterThan(2_400_000);
+    expect(marker.facts.text).toContain(`[... ${leftOut.toLocaleString("en-US")} bytes left out ...]`);
+    expect(marker.text).toContain("in the middle were not kept, and are not searched]");
+  });
+
   test("restores checkpoints and forks sessions", async () => {
     const session_id = await session("x = 1");
     await pair.call("checkpoint", { session_id, name: "one" });

@@ -206,13 +206,12 @@ function endingLine(result: RunResult): string {
   return parts.join(" · ");
 }
 
-/** The kernel sends only the first `proc.output` bytes of a run, but counts all of them. */
+/** The kernel sends only the first and the last bytes of a long output, but counts all of them. */
 function lostOutput(result: RunResult, stream: "stdout" | "stderr"): string | undefined {
-  if (!result.truncated) return undefined;
+  const leftOut = result.leftOutBytes[stream];
+  if (leftOut === 0) return undefined;
   const writtenBytes = stream === "stdout" ? result.stdoutBytes : result.stderrBytes;
-  const keptBytes = Buffer.byteLength(result[stream]);
-  if (writtenBytes <= keptBytes) return undefined;
-  return `… ${stream} had ${formatCount(writtenBytes)} bytes; only the first ${formatCount(keptBytes)} were kept …`;
+  return `… ${stream} had ${formatCount(writtenBytes)} bytes; ${formatCount(leftOut)} in the middle were not kept …`;
 }
 
 /** The last line of a traceback is already shown at the top. */

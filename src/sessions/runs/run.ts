@@ -57,6 +57,8 @@ export interface RunResult {
   readonly truncated: boolean;
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
+  /** how much of each is missing; a line in its middle says so, between its beginning and its end */
+  readonly leftOutBytes: { readonly stdout: number; readonly stderr: number };
   /** what was lost or ended, one sentence each */
   readonly notes: readonly string[];
   /** after a recovery: the run whose end state came back; 0 is the fresh interpreter */

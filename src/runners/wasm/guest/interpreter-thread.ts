@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { createTail, OutputTail } from "./output-tail.ts";
 import { createRing, OutputCounters, type RecordKind, RingReader, recordKinds } from "./ring.ts";
 import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
 import { threadOptions } from "./thread-options.ts";
@@ -24,19 +25,22 @@ const joinBytes = 256 * 1024;
 /** One interpreter in its thread. Reads only text, bytes and numbers from it, because its objects are untrusted. */
 export class InterpreterThread {
   readonly counters: OutputCounters;
+  readonly tail: OutputTail;
   readonly #events: ThreadEvents;
   readonly #reader: RingReader;
   readonly #worker: Worker;
   #interrupt: Uint8Array | undefined;
   #isOver = false;
 
-  constructor(input: Omit<ThreadInput, "ring">, events: ThreadEvents) {
+  constructor(input: Omit<ThreadInput, "ring" | "tail">, events: ThreadEvents) {
     const ring = createRing();
+    const tail = createTail();
     this.#events = events;
     this.#reader = new RingReader(ring);
     this.counters = new OutputCounters(ring);
+    this.tail = new OutputTail(tail);
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
-      workerData: { ...input, ring } satisfies ThreadInput,
+      workerData: { ...input, ring, tail } satisfies ThreadInput,
       ...threadOptions,
     });
     this.#worker.on("message", (message: FromInterpreter) => this.#onMessage(message));

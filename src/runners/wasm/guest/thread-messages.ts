@@ -2,6 +2,7 @@
 export interface ThreadInput {
   readonly runtime: string;
   readonly ring: SharedArrayBuffer;
+  readonly tail: SharedArrayBuffer;
   readonly memoryPages: number;
   readonly diskBytes: number;
   readonly openFiles: number;

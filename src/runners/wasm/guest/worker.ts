@@ -2,6 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { hostFunctions } from "./host-functions.ts";
 import { ignoreWhatSurfaces, lockDownOuterRealm } from "./lock-down.ts";
+import { OutputTail } from "./output-tail.ts";
 import { type OpenRealm, openRealm } from "./realm.ts";
 import { OutputCounters, RingWriter } from "./ring.ts";
 import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
@@ -16,6 +17,7 @@ try {
   const host = hostFunctions({
     ring: new RingWriter(input.ring, () => say({ kind: "wake" })),
     counters: new OutputCounters(input.ring),
+    tail: new OutputTail(input.tail),
     died: (reason) => say({ kind: "died", reason }),
   });
   const realm = openRealm(host, { ...input, makesSnapshot: false });

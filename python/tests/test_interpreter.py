@@ -99,6 +99,20 @@ class Runs(unittest.TestCase):
         self.assertEqual(json.loads(listed), [])
         self.assertEqual(called["error"]["name"], "TypeError")
 
+    def test_an_exception_has_the_name_that_a_traceback_prints(self):
+        cases = {
+            "import json; json.loads('')": "json.decoder.JSONDecodeError",
+            "class Own(Exception): pass\nraise Own": "Own",
+            "def f():\n    class Inner(Exception): pass\n    raise Inner\nf()": "f.<locals>.Inner",
+            "class Odd(type):\n    __module__ = property(lambda _: 1 / 0)\n"
+            "class Named(Exception, metaclass=Odd): pass\nraise Named": "Named",
+        }
+        for code, name in cases.items():
+            with self.subTest(name):
+                error = self.run_code(code)["error"]
+                self.assertEqual(error["name"], name)
+                self.assertRegex(error["traceback"].splitlines()[-1], "^%s(:|$)" % name.replace(".", "[.]"))
+
     def test_a_long_result_is_truncated_and_marked_as_truncated(self):
         done = self.run_code("'x' * 1_000_000")
         self.assertTrue(done["resultTruncated"])

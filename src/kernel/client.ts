@@ -35,7 +35,8 @@ export interface RunRequest {
 
 /** What a run sends while it is running. */
 export interface RunHandlers {
-  onOutput(stream: "stdout" | "stderr", bytes: Uint8Array): void;
+  /** `skipped`: how many bytes of the stream before these were left out */
+  onOutput(stream: "stdout" | "stderr", bytes: Uint8Array, skipped: number): void;
   onDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void;
   /** called with the last message of the run, before any later message is handled */
   onEnd?(): void;
@@ -273,7 +274,7 @@ export class KernelClient implements Branch {
         this.#events.onGone?.(message.name);
         return;
       case "out":
-        this.#runHandlers(message.id)?.onOutput(message.stream, body);
+        this.#runHandlers(message.id)?.onOutput(message.stream, body, message.skipped ?? 0);
         return;
       case "display":
         this.#runHandlers(message.id)?.onDisplay(message, body);

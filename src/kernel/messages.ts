@@ -173,8 +173,8 @@ export const cellMessage = z.discriminatedUnion("t", [
   z.object({ t: z.literal("ready") }),
   /** the cell could not be set up; `reason` is for the log */
   z.object({ t: z.literal("failed"), reason: text }),
-  /** body: bytes that the program printed */
-  z.object({ t: z.literal("out"), id, stream: z.enum(["stdout", "stderr"]) }),
+  /** body: bytes that the program printed; `skipped`: how many bytes of the stream before them were left out */
+  z.object({ t: z.literal("out"), id, stream: z.enum(["stdout", "stderr"]), skipped: count.optional() }),
   /** body: one representation of a displayed value, possibly in pieces */
   z.object({ t: z.literal("display"), id, display: count, mime: text.max(200), more: z.boolean() }),
   done,

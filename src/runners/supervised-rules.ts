@@ -2,8 +2,9 @@ import type { RuleName } from "../policy/rules.ts";
 import type { Policy } from "../policy/schema.ts";
 import { byHost, byOs, bySupervisor, type Held } from "./answer-rules.ts";
 
-/** A run may print much more than is kept. Only a runaway is stopped (`RUNAWAY_BYTES` in the kernel). */
-const cutOutput = "the rest is cut and counted; a run that prints 16 times as much, and over 64MiB, is interrupted";
+/** A run may print much more than is kept: its beginning and its end. Only a runaway is stopped (`RUNAWAY_BYTES` in the kernel). */
+const cutOutput =
+  "the middle of a longer output is cut and counted; a run that prints 16 times as much, and over 64MiB, is interrupted";
 
 type SupervisedRule = Extract<
   RuleName,

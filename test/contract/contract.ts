@@ -3,6 +3,7 @@ import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Guarantee, Probe, SandboxRunner } from "../../src/runners/runner.ts";
+import { outputText } from "../../src/service/output/output-text.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { Run, RunResult } from "../../src/sessions/runs/run.ts";
@@ -128,6 +129,14 @@ export async function runnerContract(
         expect(forms).toContainEqual([1, "text/html", 11]);
         expect(forms).toContainEqual([1, "image/png", 300_004]);
         expect(forms).toContainEqual([2, "text/plain", 8]);
+      });
+
+      test("displays values in order with what it prints", async () => {
+        const turns = 20;
+        const code = `for n in range(${turns}):\n    print("before", n, end=" ")\n    display(n)\n    print("after", n)`;
+        const result = await run(code);
+        const expected = Array.from({ length: turns }, (_, n) => `before ${n} \n${n}\nafter ${n}\n`).join("");
+        expect(outputText(result)).toBe(expected);
       });
 
       test("prints bytes that are not UTF-8 as replacement characters", async () => {
@@ -350,16 +359,41 @@ export async function runnerContract(
         expect(await run("'before' in globals()")).toMatchObject({ value: recovers ? "True" : "False" });
       });
 
-      test("of output truncates the output, and the result has its full size", async () => {
-        const result = await run("print('x' * 1_000_000)");
-        expect(result).toMatchObject({ status: "ok", truncated: true, stdoutBytes: 1_000_001 });
-        expect(result.stdout.length).toBe(256 * 1024);
+      test("of output keeps its beginning and its end, and counts what lies between", async () => {
+        const result = await run("print('first', 'x' * 1_000_000, 'last')");
+        expect(result).toMatchObject({ status: "ok", truncated: true, stdoutBytes: 1_000_012 });
+        const { head, leftOut, tail } = endsOf(result.stdout);
+        expect(head).toMatch(/^first x+$/);
+        expect(tail).toMatch(/^x+ last\n$/);
+        expect([head.length, head.length + leftOut + tail.length]).toEqual([128 * 1024, 1_000_012]);
+        expect(result.leftOutBytes).toEqual({ stdout: leftOut, stderr: 0 });
+        expect(result.stdout.length).toBeLessThanOrEqual(256 * 1024);
+        expect(result.stdout.length).toBeGreaterThan(256 * 1024 - 64);
+      });
+
+      test("of output keeps all of an output that is not over it", async () => {
+        const result = await run("print('x' * 150_000)\nimport sys\nsys.stderr.write('y' * (256 * 1024 - 150_001))");
+        expect(result).toMatchObject({ truncated: false, leftOutBytes: { stdout: 0, stderr: 0 } });
+        expect([result.stdout.length, result.stderr.length]).toEqual([150_001, 256 * 1024 - 150_001]);
+      });
+
+      test("of output keeps what a flood on the other stream surrounds, and splits no character", async () => {
+        const code =
+          "import sys\nfor n in range(20):\n    print('é' * 50_000)\n    print('warning', n, file=sys.stderr)\nprint('a' + 'é' * 300_000)";
+        const result = await run(code);
+        const warnings = Array.from({ length: 20 }, (_, n) => `warning ${n}\n`).join("");
+        expect(result).toMatchObject({ status: "ok", stderr: warnings, truncated: true });
+        expect(result.stdout).not.toContain("\ufffd");
+        expect(Buffer.byteLength(endsOf(result.stdout).tail)).toBeGreaterThan(120 * 1024);
       });
 
       test("of output stops a run that never stops printing", async () => {
         const result = await run("while True: print('x' * 10_000)");
         expect(result).toMatchObject({ status: "output_limit", truncated: true });
-        expect(result.stdout.length).toBe(256 * 1024);
+        const { head, leftOut, tail } = endsOf(result.stdout);
+        expect(head.length + leftOut + tail.length).toBe(result.stdoutBytes);
+        expect(result.stdout.length).toBeLessThanOrEqual(256 * 1024);
+        expect(result.stdout.length).toBeGreaterThan(256 * 1024 - 64);
         expect(await run("1")).toMatchObject({ status: "ok" });
       });
 
@@ -555,4 +589,11 @@ export async function runnerContract(
       });
     });
   });
+}
+
+/** What a result keeps of a long output, and how much the line between says is missing. */
+function endsOf(text: string): { head: string; leftOut: number; tail: string } {
+  const [, head = "", leftOut = "", tail = ""] =
+    /^(.*?)\n\[\.\.\. ([\d,]+) bytes left out \.\.\.\]\n(.*)$/s.exec(text) ?? [];
+  return { head, leftOut: Number(leftOut.replaceAll(",", "")), tail };
 }

@@ -169,6 +169,17 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(calls.map(({ facts }) => facts.value).sort()).toEqual(["1", "2", "3"]);
   });
 
+  test("shows displayed values in order with the output, and the last value once", async () => {
+    const code = [
+      "class Table:\n    rows = [3, 4]\n    def __repr__(self): return '   a\\n0  3'\n    def _repr_html_(self): return '<table>'",
+      "print('before')\ndisplay(Table())\nprint('after')\nTable()",
+    ].join("\n");
+    const run = await pair.call("run_python", { code });
+    expect(run.facts).toMatchObject({ stdout: "before\n   a\n0  3\nafter\n", value: "   a\n0  3" });
+    expect(run.text).toContain("before\n   a\n0  3\nafter\n");
+    expect(run.text.split("0  3")).toHaveLength(3);
+  });
+
   test("keeps truncated output for paging and searching", async () => {
     const run = await pair.call("run_python", { code: "for i in range(20000): print('line', i)" });
     expect(run.facts.truncated).toBe(true);
@@ -176,6 +187,24 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     const handle = run.facts.output_handle;
     expect((await pair.call("read_output", { handle, search: "LINE 19998" })).facts.text).toBe("19999: line 19998");
     expect((await pair.call("read_output", { handle, offset: 5, limit: 1 })).facts.text).toBe("0");
+  });
+
+  test("keeps the beginning and the end of an output over the policy's limit, and says what is missing", async () => {
+    const run = await pair.call("run_python", { code: "for i in range(300000): print('line', i)" });
+    expect(run.facts.truncated).toBe(true);
+    expect(run.facts.stdout).toMatch(/^line 0\nline 1\n/);
+    expect(run.facts.stdout).toMatch(
+      /\nline 299999\n… stdout had 3,488,890 bytes; [\d,]+ in the middle were not kept …$/,
+    );
+    const handle = run.facts.output_handle;
+    const found = await pair.call("read_output", { handle, search: "line 299998" });
+    expect(found.facts).toMatchObject({ total: 1, partial: true });
+    expect(found.facts.text).toMatch(/^\d+: line 299998$/);
+    const marker = await pair.call("read_output", { handle, search: "bytes left out" });
+    const leftOut = Number(marker.facts.left_out_bytes);
+    expect(leftOut).toBeGreaterThan(2_400_000);
+    expect(marker.facts.text).toContain(`[... ${leftOut.toLocaleString("en-US")} bytes left out ...]`);
+    expect(marker.text).toContain("in the middle were not kept, and are not searched]");
   });
 
   test("restores checkpoints and forks sessions", async () => {

@@ -16,6 +16,10 @@ export function fakeResult(facts: Partial<RunResult> = {}): RunResult {
     truncated: false,
     stdoutBytes: Buffer.byteLength(stdout),
     stderrBytes: Buffer.byteLength(stderr),
+    leftOutBytes: {
+      stdout: facts.truncated ? Math.max(0, (facts.stdoutBytes ?? 0) - Buffer.byteLength(stdout)) : 0,
+      stderr: facts.truncated ? Math.max(0, (facts.stderrBytes ?? 0) - Buffer.byteLength(stderr)) : 0,
+    },
     notes: [],
     recoveredTo: undefined,
     artifacts: [],

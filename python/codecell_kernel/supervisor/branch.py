@@ -7,6 +7,7 @@ from . import claims, scratch
 from .copier import Copier
 from .forking import Forking
 from .link import WorkerLink
+from .output_tail import OutputTail, tail_bytes, whole_characters
 from .processes import signal_quietly
 from .recovery import RESUME_SECONDS, Recovery
 from .stopper import Stopper
@@ -275,7 +276,9 @@ class Branch:
         self.next()
 
     def on_output(self, fd):
-        """Forwards output up to the run's limit and counts the rest. Stops a run that prints far too much."""
+        """Forwards the beginning of the output, keeps its end for `send_tail`, and counts it all. Stops a run that prints
+        far too much.
+        """
         active = self.active
         for _ in range(8):
             try:
@@ -288,14 +291,34 @@ class Branch:
                 continue
             name = self.link.streams[fd]
             active.printed[name] = active.printed.get(name, 0) + len(data)
-            room = active.header["outputBytes"] - active.sent
-            if room > 0:
-                piece = data[:room]
-                active.sent += len(piece)
-                self.tell({"t": "out", "id": active.id, "stream": name}, piece)
-            elif active.ending is None and sum(active.printed.values()) > max(RUNAWAY_BYTES, 16 * active.header["outputBytes"]):
+            limit = active.header["outputBytes"]
+            room = limit - tail_bytes(limit) - active.sent
+            if len(data) <= room:
+                active.sent += len(data)
+                self.tell({"t": "out", "id": active.id, "stream": name}, data)
+                continue
+            if active.tail is None:
+                active.sent += room
+                active.tail = OutputTail(tail_bytes(limit))
+                cut = whole_characters(data, room)
+                if cut:
+                    self.tell({"t": "out", "id": active.id, "stream": name}, data[:cut])
+                data = data[cut:]
+            active.tail.add(name, data)
+            if active.ending is None and sum(active.printed.values()) > max(RUNAWAY_BYTES, 16 * limit):
                 self.stopper.stop("output_limit", kill=False)
         return True
+
+    def send_tail(self):
+        """The end of the output of a run that printed more than was forwarded."""
+        active = self.active
+        if active.tail is None:
+            return
+        for name, skipped, piece in active.tail.parts():
+            header = {"t": "out", "id": active.id, "stream": name}
+            if skipped:
+                header["skipped"] = skipped
+            self.tell(header, piece)
 
     def drain_output(self):
         """Forwards what was printed before the run ended. Bounded: a child process may still be printing."""
@@ -306,6 +329,7 @@ class Branch:
 
     def finish_run(self, header):
         self.drain_output()
+        self.send_tail()
         active = self.active
         killed = self.sweeper.sweep_after(self, active)
         notes = []

@@ -26,6 +26,7 @@ class Recovery:
         branch.copier.on_worker_ended()
         if active is not None and active.is_run:
             branch.drain_output()
+            branch.send_tail()
         elif active is None:
             self.idle_deaths += 1
             if self.idle_deaths > MAX_IDLE_DEATHS:

@@ -12,6 +12,7 @@ class Request:
     had_last_call = False  # the last interrupt before the kill was scheduled
     began = 0.0
     sent = 0  # bytes of output forwarded to the host
+    tail = None  # the end of the output, if it is longer than what was forwarded
     granted = 0  # bytes of credit given to the host
     input = None  # the standard input of a run that has one
 

@@ -6,6 +6,10 @@ MAX_DISPLAY_BYTES = 16 << 20
 MAX_RUN_BYTES = 64 << 20
 CHUNK_BYTES = 128 << 10
 MAX_TEXT = 20_000
+MAX_PICTURE_BYTES = 200 << 10  # what a reply to a model shows of one picture: see src/service/replies/image-content.ts
+PREVIEW = "image/png;preview=true"  # the same picture with fewer pixels, if it is larger than that
+LEAST_SIDE = 64  # pixels
+TRIES = 4
 FIGURES = "codecell_kernel.worker.figures"  # codecell's matplotlib backend, which only matplotlib imports
 
 METHODS = (
@@ -35,6 +39,7 @@ class Displays:
         self.run_id = run_id
         self.count = 0
         self.sent = 0
+        self.pictures = ()  # of this run, by their bytes' hash
 
     def show(self, *values, raw=False):
         """The `display` function of user code: shows each value in every format it offers."""
@@ -42,12 +47,35 @@ class Displays:
             if raw and isinstance(value, dict):
                 self.send({mime: to_bytes(mime, data) for mime, data in value.items()})
             else:
-                parts = {"text/plain": text_of(value).encode("utf-8", "backslashreplace")}
+                text = text_of(value)
+                if len(text) == MAX_TEXT:
+                    text += "\n[... truncated to %d characters ...]" % MAX_TEXT
+                parts = {"text/plain": text.encode("utf-8", "backslashreplace")}
                 parts.update(rich_parts(value))
-                self.send(parts)
+                self.send(parts, value)
 
-    def send(self, parts):
+    def show_value(self, text, value):
+        """The value of the last expression, if it has more than text and its picture was not shown in this run already."""
+        parts = rich_parts(value)
+        if parts and not self.has_shown(parts.get("image/png")):
+            self.send(dict({"text/plain": text.encode("utf-8", "backslashreplace")}, **parts), value)
+
+    def show_figure(self, text, picture, figure):
+        """A figure that is shown without being named, unless this run has displayed it as it is now."""
+        if not self.has_shown(picture):
+            self.send({"text/plain": text, "image/png": picture}, figure)
+
+    def has_shown(self, picture):
+        return picture is not None and hash(picture) in self.pictures
+
+    def send(self, parts, value=None):
         self.count += 1
+        flush_output()  # so that the display comes after what was printed before it
+        picture = parts.get("image/png")
+        if picture is not None:
+            self.pictures = (*self.pictures, hash(picture))
+            if len(picture) > MAX_PICTURE_BYTES:
+                parts = dict(parts, **{PREVIEW: smaller_picture(value, picture)})
         for mime, data in parts.items():
             if data is None:
                 continue
@@ -65,6 +93,14 @@ class Displays:
             self.emit({"t": "display", "id": self.run_id, "display": self.count, "mime": mime, "more": more}, piece)
             if not more:
                 return
+
+
+def flush_output():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # user code may have replaced it with anything
 
 
 def rich_parts(value):
@@ -96,6 +132,45 @@ def rich_parts(value):
     if figures is not None and figures.is_figure(value):
         parts["image/png"] = figures.png(value)
     return {mime: data for mime, data in parts.items() if data is not None}
+
+
+def smaller_picture(value, data):
+    """The picture within the limit of a reply: a figure is drawn again, anything else is scaled. None if neither works."""
+    figures = sys.modules.get(FIGURES)
+    try:
+        if figures is not None and figures.is_figure(value):
+            return figures.smaller_png(value, len(data))
+        return scaled_picture(data)
+    except Exception:
+        return None
+
+
+def scaled_picture(data):
+    """Needs Pillow, which comes with matplotlib."""
+    import io
+
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(data))
+    if picture.mode not in ("L", "RGB", "RGBA"):
+        picture = picture.convert("RGBA")
+    width, height, size = picture.width, picture.height, len(data)
+    for _ in range(TRIES):
+        scale = scale_to_fit(size)
+        width, height = int(width * scale), int(height * scale)
+        if max(width, height) < LEAST_SIDE or not (width and height):
+            return None
+        buffer = io.BytesIO()
+        picture.resize((width, height), Image.LANCZOS).save(buffer, "PNG")
+        size = buffer.tell()
+        if size <= MAX_PICTURE_BYTES:
+            return buffer.getvalue()
+    return None
+
+
+def scale_to_fit(size):
+    """By which to multiply the sides of a picture of that many bytes. A smaller picture compresses less well."""
+    return max(0.2, 0.9 * (MAX_PICTURE_BYTES / size) ** 0.5)
 
 
 def to_bytes(mime, data):

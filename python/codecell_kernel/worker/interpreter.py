@@ -6,9 +6,9 @@ import sys
 
 from ..shared.frames import REHEARSAL
 from . import snapshot, variables
-from .displays import FIGURES, MAX_TEXT, Displays, rich_parts, text_of
+from .displays import FIGURES, MAX_TEXT, Displays, text_of
 from .errors import KernelError
-from .tracebacks import Sources, describe
+from .tracebacks import Sources, class_name, describe
 
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
@@ -102,15 +102,29 @@ class Interpreter:
                     value = await self.evaluate(last)
             return self.outcome(value)
         except SystemExit as error:
+            self.flush_figures()
             return self.exited(error.code)
         except KeyboardInterrupt:
+            self.flush_figures(is_stopped=True)
             return {"status": "interrupted"}
         except BaseException as error:
             if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
+                self.flush_figures(is_stopped=True)
                 return {"status": "interrupted"}
-            return {"status": "error", "exitCode": 1, "error": describe(error, self.sources)}
+            failed = {"status": "error", "exitCode": 1, "error": describe(error, self.sources)}
+            self.flush_figures()
+            return failed
         finally:
             self.user_code = False
+
+    def flush_figures(self, is_stopped=False):
+        """After a run that did not reach its end. A figure that stayed open would appear in a later run."""
+        figures = sys.modules.get(FIGURES)
+        if figures is not None:
+            try:
+                figures.flush_failed(is_stopped)
+            except BaseException:
+                pass  # drawing may be what failed, and it may be interrupted
 
     def compile(self, filename, code):
         """(body, last): everything but the last expression, and the last expression, whose value is the run's result.
@@ -152,8 +166,7 @@ class Interpreter:
         """Calls the value's own repr, so it runs while user code can still be interrupted."""
         done = {"status": "ok", "exitCode": 0}
         figures = sys.modules.get(FIGURES)
-        if figures is not None and not self.is_rehearsal:
-            figures.flush()
+        shown = figures.flush() if figures is not None and not self.is_rehearsal else ()
         if value is None:
             return done
         builtins._ = value
@@ -161,9 +174,8 @@ class Interpreter:
         done["result"] = text
         if len(text) >= MAX_TEXT:
             done["resultTruncated"] = True
-        parts = rich_parts(value)
-        if parts:
-            self.displays.send(dict({"text/plain": text.encode("utf-8", "backslashreplace")}, **parts))
+        if not (shown and any(figure is value for figure in shown)):
+            self.displays.show_value(text, value)
         return done
 
     def exited(self, code):
@@ -209,7 +221,7 @@ class Interpreter:
         except KeyboardInterrupt:
             raise KernelError("expression_failed", "interrupted")
         except BaseException as error:
-            raise KernelError("expression_failed", "%s: %s" % (type(error).__name__, variables.clip(str(error))))
+            raise KernelError("expression_failed", "%s: %s" % (class_name(error), variables.clip(str(error))))
         finally:
             self.user_code = False
         if len(data) > max_bytes:

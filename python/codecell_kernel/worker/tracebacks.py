@@ -36,7 +36,7 @@ class Sources:
 
 def describe(error, sources):
     """The `error` field of a run's result. Never raises, whatever the exception's class does."""
-    name = type(error).__name__
+    name = class_name(error)
     try:
         message = str(error)
     except BaseException:
@@ -47,6 +47,18 @@ def describe(error, sources):
     except BaseException:
         text = name + ": " + message
     return {"name": cut(name, 200), "message": cut(message, 4000), "traceback": cut(text, MAX_CHARACTERS)}
+
+
+def class_name(error):
+    """The name of its class as a traceback prints it: with the module, unless that is built in or the program itself."""
+    kind = type(error)
+    try:
+        name, module = kind.__qualname__, kind.__module__
+        if module not in ("builtins", "__main__"):
+            name = module + "." + name
+        return name + ""
+    except BaseException:  # a metaclass may answer anything
+        return type.__dict__["__name__"].__get__(kind)
 
 
 def format_error(error, sources):

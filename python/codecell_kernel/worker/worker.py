@@ -14,6 +14,7 @@ from ..shared.system import add_reporting_filter, close_all_but, set_dumpable, s
 from .descriptors import discard_descriptors, receive_descriptors, send_descriptor
 from .errors import KernelError
 from .interpreter import Interpreter
+from .ordered import OrderedDisplays
 from .rehearsal import Rehearsal
 from .sibling import SiblingFork
 from .tracebacks import cut
@@ -35,7 +36,8 @@ class Worker:
         self.cpu_before = self.children_before = 0.0
         self.fork_sibling = SiblingFork()
         self.shell = None
-        self.interpreter = Interpreter(self.send, self.run_coroutine)
+        displays = OrderedDisplays(self.send, lambda: self.replies, lambda: self.out)
+        self.interpreter = Interpreter(displays, self.run_coroutine)
         self.rehearse = Rehearsal(self.interpreter, self.run)
         self.out = posix.dup(1), posix.dup(2)
         self.nothing = posix.dup(0)  # /dev/null: the standard input of a run that has none

@@ -85,7 +85,7 @@ const answers: AnswerTable<WasmFacts> = {
   "proc.disk": () => runtime("quota in the virtual file system; files live in memory, under the memory limits"),
   "proc.output": () =>
     runtime(
-      "cut and counted outside the interpreter; a run that prints 16 times as much, and over 64MiB, is interrupted",
+      "the middle of a longer output is cut and counted outside the interpreter; a run that prints 16 times as much, and over 64MiB, is interrupted",
     ),
   "proc.background": () => runtime("code cannot start processes"),
   env: () =>

@@ -82,13 +82,16 @@ describe("kept output with limits", () => {
     expect(kept.bytes).toBeGreaterThan(80_000);
   });
 
-  test("keeps the beginning of a run's large stream and all of its small streams", () => {
+  test("keeps the beginning and the end of a run's large stream and all of its small streams", () => {
     const kept = new KeptOutput({ runBytes: 20_000 });
-    const handle = kept.keep(fakeResult({ stdout: "👍".repeat(100_000), stderr: "small" }));
+    const handle = kept.keep(fakeResult({ stdout: `${"👍".repeat(100_000)}end`, stderr: "small" }));
     expect(kept.bytes).toBeLessThan(25_000);
     const page = kept.page(handle, { limit: 100_000 });
-    expect(page).toMatchObject({ isPartial: true, writtenBytes: 400_000 });
-    expect(page.text).toBe("👍".repeat(page.total / 2));
+    expect(page).toMatchObject({ isPartial: true, writtenBytes: 400_003 });
+    const parts = /^((?:👍)+)\n\[\.\.\. ([\d,]+) characters left out \.\.\.\]\n((?:👍)+end)$/u.exec(page.text);
+    const [, head = "", leftOut = "", tail = ""] = parts ?? [];
+    expect(head.length + tail.length + Number(leftOut.replaceAll(",", ""))).toBe(200_003);
+    expect(Math.abs(head.length - tail.length)).toBeLessThan(5);
     expect(page.total).toBeGreaterThan(9_000);
     expect(kept.page(handle, { stream: "stderr" })).toMatchObject({ text: "small", isPartial: false });
   });

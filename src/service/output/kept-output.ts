@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { CodecellError } from "../../lib/errors.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
+import { leftOutLine } from "../../sessions/runs/run-output.ts";
 import { splitsPair } from "./cut-middle.ts";
 import type { KeptStream } from "./kept-stream.ts";
+import { outputText } from "./output-text.ts";
 import { readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
 import { type PageRequest, type TextPage, textPage } from "./text-page.ts";
@@ -12,7 +14,7 @@ import { type SearchAnswer, type SearchRequest, searchText } from "./text-search
 export interface KeptOutputLimits {
   /** memory for all runs together; the oldest are dropped first */
   readonly totalBytes?: number;
-  /** memory for one run; if it has more output, the beginning of each stream is kept */
+  /** memory for one run; if it has more output, the beginning and the end of each stream are kept */
   readonly runBytes?: number;
 }
 
@@ -28,7 +30,9 @@ export interface TextChoice {
 export interface StreamSize {
   /** bytes that the program wrote; undefined if they were not counted */
   readonly writtenBytes: number | undefined;
-  /** whether only the beginning was kept, because of the run's output limit or of `runBytes` */
+  /** bytes of them that the run's output limit left out, between the beginning and the end */
+  readonly leftOutBytes: number;
+  /** whether the middle was not kept, because of the run's output limit or of `runBytes` */
   readonly isPartial: boolean;
 }
 
@@ -36,6 +40,12 @@ export interface StreamSize {
 export type KeptPage = TextPage & StreamSize & { readonly stream: KeptStream };
 /** What a search found in a kept stream. */
 export type KeptMatches = SearchAnswer & StreamSize & { readonly stream: KeptStream };
+
+/** What is kept of a result. */
+export type KeptResult = Pick<
+  RunResult,
+  "stdout" | "stderr" | "displays" | "value" | "error" | "stdoutBytes" | "stderrBytes" | "leftOutBytes"
+>;
 
 interface KeptText extends StreamSize {
   readonly raw: string;
@@ -50,6 +60,8 @@ interface KeptRun {
 const MiB = 1024 * 1024;
 /** A string takes one or two bytes per character; count the maximum. */
 const bytesPerCharacter = 2;
+/** room for the line between the beginning and the end of a text */
+const markerCharacters = 70;
 
 /** Keeps the full output of runs in memory, within limits, to page and search by unguessable handles. */
 export class KeptOutput {
@@ -69,7 +81,7 @@ export class KeptOutput {
   }
 
   /** Keeps the output of a run and returns its handle. */
-  keep(result: Pick<RunResult, "stdout" | "stderr" | "value" | "error" | "truncated" | "stdoutBytes" | "stderrBytes">) {
+  keep(result: KeptResult) {
     const handle = `out_${randomBytes(12).toString("base64url")}`;
     const run = keptRun(result, this.#runBytes);
     this.#runs.set(handle, run);
@@ -112,19 +124,19 @@ export class KeptOutput {
         details: { totalBytes: this.#totalBytes },
       });
     }
-    const { raw, readable, writtenBytes, isPartial } = run.streams[stream];
-    return { stream, text: choice.form === "raw" ? raw : readable, size: { writtenBytes, isPartial } };
+    const { raw, readable, ...size } = run.streams[stream];
+    return { stream, text: choice.form === "raw" ? raw : readable, size };
   }
 }
 
-function keptRun(result: Parameters<KeptOutput["keep"]>[0], runBytes: number): KeptRun {
-  const texts = [result.stdout, result.stderr, result.value ?? "", result.error?.traceback ?? ""].map(bothForms);
+function keptRun(result: KeptResult, runBytes: number): KeptRun {
+  const texts = [outputText(result), result.stderr, result.value ?? "", result.error?.traceback ?? ""].map(bothForms);
   const claims = texts.map((text) => ({ need: charactersOf(text), floor: 0, weight: 1 }));
   const shares = shareBudget(claims, Math.floor(runBytes / bytesPerCharacter));
   const [stdout, stderr, value, traceback] = texts.map((text, index) => fitted(text, shares[index] ?? 0));
   const streams = {
-    stdout: sized(stdout, result.truncated, result.stdoutBytes),
-    stderr: sized(stderr, result.truncated, result.stderrBytes),
+    stdout: sized(stdout, { writtenBytes: writtenBytes(result, "stdout"), leftOutBytes: result.leftOutBytes.stdout }),
+    stderr: sized(stderr, { writtenBytes: writtenBytes(result, "stderr"), leftOutBytes: result.leftOutBytes.stderr }),
     value: sized(value),
     traceback: sized(traceback),
   };
@@ -150,24 +162,32 @@ function charactersOf({ raw, readable }: Forms): number {
 function fitted(text: Forms, room: number): Forms {
   if (charactersOf(text) <= room) return text;
   if (text.raw === text.readable) {
-    const raw = beginning(text.raw, room);
+    const raw = bothEnds(text.raw, room);
     return { raw, readable: raw, isCut: true };
   }
   const half = Math.floor(room / 2);
-  return { raw: beginning(text.raw, half), readable: beginning(text.readable, half), isCut: true };
+  return { raw: bothEnds(text.raw, half), readable: bothEnds(text.readable, half), isCut: true };
 }
 
 /** Returns a copy, because a slice would keep the whole text in memory. */
-function beginning(text: string, characters: number): string {
-  const end = characters - (splitsPair(text, characters) ? 1 : 0);
-  return Buffer.from(text.slice(0, end), "utf16le").toString("utf16le");
+function bothEnds(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  const half = Math.max(0, Math.floor((characters - markerCharacters) / 2));
+  const headEnd = half - (splitsPair(text, half) ? 1 : 0);
+  const tailStart = text.length - half + (splitsPair(text, text.length - half) ? 1 : 0);
+  const marker = `\n${leftOutLine(tailStart - headEnd, "characters")}\n`;
+  return Buffer.from(text.slice(0, headEnd) + marker + text.slice(tailStart), "utf16le").toString("utf16le");
 }
 
-function sized(text: Forms = { raw: "", readable: "" }, isTruncated = false, writtenBytes?: number): KeptText {
-  const { raw, readable, isCut = false } = text;
-  const keptBytes = Buffer.byteLength(raw);
-  const isShort = isTruncated && writtenBytes !== undefined && writtenBytes > keptBytes;
-  // a cell that crashed did not report a count
-  const written = writtenBytes === undefined ? undefined : Math.max(writtenBytes, keptBytes);
-  return { raw, readable, writtenBytes: written, isPartial: isCut || isShort };
+/** A cell that crashed did not report a count. */
+function writtenBytes(result: KeptResult, stream: "stdout" | "stderr"): number {
+  const reported = stream === "stdout" ? result.stdoutBytes : result.stderrBytes;
+  return Math.max(reported, Buffer.byteLength(result[stream]));
+}
+
+function sized(
+  { raw, readable, isCut = false }: Forms = { raw: "", readable: "" },
+  { writtenBytes, leftOutBytes }: Omit<StreamSize, "isPartial"> = { writtenBytes: undefined, leftOutBytes: 0 },
+): KeptText {
+  return { raw, readable, writtenBytes, leftOutBytes, isPartial: isCut || leftOutBytes > 0 };
 }

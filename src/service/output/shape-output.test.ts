@@ -3,6 +3,7 @@ import { FakeRandom } from "../../../test/fakes/fake-random.ts";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { collapseRepeats } from "./collapse-repeats.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
+import { outputText } from "./output-text.ts";
 import { readableText } from "./readable-text.ts";
 import { maxFrameCharacters, renderShaped, shapeResult, shapeStreams } from "./shape-output.ts";
 
@@ -53,8 +54,7 @@ describe("a shaped result", () => {
       [
         "status: crashed · 12 ms · variables are those after run 3",
         "[notes]\n- 2 threads were ended",
-        "[stdout]\nbegin\n… stdout had 9,437,184 bytes; only the first 5 were kept …",
-        "[displays]\nimage/png, 1,234 bytes",
+        "[stdout]\nbegin\n[image 1]\n… stdout had 9,437,184 bytes; 9,437,179 in the middle were not kept …",
       ].join("\n"),
     );
   });
@@ -132,7 +132,8 @@ test("a shaped result fits its budget and begins and ends like the original", ()
     expect(whole).not.toMatch(/[^\P{Cc}\n]|[\ud800-\udfff]/u);
     for (const { name, head, tail, leftOut, characters: size } of shaped.sections) {
       if (name !== "stdout" && name !== "stderr" && name !== "value") continue;
-      const readable = readableText(name === "value" ? facts.value : facts[name]);
+      const printed = { stdout: outputText(result), stderr: facts.stderr, value: facts.value };
+      const readable = readableText(printed[name]);
       expect(size).toBe(readable.length);
       expect(collapseRepeats(readable).text.startsWith(head)).toBe(true);
       expect(collapseRepeats(readable).text.endsWith(tail)).toBe(true);

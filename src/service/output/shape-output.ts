@@ -1,6 +1,7 @@
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { type Collapsed, collapseRepeats } from "./collapse-repeats.ts";
 import { cutMiddle, longestMarker } from "./cut-middle.ts";
+import { outputText } from "./output-text.ts";
 import { readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
 
@@ -16,7 +17,7 @@ export const maxFrameCharacters = 2_000;
 const maxTypeCharacters = 200;
 
 /** The parts of a shaped text, most important first. */
-export type SectionName = "error" | "notes" | "traceback" | "value" | "stdout" | "stderr" | "displays";
+export type SectionName = "error" | "notes" | "traceback" | "value" | "stdout" | "stderr";
 
 /** One part of a shaped text, as data; `renderShaped` adds the labels. */
 export interface ShapedSection {
@@ -55,7 +56,7 @@ export interface ShapedResult extends ShapedText {
  * of the budget. Output of the cell can imitate labels in the rendered text, but not `sections` and `status`.
  */
 export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: string): ShapedResult {
-  const { error, notes, displays } = result;
+  const { error, notes } = result;
   const ending = endingLine(result);
   const errorType = error && shortType(error.name);
   const headline = error ? `${error.name}: ${error.message}` : "";
@@ -66,12 +67,8 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
       ...section("notes", notes.map((note) => `- ${note}`).join("\n")),
       ...section("traceback", withoutHeadline(error?.traceback ?? "", headline)),
       ...section("value", result.value ?? ""),
-      ...section("stdout", result.stdout, lostOutput(result, "stdout")),
+      ...section("stdout", outputText(result), lostOutput(result, "stdout")),
       ...section("stderr", result.stderr, lostOutput(result, "stderr")),
-      ...section(
-        "displays",
-        displays.map((one) => `${one.mime}, ${formatCount(one.data.byteLength)} bytes`).join("\n"),
-      ),
     ],
     budget,
     handle,
@@ -118,7 +115,6 @@ const styles = {
   value: { name: "value", weight: 4, headShare: 0.7, isKept: true },
   stdout: { name: "stdout", weight: 3, headShare: 0.5, isKept: true },
   stderr: { name: "stderr", weight: 2, headShare: 0.3, isKept: true },
-  displays: { name: "displays", weight: 1, headShare: 0.7, isKept: false },
 } as const satisfies Record<SectionName, SectionStyle>;
 
 interface SectionSource extends SectionStyle {
@@ -210,13 +206,12 @@ function endingLine(result: RunResult): string {
   return parts.join(" · ");
 }
 
-/** The kernel sends only the first `proc.output` bytes of a run, but counts all of them. */
+/** The kernel sends only the first and the last bytes of a long output, but counts all of them. */
 function lostOutput(result: RunResult, stream: "stdout" | "stderr"): string | undefined {
-  if (!result.truncated) return undefined;
+  const leftOut = result.leftOutBytes[stream];
+  if (leftOut === 0) return undefined;
   const writtenBytes = stream === "stdout" ? result.stdoutBytes : result.stderrBytes;
-  const keptBytes = Buffer.byteLength(result[stream]);
-  if (writtenBytes <= keptBytes) return undefined;
-  return `… ${stream} had ${formatCount(writtenBytes)} bytes; only the first ${formatCount(keptBytes)} were kept …`;
+  return `… ${stream} had ${formatCount(writtenBytes)} bytes; ${formatCount(leftOut)} in the middle were not kept …`;
 }
 
 /** The last line of a traceback is already shown at the top. */

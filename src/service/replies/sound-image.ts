@@ -10,6 +10,12 @@ export function isSoundPng(data: Uint8Array): boolean {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (bytes.length < 57 || !bytes.subarray(0, 8).equals(pngStart)) return false;
   if (bytes.toString("latin1", 12, 16) !== "IHDR" || !bytes.subarray(-8).equals(pngEnd)) return false;
-  const sides = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
-  return sides.every((side) => side > 0 && side <= longestSide);
+  const { width, height } = pngSize(data);
+  return [width, height].every((side) => side > 0 && side <= longestSide);
+}
+
+/** The size in pixels that a PNG states, which must be a sound one. */
+export function pngSize(data: Uint8Array): { readonly width: number; readonly height: number } {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  return { width: view.getUint32(16), height: view.getUint32(20) };
 }

@@ -3,6 +3,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { Run, RunResult } from "../../sessions/runs/run.ts";
 import type { NumberedEvent } from "../../sessions/runs/run-log.ts";
 import type { RunOptions } from "../../sessions/runs/run-options.ts";
+import { outputText } from "../output/output-text.ts";
 import { type ShapeBudget, type ShapedText, shapeStreams } from "../output/shape-output.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { LateStdin } from "./late-stdin.ts";
@@ -255,7 +256,8 @@ export class RunRegistry {
   }
 
   #stillRunning({ runId, startedAt, run: { log } }: Entry, budget: ShapeBudget): StillRunning {
-    const outputSoFar = shapeStreams({ stdout: log.text("stdout"), stderr: log.text("stderr") }, budget);
+    const stdout = outputText({ stdout: log.text("stdout"), displays: log.displays(), value: undefined });
+    const outputSoFar = shapeStreams({ stdout, stderr: log.text("stderr") }, budget);
     const elapsedMs = this.#clock.now() - startedAt;
     return { status: "running", runId, elapsedMs, outputSoFar, nextOffset: log.length };
   }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { StreamSize } from "../output/kept-output.ts";
 import { keptStreams } from "../output/kept-stream.ts";
 import { defineTool } from "./tool.ts";
 
@@ -23,18 +24,31 @@ export const readOutputTool = defineTool({
     text: z.string(),
     next_offset: z.number().nullable(),
     total: z.number().describe("characters in the stream, or matching lines"),
-    partial: z.boolean().describe("the run printed more than was kept"),
+    partial: z.boolean().describe("the middle of the output was not kept; a line in the text says where"),
+    left_out_bytes: z.number().describe("bytes that were not kept, and are not searched"),
   }),
   effect: "reads",
   async call({ handle, offset, limit, search, ...rest }, sandbox) {
     const stream = keptStreams.find((one) => one === rest.stream) ?? "stdout";
     if (search === undefined) {
       const page = sandbox.kept.page(handle, { stream, offset, limit });
-      const { text, nextOffset, total, isPartial } = page;
-      return { facts: { stream, text, next_offset: nextOffset ?? null, total, partial: isPartial }, text };
+      const { text, nextOffset, total } = page;
+      const facts = { stream, text, next_offset: nextOffset ?? null, total, ...missing(page) };
+      return { facts, text: text + missingText(stream, page) };
     }
     const found = sandbox.kept.search(handle, { pattern: search, ignoreCase: true, stream, maxMatches: 100 });
     const text = found.matches.map(({ line, text: shown }) => `${line + 1}: ${shown}`).join("\n");
-    return { facts: { stream, text, next_offset: null, total: found.total, partial: found.isPartial }, text };
+    const facts = { stream, text, next_offset: null, total: found.total, ...missing(found) };
+    return { facts, text: text + missingText(stream, found) };
   },
 });
+
+function missing({ isPartial, leftOutBytes }: StreamSize): { partial: boolean; left_out_bytes: number } {
+  return { partial: isPartial, left_out_bytes: leftOutBytes };
+}
+
+function missingText(stream: string, { leftOutBytes, writtenBytes = 0 }: StreamSize): string {
+  if (leftOutBytes === 0) return "";
+  const [written, leftOut] = [writtenBytes, leftOutBytes].map((count) => count.toLocaleString("en-US"));
+  return `\n[${stream} had ${written} bytes; ${leftOut} in the middle were not kept, and are not searched]`;
+}

@@ -23,7 +23,7 @@ export const displaySchema = z.strictObject({
 });
 
 export const runErrorSchema = z.strictObject({
-  type: z.string().describe("class of the exception, such as `ValueError`"),
+  type: z.string().describe("class of the exception: `ValueError`, `pandas.errors.EmptyDataError`"),
   message: z.string(),
   traceback: z.string().describe("frames of the program only; empty if there is none"),
 });
@@ -40,7 +40,9 @@ export const runSchema = z.strictObject({
     .describe("what is left of the variables; null while it is running"),
   exit_code: z.int().nullable().describe("exit code of the program, if it has one"),
   value: z.string().nullable().describe("repr of the last expression"),
-  stdout: z.string().describe("the kept output; truncated while it is running, and for a model"),
+  stdout: z
+    .string()
+    .describe("the kept output: its beginning and end; truncated further while it is running, and for a model"),
   stderr: z.string().describe("as above"),
   stdout_bytes: z.int().nullable().describe("size of the whole output, kept or not; null while it is running"),
   stderr_bytes: z.int().nullable().describe("as above"),

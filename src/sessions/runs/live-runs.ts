@@ -73,7 +73,7 @@ export class LiveRuns {
       const { done } = this.#kernel.run(
         { language, code, timeoutMs, outputBytes, ...around },
         {
-          onOutput: (stream, bytes) => output.receive(stream, bytes),
+          onOutput: (stream, bytes, skipped) => output.receive(stream, bytes, skipped),
           onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
           // What is lost after this moment belongs to the next result.
           onEnd: () => lost.push(...interpreter.takeNews()),

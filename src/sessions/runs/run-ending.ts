@@ -40,6 +40,7 @@ export function runResult(
     truncated: output.wasTruncated(done) || done.resultTruncated === true,
     stdoutBytes: done.stdoutBytes,
     stderrBytes: done.stderrBytes,
+    leftOutBytes: output.leftOut(done),
     notes: [...lost, ...done.notes, ...(egress ? egressNotes(egress) : [])],
     recoveredTo: done.recoveredTo,
     artifacts,

@@ -11,7 +11,14 @@ export type { Language, RunError, RunState, RunStatus };
 export type RunEvent =
   | { readonly type: "stdout" | "stderr"; readonly text: string }
   /** one form of a displayed value; forms of the same value share `display` */
-  | { readonly type: "display"; readonly display: number; readonly mime: string; readonly data: Uint8Array };
+  | {
+      readonly type: "display";
+      readonly display: number;
+      readonly mime: string;
+      readonly data: Uint8Array;
+      /** how many characters the program had printed to stdout before it */
+      readonly stdoutOffset?: number;
+    };
 
 /** One form of a displayed value: an image, a table, HTML. */
 export type DisplayEvent = Extract<RunEvent, { type: "display" }>;
@@ -50,6 +57,8 @@ export interface RunResult {
   readonly truncated: boolean;
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
+  /** how much of each is missing; a line in its middle says so, between its beginning and its end */
+  readonly leftOutBytes: { readonly stdout: number; readonly stderr: number };
   /** what was lost or ended, one sentence each */
   readonly notes: readonly string[];
   /** after a recovery: the run whose final state was restored; 0 is the fresh interpreter */

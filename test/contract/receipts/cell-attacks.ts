@@ -418,9 +418,10 @@ print(json.dumps(stored))`;
 export const outputCut: Attack = async ({ session, policy }) => {
   const limit = policy.proc.outputBytes;
   const cell = await session();
-  const more = await cell.run(`print("x" * ${limit * 3})`);
+  const more = await cell.run(`print("first" + "x" * ${limit * 3 - 9} + "last")`);
   expect(more).toMatchObject({ status: "ok", truncated: true, stdoutBytes: limit * 3 + 1 });
   expect(more.stdout.length).toBeLessThanOrEqual(limit);
+  expect(more.stdout).toMatch(/^firstx+\n\[\.\.\. [\d,]+ bytes left out \.\.\.\]\nx+last\n$/);
   const runaway = await cell.run('text = "x" * 100_000\nwhile True: print(text)');
   expect(runaway).toMatchObject({ status: "output_limit", truncated: true });
   expect(runaway.stdout.length).toBeLessThanOrEqual(limit);

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { hostFunctions } from "./host-functions.ts";
+import { createTail, OutputTail } from "./output-tail.ts";
 import { openRealm, snapshotFile } from "./realm.ts";
 import { createRing, OutputCounters, RingWriter } from "./ring.ts";
 
@@ -14,8 +15,8 @@ const died = (reason: string) => {
   writeSync(2, `the interpreter crashed: ${reason}\n`);
   process.exit(1);
 };
-const outlet = { ring: new RingWriter(ring, () => {}), counters: new OutputCounters(ring), died, read: () => 0 };
-const host = hostFunctions(outlet);
+const output = { ring: new RingWriter(ring, () => {}), counters: new OutputCounters(ring) };
+const host = hostFunctions({ ...output, tail: new OutputTail(createTail()), died, read: () => 0 });
 const runtime = dirname(dirname(fileURLToPath(import.meta.url)));
 const limits = { memoryPages, diskBytes: 0, openFiles: 0 }; // cells set their own limits when they attach
 const realm = openRealm(host, { runtime, ...limits, usesSnapshot: false, makesSnapshot: true });

@@ -1,6 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import type { HostFunctions } from "./inner-realm.ts";
+import { type OutputTail, wholeCharacters } from "./output-tail.ts";
 import { type OutputCounters, type RingWriter, recordKinds } from "./ring.ts";
 
 const maxTimers = 10_000;
@@ -14,6 +15,7 @@ const maxBodyBytes = 3 * 1024 * 1024;
 export interface Outlet {
   readonly ring: RingWriter;
   readonly counters: OutputCounters;
+  readonly tail: OutputTail;
   died(reason: string): void;
   /** Reads standard input; see `StdinReader`. */
   read(into: Uint8Array): number;
@@ -28,8 +30,10 @@ export function hostFunctions(outlet: Outlet): HostFunctions {
     write(descriptor, bytes) {
       const kind = descriptor === 2 ? recordKinds.stderr : recordKinds.stdout;
       const view = ownView(bytes);
-      const passed = outlet.counters.take(kind, view.length);
+      const room = outlet.counters.take(kind, view.length);
+      const passed = room < view.length ? wholeCharacters(view, room) : room;
       if (passed > 0) outlet.ring.write(kind, view.subarray(0, passed));
+      if (passed < view.length) outlet.tail.add(kind, view.subarray(passed));
     },
     send(header, body) {
       if (typeof header !== "string" || header.length > maxHeaderCharacters) throw new Error("header");

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { createTail, OutputTail } from "./output-tail.ts";
 import { createRing, OutputCounters, type RecordKind, RingReader, recordKinds } from "./ring.ts";
 import { StdinWriter } from "./stdin.ts";
 import type { FromInterpreter, ThreadInput, ToInterpreter } from "./thread-messages.ts";
@@ -28,19 +29,22 @@ const joinBytes = 256 * 1024;
 export class InterpreterThread {
   readonly counters: OutputCounters;
   readonly stdin = new StdinWriter();
+  readonly tail: OutputTail;
   readonly #events: ThreadEvents;
   readonly #reader: RingReader;
   readonly #worker: Worker;
   #interrupt: Uint8Array | undefined;
   #isOver = false;
 
-  constructor(input: Omit<ThreadInput, "ring" | "stdin">, events: ThreadEvents) {
+  constructor(input: Omit<ThreadInput, "ring" | "stdin" | "tail">, events: ThreadEvents) {
     const ring = createRing();
+    const tail = createTail();
     this.#events = events;
     this.#reader = new RingReader(ring);
     this.counters = new OutputCounters(ring);
+    this.tail = new OutputTail(tail);
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
-      workerData: { ...input, ring, stdin: this.stdin.far } satisfies ThreadInput,
+      workerData: { ...input, ring, tail, stdin: this.stdin.far } satisfies ThreadInput,
       transferList: [this.stdin.far.port],
       ...threadOptions,
     });

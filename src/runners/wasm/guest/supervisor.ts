@@ -2,6 +2,7 @@ import process from "node:process";
 import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
 import { IncomingValue, IncomingValues } from "./incoming-values.ts";
 import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
+import { tailBytes } from "./output-tail.ts";
 import type { GuestReport } from "./report.ts";
 import { isAboutFiles, isTransfer, type Request, requestOf } from "./requests.ts";
 import { answeredRun, lostRun, type RunCounts, type StopReason } from "./run-end.ts";
@@ -23,6 +24,8 @@ export interface SupervisorOptions {
 interface Active {
   readonly request: Request;
   readonly timer: NodeJS.Timeout | undefined;
+  /** how many of the printed bytes are sent at the end */
+  readonly tailBytes: number;
   /** number of printed bytes after which the run is stopped */
   readonly floodBytes: number;
   /** CPU time of this process at the start of the request */
@@ -166,12 +169,14 @@ export class Supervisor {
       request,
       timer,
       cpuBeforeUs: user + system,
+      tailBytes: tailBytes(outputBytes),
       floodBytes: Math.max(floodBytes, 16 * outputBytes),
       stop: undefined,
       hasNoticed: false,
     };
     this.#thread.clearInterrupt();
-    this.#thread.counters.begin(request.kind === "run" ? outputBytes : 0);
+    this.#thread.tail.begin();
+    this.#thread.counters.begin(request.kind === "run" ? outputBytes - tailBytes(outputBytes) : 0);
     const [header, body] = [JSON.stringify(request.header), copyOf(request)];
     if (isAboutFiles(request)) this.#thread.post({ kind: "file", header, body });
     else {
@@ -244,6 +249,7 @@ export class Supervisor {
     else if (header.t === "display" && request.kind === "run") this.#channel.send(header, body);
     else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
     else if (header.t === "done" && request.kind === "run") {
+      this.#sendTail(active);
       this.#finish(answeredRun(request.id, header, active.stop, this.#counts(active)));
     } else if (header.t === "reply" && request.kind !== "run") {
       const isLate = active.stop === "timeout" && header.ok !== true;
@@ -289,6 +295,13 @@ export class Supervisor {
     void this.#replaceThread();
   }
 
+  /** The end of the output of a run that printed more than was sent. */
+  #sendTail({ request: { id }, tailBytes }: Active): void {
+    for (const { stream, skipped, bytes } of this.#thread.tail.parts(tailBytes)) {
+      this.#channel.send({ t: "out", id, stream, ...(skipped > 0 ? { skipped } : {}) }, bytes);
+    }
+  }
+
   /** Waits for the old thread to exit, because two interpreters at once would need twice the memory. */
   async #replaceThread(): Promise<void> {
     await this.#thread.kill();
@@ -302,6 +315,7 @@ export class Supervisor {
     clearTimeout(active?.timer);
     const notes = [note, lostNote];
     if (active?.request.kind === "run") {
+      this.#sendTail(active);
       this.#channel.send(lostRun(active.request.id, status, notes, this.#counts(active)));
       return;
     }

@@ -5,6 +5,7 @@ export interface ThreadInput {
   readonly runtime: string;
   readonly ring: SharedArrayBuffer;
   readonly stdin: StdinEnd;
+  readonly tail: SharedArrayBuffer;
   readonly memoryPages: number;
   readonly diskBytes: number;
   readonly openFiles: number;

@@ -2,6 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { hostFunctions } from "./host-functions.ts";
 import { ignoreWhatSurfaces, lockDownOuterRealm } from "./lock-down.ts";
+import { OutputTail } from "./output-tail.ts";
 import { type OpenRealm, openRealm } from "./realm.ts";
 import { OutputCounters, RingWriter } from "./ring.ts";
 import { StdinReader } from "./stdin.ts";
@@ -18,6 +19,7 @@ try {
   const host = hostFunctions({
     ring: new RingWriter(input.ring, () => say({ kind: "wake" })),
     counters: new OutputCounters(input.ring),
+    tail: new OutputTail(input.tail),
     died: (reason) => say({ kind: "died", reason }),
     read: (into) => stdin.read(into),
   });

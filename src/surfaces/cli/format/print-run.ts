@@ -1,3 +1,4 @@
+import { previewMime } from "../../../service/replies/image-content.ts";
 import type { DisplayEvent, Run, RunResult } from "../../../sessions/runs/run.ts";
 import type { Output, Terminal } from "../shell/terminal.ts";
 import { formatBytes } from "./format-bytes.ts";
@@ -33,7 +34,7 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
     if (event.type === "display") {
       if (event.mime === "text/plain") release();
       if (event.mime === "text/plain") held = new TextDecoder().decode(event.data);
-      else if (event.mime.startsWith("image/")) stderr.writeLine(mentionImage(event));
+      else if (event.mime.startsWith("image/") && event.mime !== previewMime) stderr.writeLine(mentionImage(event));
     } else {
       release();
       (event.type === "stdout" ? stdout : stderr).write(event.text);

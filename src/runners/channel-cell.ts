@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { KernelSetup } from "../kernel/messages.ts";
+import type { ModuleHint } from "../kernel/preload-failure.ts";
 import type { Cleanup } from "../lib/cleanup.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { EnforcementReceipt } from "./receipt.ts";
@@ -22,6 +23,7 @@ export interface ChannelCellParts {
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
   readonly carrier?: Carrier;
+  readonly moduleHint?: ModuleHint;
   readonly usage: () => Promise<CellUsage>;
   /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
@@ -36,6 +38,7 @@ export class ChannelCell implements Cell {
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
   readonly carrier: Carrier;
+  readonly moduleHint?: ModuleHint;
   readonly #parts: ChannelCellParts;
   #reason: CodecellError | undefined;
   #ending: Promise<void> | undefined;
@@ -47,6 +50,7 @@ export class ChannelCell implements Cell {
     this.receipt = parts.receipt;
     this.exited = parts.exited.then((exit) => (this.#reason ? { ...exit, reason: this.#reason } : exit));
     this.carrier = parts.carrier ?? { kind: "streams" };
+    if (parts.moduleHint) this.moduleHint = parts.moduleHint;
     this.#parts = parts;
   }
 

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { KernelSetup } from "../kernel/messages.ts";
+import type { ModuleHint } from "../kernel/preload-failure.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import type { IsolationLevel } from "../policy/isolation.ts";
@@ -81,6 +82,8 @@ export interface Cell extends AsyncDisposable {
   readonly exited: Promise<CellExit>;
   /** default: streams */
   readonly carrier?: Carrier;
+  /** how to get a module that its Python lacks */
+  readonly moduleHint?: ModuleHint;
   usage(): Promise<CellUsage>;
 }
 

@@ -78,8 +78,12 @@ def enter(cell):
         mount(EMPTY_FILE, path, None, BIND)
     for path in cell["maskDirs"]:
         mount(EMPTY_DIRECTORY, path, None, BIND)
+    made = [entry.name for entry in os.scandir("/tmp") if entry.is_dir(follow_symlinks=False)]
+    # Covers the template's own /tmp too: no cell sees what preloaded modules wrote there.
     for target, size in (("/tmp", cell["tmpBytes"]), ("/dev/shm", cell["shmBytes"])):
         mount("tmpfs", target, "tmpfs", NOSUID | NODEV, "mode=1777,size=%d,nr_inodes=8192" % size)
+    for name in made:  # preloaded modules remember these directories, as matplotlib does that of its caches
+        os.mkdir("/tmp/" + name, 0o700)
     mount("devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     if not any(one["target"] == "/workspace" for one in cell["mounts"]):
         mount("tmpfs", "/workspace", "tmpfs", NOSUID | NODEV, "mode=755,size=%d,nr_inodes=16384" % cell["diskBytes"])

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type { ModuleHint } from "../../kernel/preload-failure.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
@@ -247,6 +248,7 @@ class ContainerRunner implements SandboxRunner {
         ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
       }),
       receipt,
+      moduleHint,
       kill: () => {
         channel.destroy();
         void this.#removals.end(engine.client, container.id);
@@ -316,6 +318,9 @@ class ContainerRunner implements SandboxRunner {
     });
   }
 }
+
+const moduleHint: ModuleHint = () =>
+  "set kernel.image to an image that has it (`codecell image build` makes one with numpy, pandas, scipy and matplotlib), or remove it from kernel.preload";
 
 function noSuchRuntime({ client, runtimes }: Engine): string {
   return `${client.address.name} does not have this runtime (it has ${runtimes.join(", ")})`;

@@ -17,6 +17,9 @@ export const insidePath = {
   certificates: "/etc/ssl/certs/ca-certificates.crt",
 } as const;
 
+/** Size of the template's own /tmp. */
+const templateTmpBytes = 16 * 1024 * 1024;
+
 const hugePages = "/sys/kernel/mm/transparent_hugepage";
 
 /** What both layouts need. All paths are host paths. */
@@ -80,7 +83,9 @@ export function templateArguments(paths: TemplatePaths): string[] {
     ...["--ro-bind", paths.emptyFile, insidePath.emptyFile],
     ...["--ro-bind", paths.emptyDirectory, insidePath.emptyDirectory],
     // without masks, because the Linux kernel lets a cell mount its own proc only if this one has none
-    ...["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp", "--dir", "/workspace"],
+    ...["--proc", "/proc", "--dev", "/dev", "--dir", "/workspace"],
+    // for modules that need temporary files when they are imported; each cell covers it with its own
+    ...sizedTmpfs("/tmp", templateTmpBytes, "0700"),
     // the C library reads this once before it uses huge pages; cells cover it
     ...["--ro-bind-try", hugePages, hugePages],
     ...paths.mounts.filter(needsMountPoint).flatMap((mount) => mountPoint(mount, paths)),

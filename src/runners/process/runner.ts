@@ -10,6 +10,7 @@ import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
+import { missingModuleHint } from "../linux/missing-module.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { type PythonInstallation, probeTimeoutMs, pythonFinder } from "../linux/python.ts";
@@ -116,6 +117,7 @@ class ProcessRunner implements SandboxRunner {
     cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());
     const cell = new ChannelCell({
       ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
+      moduleHint: missingModuleHint(python),
       usage: async () => (await cgroup?.usage()) ?? noUsage,
       kill: () => {
         jail.kill();

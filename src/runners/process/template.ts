@@ -5,12 +5,15 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { encodeFrameHead } from "../../kernel/frames.ts";
+import { preloadFailure } from "../../kernel/preload-failure.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
+import { preloadEnvironment } from "../linux/kernel-setup.ts";
+import { missingModuleHint } from "../linux/missing-module.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
@@ -86,6 +89,8 @@ export class Template implements AsyncDisposable {
     using limit = deadline(startMs, signal);
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
     const gone = exit.then(() => {
+      const missing = preloadFailure(diagnostics(), missingModuleHint(parts.python));
+      if (missing) throw missing;
       throw new CodecellError(
         "cell_start_failed",
         `the template process exited: ${diagnostics().trim() || "no reason given"}`,
@@ -208,6 +213,7 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     t: "template",
     path: python.path,
     preload: policy.kernel.preload,
+    env: preloadEnvironment(policy),
     handsOver: parts.handsOver,
     cellFilterBytes: cellFilter.length,
     cell: cellConfig(policy, facts, host.masks, parts.mounts),

@@ -12,6 +12,7 @@ import { watchDisk } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
+import { missingModuleHint } from "../linux/missing-module.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { probeTimeoutMs, pythonFinder } from "../linux/python.ts";
@@ -107,6 +108,7 @@ class SrtRunner implements SandboxRunner {
     const cell = new ChannelCell({
       id: spec.id,
       ...process,
+      moduleHint: missingModuleHint(python),
       usage: async () => noUsage,
       setup: srtKernelSetup(spec.policy, onHost, workspace),
       receipt,

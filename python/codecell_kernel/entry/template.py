@@ -183,7 +183,7 @@ def cell_of(config, request):
     mounts = request["mounts"]
     if "workspace" in request:
         stage = config["workspacesStage"] + "/" + request["workspace"]
-        mounts = [{"stage": stage, "target": "/workspace", "readOnly": False, "deny": [], "pins": []}, *mounts]
+        mounts = [{"stage": stage, "target": "/workspace", "readOnly": request["isReadOnly"], "deny": [], "pins": []}, *mounts]
     return dict(config["cell"], mounts=mounts)
 
 

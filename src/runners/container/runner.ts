@@ -10,10 +10,10 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
 import { ImageKernels } from "../images/image-kernels.ts";
-import { watchDisk } from "../linux/disk-watch.ts";
+import { DiskWatch } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
-import { resolveMounts } from "../linux/mounts.ts";
+import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
@@ -195,6 +195,9 @@ class ContainerRunner implements SandboxRunner {
     const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
     refuseNested(engine, mounts);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
+    const watched = policy.fs.workspace ?? workspace;
+    const disk = watched ? await DiskWatch.open(watched, policy.proc.diskBytes, this.#logger) : undefined;
+    const isReadOnly = disk?.isReadOnly === true;
     const number = ++this.#cells;
     await using cleanup = new Cleanup();
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
@@ -224,8 +227,9 @@ class ContainerRunner implements SandboxRunner {
           runtime,
           hasOwnKernel,
           user,
-          mounts,
+          mounts: closedWorkspace(mounts, isReadOnly),
           workspace,
+          isReadOnly,
         },
         ...{ identityDirectory, emptyFile: home.emptyFile, emptyDirectory: home.emptyDirectory, labels: home.labels },
         kernelDirectory: kernel.directory,
@@ -240,7 +244,7 @@ class ContainerRunner implements SandboxRunner {
     });
     cleanup.defer(() => this.#remove(engine, container));
     const channel = listener ? new CellChannel(container.stream, listener.connection) : container.stream;
-    const cell = new ChannelCell({
+    return new ChannelCell({
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
       setup: linuxKernelSetup(policy, {
         path: kernel.path,
@@ -248,16 +252,13 @@ class ContainerRunner implements SandboxRunner {
         ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
       }),
       receipt,
-      moduleHint,
+      ...{ disk, moduleHint },
       kill: () => {
         channel.destroy();
         void this.#removals.end(engine.client, container.id);
       },
       cleanup: cleanup.move(),
     });
-    const watched = policy.fs.workspace ?? workspace;
-    if (watched) watchDisk(cell, watched, policy.proc.diskBytes, this.#logger);
-    return cell;
   }
 
   /**

@@ -59,6 +59,12 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
   return mounts;
 }
 
+/** The same mounts, but `fs.workspace` read-only if it holds far more than `proc.disk`. */
+export function closedWorkspace(mounts: readonly CellMount[], isReadOnly: boolean): readonly CellMount[] {
+  if (!isReadOnly) return mounts;
+  return mounts.map((mount) => (mount.rule === "fs.workspace" ? { ...mount, readOnly: true, pins: [] } : mount));
+}
+
 /**
  * Directories that must keep their names for a deny glob to match. Stops a cell from renaming `.git` to `git`: the next
  * cell would find `git/config`, which no glob denies.

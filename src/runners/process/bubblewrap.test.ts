@@ -146,8 +146,10 @@ describe("the direct jail", () => {
   });
 
   test("mounts a host directory as the workspace", () => {
-    const bound = directArguments({ ...direct, workspace: { kind: "host", source: "/data/w" } });
+    const bound = directArguments({ ...direct, workspace: { kind: "host", source: "/data/w", mode: "rw" } });
     expect(has(bound, "--bind", "/data/w", "/workspace")).toBe(true);
+    const full = directArguments({ ...direct, workspace: { kind: "host", source: "/data/w", mode: "ro" } });
+    expect(has(full, "--ro-bind", "/data/w", "/workspace")).toBe(true);
   });
 
   test("covers denied paths after all mounts", () => {

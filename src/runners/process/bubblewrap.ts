@@ -58,7 +58,7 @@ export interface TemplatePaths extends JailPaths {
 export interface DirectPaths extends JailPaths {
   readonly workspace:
     | { readonly kind: "private"; readonly sizeBytes: number }
-    | { readonly kind: "host"; readonly source: string };
+    | { readonly kind: "host"; readonly source: string; readonly mode: "ro" | "rw" };
   readonly mounts: readonly JailMount[];
   /** paths in mounts that the policy denies */
   readonly denied: readonly { readonly path: string; readonly kind: "file" | "directory" }[];
@@ -113,7 +113,7 @@ export function directArguments(paths: DirectPaths): string[] {
     ...sizedTmpfs("/tmp", paths.tmpBytes, "1777"),
     ...(workspace.kind === "private"
       ? sizedTmpfs("/workspace", workspace.sizeBytes, "0755")
-      : ["--bind", workspace.source, "/workspace"]),
+      : [bindFlag(workspace.mode), workspace.source, "/workspace"]),
     ...["--dir", "/run"],
     ...paths.mounts.flatMap(({ source, target, mode }) => [bindFlag(mode), source, target]),
     // last, so that deny rules override every mount

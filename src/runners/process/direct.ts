@@ -31,6 +31,8 @@ export interface DirectParts {
   readonly cgroup: CellCgroup | undefined;
   /** the session's own directory */
   readonly workspace: string | undefined;
+  /** the workspace holds far more than the cell may write */
+  readonly isReadOnly: boolean;
   /** the cell passes its proxy socket to the host */
   readonly handsOver: boolean;
 }
@@ -94,7 +96,7 @@ function directPaths(parts: DirectParts, ticket: string | undefined) {
     emptyDirectory: host.emptyDirectory,
     command: [...start, JSON.stringify({ ...limits, identities, ...handover })],
     workspace: workspaceSource
-      ? { kind: "host" as const, source: workspaceSource }
+      ? { kind: "host" as const, source: workspaceSource, mode: parts.isReadOnly ? ("ro" as const) : ("rw" as const) }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },
     mounts: parts.mounts
       .filter((mount) => mount !== workspace)

@@ -45,6 +45,17 @@ export interface TemplateParts {
   readonly handsOver: boolean;
 }
 
+/** What one cell of a template has for itself. */
+export interface ForkParts {
+  readonly cgroup: CellCgroup | undefined;
+  /** name of the session's own directory */
+  readonly workspace: string | undefined;
+  /** that directory holds far more than the cell may write */
+  readonly isReadOnly: boolean;
+  readonly mounts: readonly CellMount[];
+  readonly ticket: string | undefined;
+}
+
 /** A warm process per policy that forks a cell for each connection. */
 export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
@@ -111,12 +122,7 @@ export class Template implements AsyncDisposable {
   }
 
   /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
-  async connect(
-    cgroup: CellCgroup | undefined,
-    workspace: string | undefined,
-    mounts: readonly CellMount[],
-    ticket?: string,
-  ): Promise<Socket> {
+  async connect({ cgroup, workspace, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     this.#cells++;
     socket.once("close", () => {
@@ -134,7 +140,7 @@ export class Template implements AsyncDisposable {
       const name = path.slice(path.lastIndexOf("/") + 1);
       return `${controller}/${name}/${file}`;
     });
-    const own = workspace === undefined ? {} : { workspace };
+    const own = workspace === undefined ? {} : { workspace, isReadOnly };
     // Denied paths are searched for each cell, because a secret may have been added since the template started.
     socket.write(
       encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),

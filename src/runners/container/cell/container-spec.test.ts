@@ -17,6 +17,7 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     user: { uid: 70_001, gid: 70_002 },
     mounts: [],
     workspace: undefined,
+    isReadOnly: false,
     kernelDirectory: "/run/codecell/kernel",
     identityDirectory: "/run/codecell/etc",
     socketDirectory: "/run/codecell/c1",

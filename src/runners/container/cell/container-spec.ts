@@ -49,6 +49,8 @@ export interface ContainerParts {
   readonly mounts: readonly CellMount[];
   /** the session's own directory on the host */
   readonly workspace: string | undefined;
+  /** the workspace holds far more than the cell may write */
+  readonly isReadOnly: boolean;
   readonly kernelDirectory: string;
   readonly identityDirectory: string;
   /** host directory with the socket that the cell connects to; undefined: the cell uses its standard streams */
@@ -156,6 +158,7 @@ function cellSettings(parts: ContainerParts) {
   const { proc } = parts.policy;
   return {
     files: proc.files,
+    writes: !parts.isReadOnly,
     diskBytes: proc.diskBytes,
     guard: !parts.hasOwnKernel,
     filter: parts.filter ?? "",
@@ -208,7 +211,7 @@ function ownBinds(parts: ContainerParts): BindMount[] {
     bind(parts.kernelDirectory, "/.kernel", true),
     ...(parts.socketDirectory === undefined ? [] : [bind(parts.socketDirectory, socketTarget, true)]),
     ...identityFiles.map((name) => bind(`${parts.identityDirectory}/${name}`, `/etc/${name}`, true)),
-    ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", false)]),
+    ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", parts.isReadOnly)]),
     ...parts.mounts.flatMap((mount) => [
       bind(mount.source, mount.target, mount.readOnly),
       ...shownBelow(mount).map(({ path }) => bind(`${mount.source}/${path}`, `${mount.target}/${path}`, true)),

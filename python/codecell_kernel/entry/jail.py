@@ -27,6 +27,7 @@ PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
 CELL_UID = 1000
 EMPTY_FILE, EMPTY_DIRECTORY = "/.empty-file", "/.empty-directory"
+CLOSED_FILE, CLOSED_DIRECTORY = "/.closed-file", "/.closed-directory"
 
 
 def check(result, what):
@@ -101,7 +102,7 @@ def enter(cell):
 
 
 def place(one):
-    """Mounts a host directory at its target. Covers denied entries with an empty file or directory."""
+    """Mounts a host directory at its target. Covers denied entries with a file or directory that cannot be opened."""
     flags = NOSUID | NODEV | (READ_ONLY if one["readOnly"] else 0)
     source = "/run/m/" + one["stage"]
     check_identity(source, one.get("identity"))
@@ -115,7 +116,7 @@ def place(one):
     for pin in one["pins"]:
         mount(one["target"] + "/" + pin, one["target"] + "/" + pin, None, BIND | RECURSIVE)
     for denied in one["deny"]:
-        cover = EMPTY_DIRECTORY if denied["kind"] == "directory" else EMPTY_FILE
+        cover = CLOSED_DIRECTORY if denied["kind"] == "directory" else CLOSED_FILE
         mount(cover, one["target"] + "/" + denied["path"], None, BIND)
 
 

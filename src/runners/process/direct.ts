@@ -94,6 +94,8 @@ function directPaths(parts: DirectParts, ticket: string | undefined) {
     kernelDirectory: parts.kernelDirectory,
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
+    closedFile: host.closedFile,
+    closedDirectory: host.closedDirectory,
     command: [...start, JSON.stringify({ ...limits, identities, ...handover })],
     workspace: workspaceSource
       ? { kind: "host" as const, source: workspaceSource, mode: parts.isReadOnly ? ("ro" as const) : ("rw" as const) }

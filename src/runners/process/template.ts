@@ -196,6 +196,8 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     kernelDirectory: parts.kernelDirectory,
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
+    closedFile: host.closedFile,
+    closedDirectory: host.closedDirectory,
     command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap],
     socketDirectory: directory,
     mounts,

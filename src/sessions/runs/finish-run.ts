@@ -7,6 +7,7 @@ import type { DiskFinding } from "../../runners/runner.ts";
 import type { InterpreterState } from "../interpreter/interpreter-state.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
+import { deniedFileNote } from "./denied-file.ts";
 import type { RunResult } from "./run.ts";
 import { endedWithCell, runResult } from "./run-ending.ts";
 import type { RunOutput } from "./run-output.ts";
@@ -115,7 +116,9 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   if (recovering) await recovering;
   if (interpreter.recovery || !session.isAlive()) lost.push(...interpreter.takeNews());
   const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
-  return runResult(course, disk ? withDisk(done, disk) : done, {
+  const denied = done.error && deniedFileNote(done.error, cell.rules.policy);
+  const told = disk ? withDisk(done, disk) : done;
+  return runResult(course, denied ? { ...told, notes: [...told.notes, denied] } : told, {
     ...{ status, durationMs, lost, ...found, egress, receipt: cell.receipt },
   });
 }

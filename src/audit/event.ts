@@ -92,6 +92,7 @@ export const auditEventSchema = z.discriminatedUnion("type", [
   /** a host file that was requested and refused */
   event("file.denied", { ...session, path: text, code: text, rule: text.optional() }),
   event("file.uploaded", { ...session, path: text, bytes: count, sha256: digest }),
+  event("file.deleted", { ...session, path: text }),
   event("file.downloaded", { ...session, path: text, start: count, bytes: count, size: count }),
 
   event("egress.allowed", { ...session, host: text, port: count, address: text.optional() }),

@@ -1,9 +1,11 @@
 import type { Duplex } from "node:stream";
 import type { KernelSetup } from "../kernel/messages.ts";
+import type { ModuleHint } from "../kernel/preload-failure.ts";
 import type { Cleanup } from "../lib/cleanup.ts";
 import type { CodecellError } from "../lib/errors.ts";
+import type { DiskWatch } from "./linux/disk-watch.ts";
 import type { EnforcementReceipt } from "./receipt.ts";
-import type { Carrier, Cell, CellExit, CellUsage } from "./runner.ts";
+import type { Carrier, Cell, CellDisk, CellExit, CellUsage } from "./runner.ts";
 
 const endingMs = 5_000;
 
@@ -22,6 +24,9 @@ export interface ChannelCellParts {
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
   readonly carrier?: Carrier;
+  readonly moduleHint?: ModuleHint;
+  /** watches the size of its host directory, if it has one */
+  readonly disk?: DiskWatch | undefined;
   readonly usage: () => Promise<CellUsage>;
   /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
@@ -36,6 +41,8 @@ export class ChannelCell implements Cell {
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
   readonly carrier: Carrier;
+  readonly moduleHint?: ModuleHint;
+  readonly disk?: CellDisk;
   readonly #parts: ChannelCellParts;
   #reason: CodecellError | undefined;
   #ending: Promise<void> | undefined;
@@ -47,7 +54,10 @@ export class ChannelCell implements Cell {
     this.receipt = parts.receipt;
     this.exited = parts.exited.then((exit) => (this.#reason ? { ...exit, reason: this.#reason } : exit));
     this.carrier = parts.carrier ?? { kind: "streams" };
+    if (parts.moduleHint) this.moduleHint = parts.moduleHint;
+    if (parts.disk) this.disk = parts.disk;
     this.#parts = parts;
+    parts.disk?.watch(this);
   }
 
   usage(): Promise<CellUsage> {

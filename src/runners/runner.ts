@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { KernelSetup } from "../kernel/messages.ts";
+import type { ModuleHint } from "../kernel/preload-failure.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import type { IsolationLevel } from "../policy/isolation.ts";
@@ -71,6 +72,22 @@ export type Carrier =
   /** as streams on the channel; `reason` says why the listener is not used, if it is available */
   | { readonly kind: "streams"; readonly reason?: string };
 
+/** What became of the size limit of a workspace. */
+export interface DiskFinding {
+  /** the cell was ended for it */
+  readonly isEnded: boolean;
+  /** what is over the limit and what to do, one sentence each */
+  readonly notes: readonly string[];
+}
+
+/** The size limit of a workspace that no file system enforces. */
+export interface CellDisk {
+  /** Bytes until the limit. */
+  leftBytes(): Promise<number>;
+  /** Looks at the size while no code runs. `hasChanges`: files were written or deleted. */
+  afterRun(hasChanges: boolean): Promise<DiskFinding>;
+}
+
 /** One isolated place where code runs. Disposing kills every process inside, and returns when they have exited. */
 export interface Cell extends AsyncDisposable {
   readonly id: string;
@@ -81,6 +98,10 @@ export interface Cell extends AsyncDisposable {
   readonly exited: Promise<CellExit>;
   /** default: streams */
   readonly carrier?: Carrier;
+  /** absent: the file system enforces the limit */
+  readonly disk?: CellDisk;
+  /** how to get a module that its Python lacks */
+  readonly moduleHint?: ModuleHint;
   usage(): Promise<CellUsage>;
 }
 

@@ -1,3 +1,4 @@
+import { preloadFailure } from "../kernel/preload-failure.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { Cell, CellExit } from "../runners/runner.ts";
 
@@ -5,9 +6,14 @@ import type { Cell, CellExit } from "../runners/runner.ts";
 const exitMs = 4_000;
 const lineLength = 300;
 
+const withoutIt = () => "remove it from kernel.preload";
+
 /** The error for a cell that exited before it was ready: the runner's reason, or the last line of the sandbox's output. */
 export async function endedEarly(error: unknown, cell: Cell): Promise<unknown> {
-  if (!(error instanceof CodecellError) || error.code !== "cell_lost") return error;
+  if (!(error instanceof CodecellError)) return error;
+  const missing = error.code === "cell_start_failed" && preloadFailure(error.message, cell.moduleHint ?? withoutIt);
+  if (missing) return missing;
+  if (error.code !== "cell_lost") return error;
   const exit = await exitWithin(cell, exitMs);
   if (exit?.reason && exit.reason.code !== "cell_lost") return exit.reason;
   const diagnostics = exit?.diagnostics.trim() ?? "";

@@ -9,7 +9,7 @@ import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { CellUsage } from "../runners/runner.ts";
+import type { CellDisk, CellUsage } from "../runners/runner.ts";
 import type { Checkpoint } from "./interpreter/checkpoints.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { InterpreterState } from "./interpreter/interpreter-state.ts";
@@ -298,6 +298,11 @@ export class LiveSession implements AsyncDisposable {
   /** @internal The host uploaded this file: in this state it is no artifact of a run. */
   given({ path, size, modifiedMs }: { path: string; size: number; modifiedMs: number }): void {
     this.#cell.given.set(path, `${size} ${modifiedMs}`);
+  }
+
+  /** @internal The size limit of the workspace, if the file system does not enforce it. */
+  get disk(): CellDisk | undefined {
+    return this.#cell.disk;
   }
 
   /** @internal Interrupts the active run and waits for its end. A run that ignores the interrupt is killed. */

@@ -179,6 +179,14 @@ export class Session implements AsyncDisposable {
     return audit ? auditedFiles(files, audit.audit, this.key) : files;
   }
 
+  /** Deletes a file of its workspace, or a link itself; never a directory. */
+  async removeFile(path: string): Promise<void> {
+    const live = await this.wake();
+    await (await this.files()).remove(path);
+    // The workspace may fit its limit again, and a cell that could not write is replaced by one that can.
+    if (!live.isBusy) await live.disk?.afterRun(true);
+  }
+
   /** The files of its workspace, with size and time of the last change. */
   async listFiles(options: ListOptions = {}): Promise<FileList> {
     return (await this.files()).list(options);

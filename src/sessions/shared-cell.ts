@@ -1,6 +1,7 @@
+import type { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { Cell, CellUsage } from "../runners/runner.ts";
+import type { Cell, CellDisk, CellUsage } from "../runners/runner.ts";
 import { exitWithin } from "./ended-early.ts";
 import type { CellNetwork } from "./network/cell-network.ts";
 import { CellPolicy } from "./rules/cell-policy.ts";
@@ -56,8 +57,13 @@ export class SharedCell {
   }
 
   /** What the runner knows about an exit that the cell did not cause itself. */
-  async whyEnded(): Promise<string | undefined> {
-    return (await exitWithin(this.#cell, reasonMs))?.reason?.message;
+  async whyEnded(): Promise<CodecellError | undefined> {
+    return (await exitWithin(this.#cell, reasonMs))?.reason;
+  }
+
+  /** The size limit of the workspace, if the file system does not enforce it. */
+  get disk(): CellDisk | undefined {
+    return this.#cell.disk;
   }
 
   /** What the cell has used, and its processor time at the previous call. */

@@ -129,6 +129,11 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(listed.facts.files).toMatchObject([{ name: "data/in.txt", size: 8 }]);
     const refused = await pair.call("read_artifact", { session_id, name: "../../etc/passwd" });
     expect(refused.isError).toBe(true);
+    const unclear = await pair.call("upload_file", { session_id, path: "data/in.txt", content: "x", delete: true });
+    expect(unclear.isError).toBe(true);
+    const deleted = await pair.call("upload_file", { session_id, path: "data/in.txt", delete: true });
+    expect(deleted.facts).toMatchObject({ session_id, name: "data/in.txt", deleted: true });
+    expect((await pair.call("list_artifacts", { session_id })).facts.files).toEqual([]);
   });
 
   test("returns before a long run ends, reports progress, and cancels the run on request", async () => {

@@ -108,6 +108,34 @@ print(json.dumps([found, open("${at}/readme.txt").read()]))`;
       expect(await look(session, code)).toEqual([[], "open"]);
     });
 
+    test("reading or listing what is denied fails, and the notes name the rule", async () => {
+      await using codecell = await openCells(layout, policy());
+      await using session = await codecell.openSession();
+      const code = `
+import os
+def attempt(call, *args):
+    try: return call(*args)
+    except OSError as error: return error.errno
+paths = [${[".env", ".ENV.local", ".git/config", "node_modules/x/.env", "sub/deep/.env"].map((path) => `"${at}/${path}"`)}]
+directories = ["${at}/.ssh", "${at}/sub/.aws", "${at}/.config/gcloud"]
+for path in paths + directories: attempt(os.chmod, path, 0o777)
+print(json.dumps([[attempt(open, path) for path in paths], [attempt(os.listdir, path) for path in directories],
+    attempt(open, "${at}/.ssh/id_ed25519"), attempt(open, "${at}/env-link")]))`;
+      const accessDenied = 13;
+      expect(await look(session, code)).toEqual([Array(5).fill(accessDenied), Array(3).fill(accessDenied), 13, 13]);
+      const failed = await run(session, `open("${at}/.env").read()`);
+      expect(failed).toMatchObject({ status: "error", error: { name: "PermissionError" } });
+      expect(failed.notes).toEqual([expect.stringMatching(`^${at}/\\.env is denied by the policy: \\.env\\*`)]);
+    });
+
+    test("what the cell writes beside denied files is still noticed", async () => {
+      await using codecell = await openCells(layout, policy());
+      await using session = await codecell.openSession();
+      const written = await run(session, "open('/workspace/made.txt', 'w').write('x')");
+      const artifacts = at === "/workspace" ? [{ name: "made.txt" }] : []; // the host sees no other workspace here
+      expect(written).toMatchObject({ status: "ok", artifacts });
+    });
+
     test("does not let code remove or move the covers of denied files", async () => {
       await using codecell = await openCells(layout, policy());
       await using session = await codecell.openSession();

@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeClosedEntries } from "../../src/runners/linux/closed-entries.ts";
 import { findHostRoot } from "../../src/runners/linux/host-root.ts";
 import { privateUids } from "../../src/runners/linux/private-uid.ts";
 import { findPython } from "../../src/runners/linux/python.ts";
@@ -47,6 +48,7 @@ beforeAll(async () => {
     kernelDirectory: join(base, "kernel"),
     emptyFile: join(base, "empty-file"),
     emptyDirectory: join(base, "empty"),
+    ...(await makeClosedEntries(base)),
   };
 });
 afterAll(async () => {
@@ -72,7 +74,8 @@ describe.skipIf(!probe.available)(`bubblewrap on this machine${skipReason}`, () 
   test.skipIf(!(probe.available && probe.layouts.direct))("isolates a direct cell", async () => {
     const questions = `
 for name, path in {"open": "/deps/open.txt", "env": "/deps/.env", "keys": "/proc/keys", "boot": "/proc/cmdline"}.items(): facts[name] = read(path)
-facts["ssh"] = os.listdir("/deps/.ssh")
+try: facts["ssh"] = os.listdir("/deps/.ssh")
+except OSError as error: facts["ssh"] = type(error).__name__
 facts["writes"] = {path: write(path) for path in ("/workspace/x", "/tmp/x", "/dev/shm/x", "/x", "/usr/x", "/deps/x", "/deps/.env", "/dev/x", "/etc/x")}
 facts["workspace"] = os.statvfs("/workspace").f_blocks * os.statvfs("/workspace").f_frsize`;
     const facts = await ask("cell", questions, (command) =>
@@ -91,7 +94,8 @@ facts["workspace"] = os.statvfs("/workspace").f_blocks * os.statvfs("/workspace"
       }),
     );
     expectJailed(facts);
-    expect(facts).toMatchObject({ open: "data/open.txt", env: "", ssh: [], keys: "", boot: "", workspace: 2 ** 20 });
+    expect(facts).toMatchObject({ open: "data/open.txt", keys: "", boot: "", workspace: 2 ** 20 });
+    expect(facts).toMatchObject({ env: "PermissionError", ssh: "PermissionError" });
     const refused = "Read-only file system";
     expect(facts.writes).toMatchObject({ "/workspace/x": "written", "/tmp/x": "written", "/dev/shm/x": "written" });
     expect(facts.writes).toMatchObject({ "/x": refused, "/usr/x": refused, "/deps/x": refused, "/deps/.env": refused });
@@ -112,8 +116,9 @@ child = os.fork()
 if child == 0:
     bind = 4096 | 16384
     steps = [libc.mount(b"proc", b"/proc", b"proc", 14, None), libc.mount(b"${stagePath(0)}", b"/deps", None, bind, None),
-      libc.mount(b"tmpfs", b"/run", b"tmpfs", 7, b"size=4k"), libc.mount(b"/.empty-file", b"/proc/keys", None, 4096, None)]
-    seen = [read("/deps/open.txt"), read("/proc/keys"), os.listdir("/run"), os.getpid()]
+      libc.mount(b"tmpfs", b"/run", b"tmpfs", 7, b"size=4k"), libc.mount(b"/.empty-file", b"/proc/keys", None, 4096, None),
+      libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 6, b"size=4k")]
+    seen = [read("/deps/open.txt"), read("/proc/keys"), os.listdir("/run"), os.listdir("/tmp"), os.getpid()]
     os.write(1, json.dumps({"steps": steps, "seen": seen, **facts}).encode()); os._exit(0)
 os.waitpid(child, 0); os._exit(0)`;
     const facts = await ask("template", questions, (command) =>
@@ -127,11 +132,12 @@ os.waitpid(child, 0); os._exit(0)`;
     );
     // the template sees a part of /sys for the C library; every cell covers it
     expectJailed({ ...facts, root: (facts.root as string[]).filter((name) => name !== "sys") });
-    expect(facts).toMatchObject({ stage: "data/open.txt", unshare: 0, steps: [0, 0, 0, 0] });
-    expect(facts.seen).toEqual(["data/open.txt", "", [], 1]);
+    expect(facts).toMatchObject({ stage: "data/open.txt", unshare: 0, steps: [0, 0, 0, 0, 0] });
+    // a cell covers the template's /tmp, and sees no file of it
+    expect(facts.seen).toEqual(["data/open.txt", "", [], [], 1]);
     const writes = facts.writes as Record<string, string>;
     expect(Object.entries(writes).flatMap(([path, answer]) => (answer === "written" ? [path] : []))).toEqual([
-      "/run/s/x",
+      ...["/run/s/x", "/tmp/x"],
     ]);
   });
 });

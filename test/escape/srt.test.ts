@@ -236,7 +236,7 @@ describe.skipIf(skips)("host directories of the srt runner", () => {
     base = await mkdtemp(join(process.getuid?.() === 0 ? "/srv" : homedir(), "codecell-srt-"));
     await chmod(base, 0o755);
     project = join(base, "project [1]");
-    for (const directory of [".git", "sub"]) await mkdir(join(project, directory), { recursive: true });
+    for (const directory of [".git", "sub", ".aws"]) await mkdir(join(project, directory), { recursive: true });
     for (const path of [".env", ".git/config", "sub/.env"]) await writeFile(join(project, path), secret);
     await writeFile(join(project, "readme.txt"), "open");
     await writeFile(join(base, "beside.txt"), secret);
@@ -255,7 +255,7 @@ describe.skipIf(skips)("host directories of the srt runner", () => {
 import os
 def read(path):
     try: return open(path).read()
-    except OSError: return ""
+    except OSError as error: return error.errno
 def attempt(action):
     try: action(); return True
     except OSError: return False
@@ -263,10 +263,12 @@ print(json.dumps({
     "read": [read(path) for path in (".env", ".git/config", "sub/.env", "../beside.txt", "readme.txt")],
     "moved": [attempt(lambda: os.rename(".git", "git")), attempt(lambda: os.rename(".env", "e")), attempt(lambda: os.remove("sub/.env"))],
     "written": [attempt(lambda: open(path, "w").write("x")) for path in (".env", ".git/config")],
+    "listed": attempt(lambda: os.listdir(".aws")),
     "own": attempt(lambda: open("new.txt", "w").write("made"))}))`;
     const seen = (await look(session, code)) as { read: string[]; written: boolean[] };
     expect(seen).toMatchObject({
-      read: ["", "", "", "", "open"],
+      read: [13, 13, 13, 2, "open"],
+      listed: false,
       moved: [false, false, false],
       own: true,
     });
@@ -275,7 +277,7 @@ print(json.dumps({
     expect(await readFile(join(project, "new.txt"), "utf8")).toBe("made");
     await session.close();
     const left = await readdir(project);
-    expect(left.sort()).toEqual([".env", ".git", "new.txt", "readme.txt", "sub"]);
+    expect(left.sort()).toEqual([".aws", ".env", ".git", "new.txt", "readme.txt", "sub"]);
   });
 
   test("are separate for two sessions with different policies in one process", async () => {

@@ -27,6 +27,7 @@ PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
 CELL_UID = 1000
 EMPTY_FILE, EMPTY_DIRECTORY = "/.empty-file", "/.empty-directory"
+CLOSED_FILE, CLOSED_DIRECTORY = "/.closed-file", "/.closed-directory"
 
 
 def check(result, what):
@@ -78,8 +79,12 @@ def enter(cell):
         mount(EMPTY_FILE, path, None, BIND)
     for path in cell["maskDirs"]:
         mount(EMPTY_DIRECTORY, path, None, BIND)
+    made = [entry.name for entry in os.scandir("/tmp") if entry.is_dir(follow_symlinks=False)]
+    # Covers the template's own /tmp too: no cell sees what preloaded modules wrote there.
     for target, size in (("/tmp", cell["tmpBytes"]), ("/dev/shm", cell["shmBytes"])):
         mount("tmpfs", target, "tmpfs", NOSUID | NODEV, "mode=1777,size=%d,nr_inodes=8192" % size)
+    for name in made:  # preloaded modules remember these directories, as matplotlib does that of its caches
+        os.mkdir("/tmp/" + name, 0o700)
     mount("devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     if not any(one["target"] == "/workspace" for one in cell["mounts"]):
         mount("tmpfs", "/workspace", "tmpfs", NOSUID | NODEV, "mode=755,size=%d,nr_inodes=16384" % cell["diskBytes"])
@@ -97,7 +102,7 @@ def enter(cell):
 
 
 def place(one):
-    """Mounts a host directory at its target. Covers denied entries with an empty file or directory."""
+    """Mounts a host directory at its target. Covers denied entries with a file or directory that cannot be opened."""
     flags = NOSUID | NODEV | (READ_ONLY if one["readOnly"] else 0)
     source = "/run/m/" + one["stage"]
     check_identity(source, one.get("identity"))
@@ -111,7 +116,7 @@ def place(one):
     for pin in one["pins"]:
         mount(one["target"] + "/" + pin, one["target"] + "/" + pin, None, BIND | RECURSIVE)
     for denied in one["deny"]:
-        cover = EMPTY_DIRECTORY if denied["kind"] == "directory" else EMPTY_FILE
+        cover = CLOSED_DIRECTORY if denied["kind"] == "directory" else CLOSED_FILE
         mount(cover, one["target"] + "/" + denied["path"], None, BIND)
 
 

@@ -32,6 +32,8 @@ def main():
         found = posix.stat(one["path"])
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
             fail(b"a directory was replaced after the host checked it\n")
+    for path in cell["denied"]:
+        close_directory(path)
     posix.chdir(cell["workspace"])
     posix.setsid()  # out of reach of kill(0) and of process groups
     supervisor.WORKSPACE = cell["workspace"]
@@ -77,6 +79,14 @@ class SrtLimits(WatchedLimits):
         if not active:
             posix._exit(7)  # no run is active that could be stopped for it
         active[-1].stopper.stop("out_of_memory", kill=True)
+
+
+def close_directory(path):
+    """sandbox-runtime covers a denied directory with an empty one in memory: listing it must fail, as for a denied file."""
+    try:
+        posix.chmod(path, 0)
+    except OSError:
+        pass  # it is empty, whatever its mode
 
 
 def fail(reason):

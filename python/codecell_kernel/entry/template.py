@@ -16,6 +16,7 @@ from ..shared.lean_json import loads
 from ..shared.system import close_all_but, set_dumpable
 from ..supervisor.handover import listen_for_host
 from ..supervisor.supervisor import Supervisor
+from ..worker.interpreter import import_modules
 from ..worker.worker import main as run_worker
 from . import jail
 
@@ -163,8 +164,8 @@ def preload(config):
     from ..supervisor import watched_limits  # noqa: F401
 
     os.environ["MPLBACKEND"] = "module://codecell_kernel.worker.figures"
-    for name in config["preload"]:
-        __import__(name)
+    os.environ.update(config["env"])
+    import_modules(config["preload"])
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a module in kernel.preload started a thread: a process with threads cannot be forked safely")
 
@@ -220,7 +221,7 @@ def cell_of(config, request):
     mounts = request["mounts"]
     if "workspace" in request:
         stage = config["workspacesStage"] + "/" + request["workspace"]
-        mounts = [{"stage": stage, "target": "/workspace", "readOnly": False, "deny": [], "pins": []}, *mounts]
+        mounts = [{"stage": stage, "target": "/workspace", "readOnly": request["isReadOnly"], "deny": [], "pins": []}, *mounts]
     return dict(config["cell"], mounts=mounts)
 
 

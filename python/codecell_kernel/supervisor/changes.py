@@ -21,6 +21,7 @@ NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 MAX_DIRECTORIES = 4096
 MAX_PATHS = 20_000
 MAX_READS = 8
+READ_ONLY = 1  # a flag of statvfs
 REGULAR, DIRECTORY, FORMAT = 0o100000, 0o040000, 0o170000
 
 
@@ -57,6 +58,12 @@ class Changes:
         while waiting:
             waiting += self.watch_one(waiting.pop(), walk, report)
 
+    def is_cover(self, path):
+        """Whether a runner has covered this directory because the policy denies it: a mount that cannot be read."""
+        if posix.access(path, posix.R_OK):
+            return False
+        return posix.statvfs(path).f_flag & READ_ONLY != 0 or posix.stat(path).st_dev != posix.stat(self.root).st_dev
+
     def watch_one(self, prefix, walk, report):
         """Watches one directory and returns those in it. Files in a new one may be older than its watch, so list them."""
         if len(self.directories) >= MAX_DIRECTORIES:
@@ -64,7 +71,7 @@ class Changes:
         path = (self.root + "/" + prefix).encode("utf-8", "surrogateescape")
         number = _ctypes.call_function(symbol("inotify_add_watch"), (self.fd, path, MASK))
         if number < 0:
-            if exists(path):
+            if exists(path) and not self.is_cover(path):
                 raise Unwatchable("inotify_add_watch")
             return []
         self.directories[number] = prefix

@@ -29,6 +29,15 @@ def is_one_simple_statement(code):
     return len(code) <= LONGEST_SIMPLE and not any(map(code.__contains__, "\n\r;:#")) and not (code[:1].isspace() or not code)
 
 
+def import_modules(names):
+    """Imports the modules of `kernel.preload`. The host recognizes the message of a missing one (preload-failure.ts)."""
+    for name in names:
+        try:
+            __import__(name)
+        except ImportError as error:
+            raise ImportError("kernel.preload: %s cannot be imported: %s" % (name, error)) from None
+
+
 class Interpreter:
     def __init__(self, emit, run_coroutine):
         """emit(header, body) sends one message. run_coroutine(coroutine) returns an awaitable of its value."""
@@ -54,8 +63,7 @@ class Interpreter:
         for entry in config.get("path", ()):
             if entry not in sys.path:
                 sys.path.append(entry)
-        for name in config.get("preload", ()):
-            __import__(name)
+        import_modules(config.get("preload", ()))
 
     async def execute(self, run_id, code, language="python"):
         """Runs code and returns how it ended. A failing program is a result: nothing is raised."""

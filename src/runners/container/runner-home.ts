@@ -1,24 +1,24 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
+import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
 import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { lockLabel, machineLabel, ownerLabel } from "./cell/orphans.ts";
 
 const mostProcesses = 16_384;
 
 /** What a runner sets up once for all its cells. */
-export interface RunnerHome {
+export interface RunnerHome extends ClosedEntries {
   readonly tag: string;
   /** identifies this machine and user, for the labels of containers */
   readonly machine: string;
   readonly runtimeDir: string;
   readonly directory: string;
-  readonly emptyFile: string;
   readonly emptyDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly uids: UidRange | undefined;
@@ -36,12 +36,12 @@ export async function openRunnerHome(requested: string | undefined, cleanup: Cle
   const directory = join(runtimeDir, `container-${tag}`);
   await mkdir(directory, { mode: 0o711 });
   cleanup.defer(() => rm(directory, { recursive: true, force: true }));
-  const [emptyFile, emptyDirectory] = [join(directory, "empty-file"), join(directory, "empty")];
-  await writeFile(emptyFile, "", { mode: 0o444 });
+  const emptyDirectory = join(directory, "empty");
   await mkdir(emptyDirectory, { mode: 0o755 });
   const machine = await machineId();
   return {
-    ...{ tag, machine, runtimeDir, directory, emptyFile, emptyDirectory },
+    ...{ tag, machine, runtimeDir, directory, emptyDirectory },
+    ...(await makeClosedEntries(directory)),
     labels: { [ownerLabel]: tag, [lockLabel]: lock.path, [machineLabel]: machine },
     processLimit: await processLimit(),
     uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type { ModuleHint } from "../../kernel/preload-failure.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
@@ -9,10 +10,10 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
 import { ImageKernels } from "../images/image-kernels.ts";
-import { watchDisk } from "../linux/disk-watch.ts";
+import { DiskWatch } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
-import { resolveMounts } from "../linux/mounts.ts";
+import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
@@ -194,6 +195,9 @@ class ContainerRunner implements SandboxRunner {
     const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
     refuseNested(engine, mounts);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
+    const watched = policy.fs.workspace ?? workspace;
+    const disk = watched ? await DiskWatch.open(watched, policy.proc.diskBytes, this.#logger) : undefined;
+    const isReadOnly = disk?.isReadOnly === true;
     const number = ++this.#cells;
     await using cleanup = new Cleanup();
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
@@ -223,10 +227,12 @@ class ContainerRunner implements SandboxRunner {
           runtime,
           hasOwnKernel,
           user,
-          mounts,
+          mounts: closedWorkspace(mounts, isReadOnly),
           workspace,
+          isReadOnly,
         },
-        ...{ identityDirectory, emptyFile: home.emptyFile, emptyDirectory: home.emptyDirectory, labels: home.labels },
+        ...{ identityDirectory, emptyDirectory: home.emptyDirectory, labels: home.labels },
+        ...{ closedFile: home.closedFile, closedDirectory: home.closedDirectory },
         kernelDirectory: kernel.directory,
         socketDirectory: listener?.directory,
         checksIdentities: !hasOwnKernel && engine.isLocal,
@@ -239,7 +245,7 @@ class ContainerRunner implements SandboxRunner {
     });
     cleanup.defer(() => this.#remove(engine, container));
     const channel = listener ? new CellChannel(container.stream, listener.connection) : container.stream;
-    const cell = new ChannelCell({
+    return new ChannelCell({
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
       setup: linuxKernelSetup(policy, {
         path: kernel.path,
@@ -247,15 +253,13 @@ class ContainerRunner implements SandboxRunner {
         ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
       }),
       receipt,
+      ...{ disk, moduleHint },
       kill: () => {
         channel.destroy();
         void this.#removals.end(engine.client, container.id);
       },
       cleanup: cleanup.move(),
     });
-    const watched = policy.fs.workspace ?? workspace;
-    if (watched) watchDisk(cell, watched, policy.proc.diskBytes, this.#logger);
-    return cell;
   }
 
   /**
@@ -316,6 +320,9 @@ class ContainerRunner implements SandboxRunner {
     });
   }
 }
+
+const moduleHint: ModuleHint = () =>
+  "set kernel.image to an image that has it (`codecell image build` makes one with numpy, pandas, scipy and matplotlib), or remove it from kernel.preload";
 
 function noSuchRuntime({ client, runtimes }: Engine): string {
   return `${client.address.name} does not have this runtime (it has ${runtimes.join(", ")})`;

@@ -1,16 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../lib/log/logger.ts";
-import { type WatchedCell, watchDisk } from "./disk-watch.ts";
+import { DiskWatch, type WatchedCell } from "./disk-watch.ts";
 
 const mebibyte = 2 ** 20;
+const exceeded = "its files exceed proc.disk (1MiB)";
 
-describe("watchDisk", () => {
+describe("DiskWatch", () => {
   let directory: string;
-  let exit: () => void;
+  let exit = () => {};
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "cc-disk-"));
   });
@@ -18,23 +19,32 @@ describe("watchDisk", () => {
     exit();
     execFileSync("rm", ["-rf", directory]); // works on paths that are too long for Node
   });
-  /** Settles with the reason when the cell is ended. */
-  const ending = (limitBytes: number) =>
-    new Promise<string>((resolve) => {
-      const exited = new Promise<void>((settle) => {
-        exit = settle;
-      });
+  const fill = (name: string, size: number) => writeFile(join(directory, name), Buffer.alloc(size, 1));
+
+  /** Watches a new cell. `ended` settles with the reason when the cell is ended. */
+  async function watched(limitBytes = mebibyte) {
+    const watch = await DiskWatch.open(directory, limitBytes, silentLogger);
+    const exited = new Promise<void>((settle) => {
+      exit = settle;
+    });
+    const ended = new Promise<string>((resolve) => {
       const endFor: WatchedCell["endFor"] = async ({ message }) => {
         exit();
         resolve(message);
       };
-      const cell = { id: "cell", exited, endFor } as unknown as WatchedCell;
-      watchDisk(cell, directory, limitBytes, silentLogger);
+      watch.watch({ id: "cell", exited, endFor } as unknown as WatchedCell);
     });
+    return { watch, ended };
+  }
 
   test("ends a cell whose files exceed the limit", async () => {
-    await writeFile(join(directory, "large"), Buffer.alloc(2 * mebibyte, 1));
-    expect(await ending(mebibyte)).toBe("its files exceed proc.disk (1MiB)");
+    const { watch, ended } = await watched();
+    await fill("large", 2 * mebibyte);
+    expect(await ended).toBe(exceeded);
+    expect(await watch.afterRun(true)).toMatchObject({
+      isEnded: true,
+      notes: [exceeded, expect.stringMatching("^delete")],
+    });
   });
 
   test.each([
@@ -42,11 +52,13 @@ describe("watchDisk", () => {
     ["directories", (path: string) => mkdir(path)],
     ["symlinks", (path: string) => symlink("x", path)],
   ])("counts %s, which use up the disk's inodes", async (_, make) => {
+    const { ended } = await watched(mebibyte / 8);
     for (let count = 0; count < 300; count++) await make(join(directory, `entry-${count}`));
-    await ending(mebibyte / 8);
+    await ended;
   });
 
   test("ends a cell that writes files at paths too long for the host", async () => {
+    const { ended } = await watched();
     const code = `const fs = require("node:fs");
 for (let depth = 0; depth < 20; depth++) {
   fs.mkdirSync("d".repeat(250));
@@ -54,6 +66,56 @@ for (let depth = 0; depth < 20; depth++) {
 }
 fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
     execFileSync(process.execPath, ["-e", code], { cwd: directory });
-    await ending(mebibyte);
+    await ended;
+  });
+
+  test("a directory that is over the limit at the start is tolerated, and growth ends the cell", async () => {
+    await fill("large", 2 * mebibyte);
+    const { watch, ended } = await watched();
+    expect(watch.isReadOnly).toBe(false);
+    const { isEnded, notes } = await watch.afterRun(false);
+    expect(isEnded).toBe(false);
+    expect(notes).toEqual([expect.stringMatching(/more than proc.disk \(1MiB\); delete files/)]);
+    await fill("more", mebibyte / 2);
+    expect(await ended).toBe(exceeded);
+  });
+
+  test("says nothing once enough is deleted, and the limit holds again", async () => {
+    await fill("large", 2 * mebibyte);
+    const { watch, ended } = await watched();
+    await rm(join(directory, "large"));
+    expect(await watch.afterRun(true)).toEqual({ isEnded: false, notes: [] });
+    await fill("large", mebibyte * 1.5);
+    expect(await ended).toBe(exceeded);
+  });
+
+  test("what a run wrote beyond the limit just before its end is tolerated once", async () => {
+    const { watch } = await watched();
+    await fill("a", 2 * mebibyte);
+    expect(await watch.afterRun(true)).toMatchObject({
+      isEnded: false,
+      notes: [expect.stringMatching("more than proc.disk")],
+    });
+    await fill("b", mebibyte);
+    expect(await watch.afterRun(true)).toMatchObject({ isEnded: true });
+  });
+
+  test("a directory far over the limit is read-only, until its files fit again", async () => {
+    await fill("huge", 260 * mebibyte);
+    const { watch, ended } = await watched();
+    expect(watch.isReadOnly).toBe(true);
+    expect(await watch.afterRun(false)).toMatchObject({ isEnded: false, notes: [expect.stringMatching("read-only")] });
+    await rm(join(directory, "huge"));
+    expect(await watch.afterRun(true)).toMatchObject({ isEnded: true });
+    expect(await ended).toBe("its files fit proc.disk again: the next run starts in a cell that can write");
+  });
+
+  test("says how much is left", async () => {
+    const { watch } = await watched();
+    expect(await watch.leftBytes()).toBe(mebibyte);
+    await fill("half", mebibyte / 2);
+    expect(await watch.leftBytes()).toBe(mebibyte / 2);
+    await fill("rest", mebibyte / 2 + 8192);
+    expect(await watch.leftBytes()).toBe(0);
   });
 });

@@ -1,6 +1,15 @@
 import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
 
+/** Where libraries put their caches: not into the workspace, where they would be artifacts. */
+const cacheDirectories = { MPLCONFIGDIR: "/tmp/matplotlib", XDG_CACHE_HOME: "/tmp/cache" } as const;
+
+/** Pure: variables that libraries read when they are imported, for a process that imports them before a cell exists. */
+export function preloadEnvironment({ env }: Policy): Record<string, string> {
+  const names = Object.keys(cacheDirectories) as (keyof typeof cacheDirectories)[];
+  return Object.fromEntries(names.map((name) => [name, env[name] ?? cacheDirectories[name]]));
+}
+
 /** What a runner adds to the setup that all runners on Linux share. */
 export interface OwnSetup extends Pick<KernelSetup, "path" | "watchMemoryBytes" | "watchProcesses"> {
   /** variables of this runner; the policy's variables override them */
@@ -15,8 +24,7 @@ export function linuxKernelSetup(policy: Policy, { env, ...own }: OwnSetup): Ker
       PATH: "/usr/local/bin:/usr/bin:/bin",
       HOME: "/workspace",
       LANG: "C.UTF-8",
-      MPLCONFIGDIR: "/tmp/matplotlib",
-      XDG_CACHE_HOME: "/tmp/cache", // keeps caches of libraries out of the artifacts
+      ...cacheDirectories,
       OPENBLAS_NUM_THREADS: "1",
       ...env,
       ...policy.env,

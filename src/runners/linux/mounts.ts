@@ -69,6 +69,12 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
   return mounts;
 }
 
+/** The same mounts, but `fs.workspace` read-only if it holds far more than `proc.disk`. */
+export function closedWorkspace(mounts: readonly CellMount[], isReadOnly: boolean): readonly CellMount[] {
+  if (!isReadOnly) return mounts;
+  return mounts.map((mount) => (mount.rule === "fs.workspace" ? { ...mount, readOnly: true, pins: [] } : mount));
+}
+
 /**
  * What bind mounts in and below a source need to be checked for: where their directories come from. The attack: `~/.aws`
  * mounted as `project/data`, or `~/.config` as `project/settings`, where a glob such as `.config/gcloud/**` matches nothing.

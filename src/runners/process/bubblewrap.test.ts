@@ -23,6 +23,8 @@ const jail: JailPaths = {
   kernelDirectory: "/state/kernel",
   emptyFile: "/state/empty-file",
   emptyDirectory: "/state/empty-directory",
+  closedFile: "/state/closed-file",
+  closedDirectory: "/state/closed-directory",
   command: ["/opt/python/bin/python3", "-I"],
 };
 const template: TemplatePaths = {
@@ -146,14 +148,16 @@ describe("the direct jail", () => {
   });
 
   test("mounts a host directory as the workspace", () => {
-    const bound = directArguments({ ...direct, workspace: { kind: "host", source: "/data/w" } });
+    const bound = directArguments({ ...direct, workspace: { kind: "host", source: "/data/w", mode: "rw" } });
     expect(has(bound, "--bind", "/data/w", "/workspace")).toBe(true);
+    const full = directArguments({ ...direct, workspace: { kind: "host", source: "/data/w", mode: "ro" } });
+    expect(has(full, "--ro-bind", "/data/w", "/workspace")).toBe(true);
   });
 
   test("covers denied paths after all mounts", () => {
     const lastMount = args.indexOf("/data/in");
-    expect(position(args, "--ro-bind", "/state/empty-file", "/deps/.env")).toBeGreaterThan(lastMount);
-    expect(position(args, "--ro-bind", "/state/empty-directory", "/deps/.ssh")).toBeGreaterThan(lastMount);
+    expect(position(args, "--ro-bind", "/state/closed-file", "/deps/.env")).toBeGreaterThan(lastMount);
+    expect(position(args, "--ro-bind", "/state/closed-directory", "/deps/.ssh")).toBeGreaterThan(lastMount);
   });
 
   test("masks details of the machine in /proc and makes its settings read-only", () => {

@@ -1,3 +1,4 @@
+import type { ClosedEntries } from "../linux/closed-entries.ts";
 import type { HostRoot } from "../linux/host-root.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { cellHostname, cellUid, identityFiles } from "./identity-files.ts";
@@ -11,16 +12,21 @@ export const insidePath = {
   kernel: "/.kernel",
   emptyFile: "/.empty-file",
   emptyDirectory: "/.empty-directory",
+  closedFile: "/.closed-file",
+  closedDirectory: "/.closed-directory",
   socketDirectory: "/run/s",
   cgroups: "/run/cg",
   mounts: "/run/m",
   certificates: "/etc/ssl/certs/ca-certificates.crt",
 } as const;
 
+/** Size of the template's own /tmp. */
+const templateTmpBytes = 16 * 1024 * 1024;
+
 const hugePages = "/sys/kernel/mm/transparent_hugepage";
 
 /** What both layouts need. All paths are host paths. */
-export interface JailPaths {
+export interface JailPaths extends ClosedEntries {
   /** the owner's tag, which the janitor uses to find the process */
   readonly tag: string;
   readonly hostRoot: HostRoot;
@@ -28,7 +34,7 @@ export interface JailPaths {
   /** holds `identityFiles` */
   readonly identityDirectory: string;
   readonly kernelDirectory: string;
-  /** an empty read-only file and directory, to cover paths that must be hidden */
+  /** an empty read-only file and directory, to cover paths of /proc and mount points */
   readonly emptyFile: string;
   readonly emptyDirectory: string;
   /** certificate authorities for TLS, if the cell has a network */
@@ -55,7 +61,7 @@ export interface TemplatePaths extends JailPaths {
 export interface DirectPaths extends JailPaths {
   readonly workspace:
     | { readonly kind: "private"; readonly sizeBytes: number }
-    | { readonly kind: "host"; readonly source: string };
+    | { readonly kind: "host"; readonly source: string; readonly mode: "ro" | "rw" };
   readonly mounts: readonly JailMount[];
   /** paths in mounts that the policy denies */
   readonly denied: readonly { readonly path: string; readonly kind: "file" | "directory" }[];
@@ -79,8 +85,12 @@ export function templateArguments(paths: TemplatePaths): string[] {
     ...root(paths),
     ...["--ro-bind", paths.emptyFile, insidePath.emptyFile],
     ...["--ro-bind", paths.emptyDirectory, insidePath.emptyDirectory],
+    ...["--ro-bind", paths.closedFile, insidePath.closedFile],
+    ...["--ro-bind", paths.closedDirectory, insidePath.closedDirectory],
     // without masks, because the Linux kernel lets a cell mount its own proc only if this one has none
-    ...["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp", "--dir", "/workspace"],
+    ...["--proc", "/proc", "--dev", "/dev", "--dir", "/workspace"],
+    // for modules that need temporary files when they are imported; each cell covers it with its own
+    ...sizedTmpfs("/tmp", templateTmpBytes, "0700"),
     // the C library reads this once before it uses huge pages; cells cover it
     ...["--ro-bind-try", hugePages, hugePages],
     ...paths.mounts.filter(needsMountPoint).flatMap((mount) => mountPoint(mount, paths)),
@@ -108,12 +118,12 @@ export function directArguments(paths: DirectPaths): string[] {
     ...sizedTmpfs("/tmp", paths.tmpBytes, "1777"),
     ...(workspace.kind === "private"
       ? sizedTmpfs("/workspace", workspace.sizeBytes, "0755")
-      : ["--bind", workspace.source, "/workspace"]),
+      : [bindFlag(workspace.mode), workspace.source, "/workspace"]),
     ...["--dir", "/run"],
     ...paths.mounts.flatMap(({ source, target, mode }) => [bindFlag(mode), source, target]),
     // last, so that deny rules override every mount
     ...paths.denied.flatMap(({ path, kind }) => [
-      ...["--ro-bind", kind === "file" ? paths.emptyFile : paths.emptyDirectory, path],
+      ...["--ro-bind", kind === "file" ? paths.closedFile : paths.closedDirectory, path],
     ]),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...handover(paths, "/workspace"),

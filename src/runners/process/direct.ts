@@ -31,6 +31,8 @@ export interface DirectParts {
   readonly cgroup: CellCgroup | undefined;
   /** the session's own directory */
   readonly workspace: string | undefined;
+  /** the workspace holds far more than the cell may write */
+  readonly isReadOnly: boolean;
   /** the cell passes its proxy socket to the host */
   readonly handsOver: boolean;
 }
@@ -101,9 +103,11 @@ function directPaths(parts: DirectParts, ticket: string | undefined) {
     kernelDirectory: parts.kernelDirectory,
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
+    closedFile: host.closedFile,
+    closedDirectory: host.closedDirectory,
     command: [...start, JSON.stringify({ ...limits, ...pinningFilter(host, parts.arch), identities, ...handover })],
     workspace: workspaceSource
-      ? { kind: "host" as const, source: workspaceSource }
+      ? { kind: "host" as const, source: workspaceSource, mode: parts.isReadOnly ? ("ro" as const) : ("rw" as const) }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },
     mounts: parts.mounts
       .filter((mount) => mount !== workspace)

@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
+import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
 import { claimHostDirectory, noteGroups, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot, type HostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";
@@ -15,7 +16,7 @@ import type { Layout, ProcessFacts } from "./process-facts.ts";
 import { hostCpus } from "./process-facts.ts";
 
 /** What one host process sets up once for all its cells. */
-export interface Host {
+export interface Host extends ClosedEntries {
   /** part of the name of everything that this process creates on the host */
   readonly tag: string;
   readonly facts: ProcessFacts;
@@ -66,10 +67,12 @@ export async function openHost(probe: WorkingBubblewrap, options: HostOptions, c
   await mkdir(identityDirectory, { mode: 0o755 });
   await mkdir(emptyDirectory, { mode: 0o755 });
   await writeFile(emptyFile, "", { mode: 0o444 });
+  const closed = await makeClosedEntries(ownDir);
   for (const [name, text] of Object.entries(identityFiles))
     await writeFile(join(identityDirectory, name), text, { mode: 0o444 });
   return {
     ...{ tag, root, masks, runtimeDir, ownDir, identityDirectory, emptyFile, emptyDirectory },
+    ...closed,
     bubblewrap: probe.path,
     uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
     facts: {

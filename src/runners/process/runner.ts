@@ -6,11 +6,12 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
-import { watchDisk } from "../linux/disk-watch.ts";
+import { DiskWatch } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
-import { type CellMount, resolveMounts } from "../linux/mounts.ts";
+import { missingModuleHint } from "../linux/missing-module.ts";
+import { type CellMount, closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { type PythonInstallation, probeTimeoutMs, pythonFinder } from "../linux/python.ts";
 import { killNotifyFilter } from "../linux/seccomp.ts";
@@ -103,28 +104,29 @@ class ProcessRunner implements SandboxRunner {
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const python = await this.#python(spec.policy.kernel.python);
     const setup = kernelSetup(spec.policy, host.facts, python, host.root.certificates !== undefined);
+    const directory = spec.policy.fs.workspace ?? ownDirectory(spec);
+    const disk = directory ? await DiskWatch.open(directory, spec.policy.proc.diskBytes, this.#logger) : undefined;
+    const isReadOnly = disk?.isReadOnly === true;
     await using cleanup = new Cleanup();
     const jail =
       host.facts.layout === "template"
-        ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, options)
-        : await this.#startDirect(spec, host, python, cleanup);
+        ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, { ...options, isReadOnly })
+        : await this.#startDirect(spec, host, python, cleanup, isReadOnly);
     const { channel, exited, cgroup } = jail;
     const carrier: Carrier = jail.expected
       ? await takeListener(jail.expected, channel, options)
       : { kind: "streams", reason: "the embedding program chose streams" };
     // after the cell has exited, so that code in it cannot listen in place of the proxy
     cleanup.defer(() => carrier.kind === "listener" && carrier.listener.close());
-    const cell = new ChannelCell({
+    return new ChannelCell({
       ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
+      ...{ disk, moduleHint: missingModuleHint(python) },
       usage: async () => (await cgroup?.usage()) ?? noUsage,
       kill: () => {
         jail.kill();
         void cgroup?.kill();
       },
     });
-    const directory = spec.policy.fs.workspace ?? ownDirectory(spec);
-    if (directory) watchDisk(cell, directory, spec.policy.proc.diskBytes, this.#logger);
-    return cell;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -137,7 +139,7 @@ class ProcessRunner implements SandboxRunner {
     host: Host,
     python: PythonInstallation,
     cleanup: Cleanup,
-    options: StartOptions,
+    options: StartOptions & { readonly isReadOnly: boolean },
   ) {
     try {
       return await this.#forkFromTemplate(spec, host, python, cleanup, options);
@@ -152,30 +154,35 @@ class ProcessRunner implements SandboxRunner {
     host: Host,
     python: PythonInstallation,
     cleanup: Cleanup,
-    options: StartOptions,
+    options: StartOptions & { readonly isReadOnly: boolean },
   ) {
     const mounts = await resolveMounts(spec.policy);
+    const { isReadOnly } = options;
     const template = await this.#template(spec, host, python, mounts, options.signal);
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
     await prepareWorkspace(ownDirectory(spec), template.uid);
     const expected = template.listeners?.expect();
     cleanup.defer(() => expected?.cancel());
     const name = ownDirectory(spec) && spec.workspace?.name;
-    const channel = await template.connect(cgroup, name, mounts, expected?.ticket);
+    const channel = await template.connect({
+      ...{ cgroup, workspace: name, isReadOnly, ticket: expected?.ticket },
+      mounts: closedWorkspace(mounts, isReadOnly),
+    });
     cleanup.defer(() => channel.destroy());
     const exited = template.cellGone(channel).then(() => ({ code: null, signal: null, diagnostics: "" }));
     return { channel, cgroup, exited, expected, kill: () => channel.destroy() };
   }
 
-  async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup) {
+  async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup, isReadOnly: boolean) {
     const mounts = await resolveMounts(spec.policy);
     const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const cgroup = await this.#cgroup(host, spec, uid, cleanup);
     await prepareWorkspace(ownDirectory(spec), uid);
     const jail: DirectJail = startDirect({
-      ...{ host, python, kernelDirectory, policy: spec.policy, mounts, uid, arch: hostArch(), cgroup },
-      ...{ workspace: ownDirectory(spec), handsOver: this.#handsOver(spec) },
+      ...{ host, python, kernelDirectory, policy: spec.policy, uid, arch: hostArch(), cgroup, isReadOnly },
+      ...{ mounts: closedWorkspace(mounts, isReadOnly), workspace: ownDirectory(spec) },
+      handsOver: this.#handsOver(spec),
     });
     cleanup.defer(jail.kill);
     return { ...jail, cgroup };

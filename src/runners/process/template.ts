@@ -5,12 +5,15 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { encodeFrameHead } from "../../kernel/frames.ts";
+import { preloadFailure } from "../../kernel/preload-failure.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
+import { preloadEnvironment } from "../linux/kernel-setup.ts";
+import { missingModuleHint } from "../linux/missing-module.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
@@ -40,6 +43,17 @@ export interface TemplateParts {
   readonly workspacesRoot: string | undefined;
   /** cells pass their proxy sockets to the host */
   readonly handsOver: boolean;
+}
+
+/** What one cell of a template has for itself. */
+export interface ForkParts {
+  readonly cgroup: CellCgroup | undefined;
+  /** name of the session's own directory */
+  readonly workspace: string | undefined;
+  /** that directory holds far more than the cell may write */
+  readonly isReadOnly: boolean;
+  readonly mounts: readonly CellMount[];
+  readonly ticket: string | undefined;
 }
 
 /** A warm process per policy that forks a cell for each connection. */
@@ -86,6 +100,8 @@ export class Template implements AsyncDisposable {
     using limit = deadline(startMs, signal);
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
     const gone = exit.then(() => {
+      const missing = preloadFailure(diagnostics(), missingModuleHint(parts.python));
+      if (missing) throw missing;
       throw new CodecellError(
         "cell_start_failed",
         `the template process exited: ${diagnostics().trim() || "no reason given"}`,
@@ -106,12 +122,7 @@ export class Template implements AsyncDisposable {
   }
 
   /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
-  async connect(
-    cgroup: CellCgroup | undefined,
-    workspace: string | undefined,
-    mounts: readonly CellMount[],
-    ticket?: string,
-  ): Promise<Socket> {
+  async connect({ cgroup, workspace, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     this.#cells++;
     socket.once("close", () => {
@@ -129,7 +140,7 @@ export class Template implements AsyncDisposable {
       const name = path.slice(path.lastIndexOf("/") + 1);
       return `${controller}/${name}/${file}`;
     });
-    const own = workspace === undefined ? {} : { workspace };
+    const own = workspace === undefined ? {} : { workspace, isReadOnly };
     // Denied paths are searched for each cell, because a secret may have been added since the template started.
     socket.write(
       encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),
@@ -185,6 +196,8 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     kernelDirectory: parts.kernelDirectory,
     emptyFile: host.emptyFile,
     emptyDirectory: host.emptyDirectory,
+    closedFile: host.closedFile,
+    closedDirectory: host.closedDirectory,
     command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap],
     socketDirectory: directory,
     mounts,
@@ -208,6 +221,7 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     t: "template",
     path: python.path,
     preload: policy.kernel.preload,
+    env: preloadEnvironment(policy),
     handsOver: parts.handsOver,
     cellFilterBytes: cellFilter.length,
     cell: cellConfig(policy, facts, host.masks, parts.mounts),

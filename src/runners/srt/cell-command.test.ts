@@ -6,6 +6,7 @@ import { cellCommand, pythonOnHost, type SrtCellConfig } from "./cell-command.ts
 const config: SrtCellConfig = {
   workspace: '/srv/it\'s $(here) `too`\n"quoted"',
   identities: [],
+  denied: [],
   files: 1,
   diskBytes: 1,
   nprocLimit: 1,

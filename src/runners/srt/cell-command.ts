@@ -7,6 +7,8 @@ export interface SrtCellConfig {
   readonly workspace: string;
   /** host directories with their identities, so that the cell can check that it got the same ones */
   readonly identities: readonly { readonly path: string; readonly identity: string }[];
+  /** denied directories, which the cell closes */
+  readonly denied: readonly string[];
   readonly files: number;
   readonly diskBytes: number;
   readonly nprocLimit: number;

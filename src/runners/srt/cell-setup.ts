@@ -42,6 +42,9 @@ export async function srtCellConfig({
       { path: workspace, identity: `${dev}:${ino}` },
       ...mounts.map(({ source, identity }) => ({ path: source, identity })),
     ],
+    denied: mounts.flatMap(({ source, deny }) =>
+      deny.filter(({ kind }) => kind === "directory").map(({ path }) => `${source}/${path}`),
+    ),
     files: proc.files,
     diskBytes: proc.diskBytes,
     nprocLimit: proc.pids,

@@ -8,10 +8,11 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
-import { watchDisk } from "../linux/disk-watch.ts";
+import { DiskWatch } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
+import { missingModuleHint } from "../linux/missing-module.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { probeTimeoutMs, pythonFinder } from "../linux/python.ts";
@@ -97,23 +98,23 @@ class SrtRunner implements SandboxRunner {
     const workspace = await this.#workspace(spec, host, mounts, uid, cleanup);
     const onHost = pythonOnHost(python);
     const programs = [...host.programs, ...onHost.directories, kernelDirectory];
-    const settings = srtSettings({ programs, workspace, ...hostPaths(mounts) });
+    const disk = await DiskWatch.open(workspace, spec.policy.proc.diskBytes, this.#logger);
+    const settings = srtSettings({ programs, workspace, isReadOnly: disk.isReadOnly, ...hostPaths(mounts) });
     const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: hostArch(), guard });
     const service = host.service(uid);
     const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings, signal);
     cleanup.defer(() => service.ended());
     const process = spawnWrapped(wrapped, uid);
     cleanup.defer(process.kill);
-    const cell = new ChannelCell({
+    return new ChannelCell({
       id: spec.id,
       ...process,
+      ...{ disk, moduleHint: missingModuleHint(python) },
       usage: async () => noUsage,
       setup: srtKernelSetup(spec.policy, onHost, workspace),
       receipt,
       cleanup: cleanup.move(),
     });
-    watchDisk(cell, workspace, spec.policy.proc.diskBytes, this.#logger);
-    return cell;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

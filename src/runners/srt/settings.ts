@@ -24,6 +24,8 @@ export interface CellPaths {
   /** programs, libraries, the interpreter and the kernel's own files */
   readonly programs: readonly string[];
   readonly workspace: string;
+  /** the workspace holds far more than the cell may write */
+  readonly isReadOnly?: boolean;
   readonly mounts: readonly { readonly path: string; readonly readOnly: boolean }[];
   /** entries in the workspace and mounts that match the policy's deny globs */
   readonly denied: readonly string[];
@@ -33,7 +35,7 @@ export interface CellPaths {
 const alwaysOpen = ["/tmp/claude", "/private/tmp/claude"];
 
 /** Pure: srt's rules for the paths of a cell. Everything that is not listed can be neither read nor written. */
-export function srtSettings({ programs, workspace, mounts, denied }: CellPaths): SrtSettings {
+export function srtSettings({ programs, workspace, isReadOnly = false, mounts, denied }: CellPaths): SrtSettings {
   const writable = mounts.filter((mount) => !mount.readOnly).map((mount) => mount.path);
   return {
     // An empty list closes the network. Without the key, srt would share the host's network.
@@ -41,8 +43,8 @@ export function srtSettings({ programs, workspace, mounts, denied }: CellPaths):
     filesystem: {
       // "/" does not include /sys, which reveals the host's devices and cgroups
       denyRead: ["/", "/sys", ...denied].map(exactly),
-      allowRead: [...programs, ...mounts.map((mount) => mount.path)].map(exactly),
-      allowWrite: [workspace, ...writable].map(exactly),
+      allowRead: [...programs, ...(isReadOnly ? [workspace] : []), ...mounts.map((mount) => mount.path)].map(exactly),
+      allowWrite: [...(isReadOnly ? [] : [workspace]), ...writable].map(exactly),
       denyWrite: denied.map(exactly),
     },
     credentials: { files: alwaysOpen.map((path) => ({ path, mode: "deny" })), envVars: [] },

@@ -5,20 +5,35 @@ import { defineTool } from "./tool.ts";
 export const uploadFileTool = defineTool({
   name: "upload_file",
   title: "Put a file into a session",
-  description: `Write a file to a session's working directory; code opens it by the same path. Give \`content\` for text, or \`content_base64\` for bytes. Without session_id a new session starts, and its id is returned. For large project files use rlm_load instead: it does not pass them through the conversation.`,
+  description: `Write a file to a session's working directory; code opens it by the same path. Give \`content\` for text, \`content_base64\` for bytes, or \`delete\` to remove the file. Without session_id a new session starts, and its id is returned. For large project files use rlm_load instead: it does not pass them through the conversation.`,
   input: z.strictObject({
     path: z.string().describe("Path in the working directory, such as data/input.csv."),
     content: z.string().optional().describe("Text."),
     content_base64: z.string().optional().describe("Bytes as base64."),
+    delete: z.literal(true).optional().describe("Delete the file instead."),
     session_id: z
       .string()
       .optional()
       .describe("session_id that an earlier call returned; omit it to start a new session."),
   }),
-  output: z.strictObject({ session_id: z.string(), name: z.string(), size: z.int().describe("bytes") }),
-  effect: "destroys", // it replaces an existing file with this name
+  output: z.strictObject({
+    session_id: z.string(),
+    name: z.string(),
+    size: z.int().describe("bytes").optional(),
+    deleted: z.literal(true).optional(),
+  }),
+  effect: "destroys", // it replaces or deletes an existing file with this name
   isIdempotent: true,
-  async call({ path, content, content_base64, session_id }, sandbox, { signal }) {
+  async call({ path, content, content_base64, delete: isDeletion, session_id }, sandbox, { signal }) {
+    if (isDeletion) {
+      if (session_id === undefined || content !== undefined || content_base64 !== undefined) {
+        throw new CodecellError("usage", "delete needs session_id and path, and no content");
+      }
+      const session = await sandbox.session(session_id);
+      await session.removeFile(path);
+      sandbox.artifactsChanged();
+      return { facts: { session_id: session.id, name: path, deleted: true as const } };
+    }
     const data = contentOf(content, content_base64);
     const session = await sandbox.session(session_id);
     const { size } = await session.upload(path, data, signal);

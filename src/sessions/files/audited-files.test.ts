@@ -45,6 +45,13 @@ test("a streamed range is recorded before its first byte is sent, and ends at th
   expect(audit.events).toEqual([{ ...download, start: 4, bytes: 6 }]);
 });
 
+test("a deletion is recorded, and one that failed is not", async () => {
+  await files.remove("a.txt");
+  expect(audit.events).toEqual([{ type: "file.deleted", session: "work", path: "a.txt" }]);
+  await expect(files.remove("a.txt")).rejects.toMatchObject({ code: "file_missing" });
+  expect(audit.events).toHaveLength(1);
+});
+
 test("a download that cannot be recorded is refused", async () => {
   await using file = await files.open("a.txt");
   audit.isFull = true;

@@ -4,7 +4,7 @@ import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { FileSource } from "../../artifacts/write-file.ts";
 import type { Audit } from "../../audit/audit.ts";
 
-/** The same files, with every download recorded in the audit. Sizes and names are not recorded. */
+/** The same files, with every download and deletion recorded in the audit. Sizes and names are not recorded. */
 export function auditedFiles(files: WorkspaceFiles, audit: Audit, session: string): WorkspaceFiles {
   const given = async (path: string, start: number, bytes: number, size: number) => {
     audit.record({ type: "file.downloaded", session, path, start, bytes, size });
@@ -14,7 +14,11 @@ export function auditedFiles(files: WorkspaceFiles, audit: Audit, session: strin
     stat: (path) => files.stat(path),
     write: (path, source, options) => files.write(path, source, options),
     list: (options) => files.list(options),
-    remove: (path) => files.remove(path),
+    async remove(path) {
+      await files.remove(path);
+      audit.record({ type: "file.deleted", session, path });
+      if (audit.isDurable) await audit.settled();
+    },
     async open(path) {
       const file = await files.open(path);
       return auditedFile(file, (range) => {

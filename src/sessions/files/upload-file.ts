@@ -3,7 +3,9 @@ import { maxListedParts } from "../../artifacts/list-files.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { FileSource } from "../../artifacts/write-file.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { printable } from "../../policy/file/problem.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { formatSize } from "../../policy/units.ts";
 import type { LiveSession } from "../live-session.ts";
 import type { SessionAudit } from "../session-audit.ts";
 import type { SessionStore } from "../storage/store.ts";
@@ -37,11 +39,12 @@ export async function uploadFile(
   const owner = session.features.includes("files") ? {} : await workspaceOwner(session.policy, store, workspace);
   const used = source instanceof Uint8Array ? source : noticing(source, onPiece);
   const hashed = audit ? hashedSource(used) : undefined;
-  const written = await files.write(path, hashed?.source ?? used, {
-    maxBytes: session.policy.proc.diskBytes,
-    ...(signal ? { signal } : {}),
-    ...owner,
-  });
+  const maxBytes = await roomFor(session, files, path);
+  const written = await files
+    .write(path, hashed?.source ?? used, { maxBytes, ...(signal ? { signal } : {}), ...owner })
+    .catch((error: unknown) => {
+      throw maxBytes < session.policy.proc.diskBytes ? noRoom(error, path, session.policy) : error;
+    });
   session.given(await files.stat(path));
   if (audit && hashed) {
     const facts = { bytes: written.size, sha256: hashed.digest() };
@@ -49,6 +52,23 @@ export async function uploadFile(
     await audit.log.settled();
   }
   return written;
+}
+
+/** How large a file may be: what is left of `proc.disk`, and what the file that it replaces takes. */
+async function roomFor({ disk, policy }: LiveSession, files: WorkspaceFiles, path: string): Promise<number> {
+  const { diskBytes } = policy.proc;
+  if (!disk) return diskBytes;
+  const leftBytes = await disk.leftBytes();
+  if (leftBytes === diskBytes) return diskBytes;
+  const replaced = await files.stat(path).catch(() => undefined);
+  return Math.min(diskBytes, leftBytes + (replaced?.size ?? 0));
+}
+
+function noRoom(error: unknown, path: string, { proc }: Policy): unknown {
+  if (!(error instanceof CodecellError) || error.code !== "too_large") return error;
+  const message = `the workspace has no room for ${printable(path, 200)}: proc.disk is ${formatSize(proc.diskBytes)}`;
+  const hint = "delete files: in code, or with `codecell artifacts rm`";
+  return new CodecellError("too_large", message, { hint, cause: error, details: { rule: "proc.disk" } });
 }
 
 /** The workspace of a session, as the host accesses it. */

@@ -3,9 +3,11 @@ import type { HashCache } from "../../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { ChangedFile, DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { DiskFinding } from "../../runners/runner.ts";
 import type { InterpreterState } from "../interpreter/interpreter-state.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
+import { deniedFileNote } from "./denied-file.ts";
 import type { RunResult } from "./run.ts";
 import { endedWithCell, runResult } from "./run-ending.ts";
 import type { RunOutput } from "./run-output.ts";
@@ -107,13 +109,24 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   const { cell, files, interpreter } = session;
   const { lost } = course;
   // Most runs change no file and have no network, so nothing is awaited for them.
+  const disk = await cell.disk?.afterRun(done.files !== undefined && done.files.length > 0);
   const found = files && done.files?.length ? await artifacts(session, course.id, files, done.files) : noFiles;
   const egress = cell.network ? await cell.network.take() : undefined;
   const { recovering } = interpreter;
   if (recovering) await recovering;
   if (interpreter.recovery || !session.isAlive()) lost.push(...interpreter.takeNews());
   const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
-  return runResult(course, done, { status, durationMs, lost, ...found, egress, receipt: cell.receipt });
+  const denied = done.error && deniedFileNote(done.error, cell.rules.policy);
+  const told = disk ? withDisk(done, disk) : done;
+  return runResult(course, denied ? { ...told, notes: [...told.notes, denied] } : told, {
+    ...{ status, durationMs, lost, ...found, egress, receipt: cell.receipt },
+  });
+}
+
+/** The run wrote more than `proc.disk`: its cell may have been ended for it. */
+function withDisk(done: DoneMessage, { isEnded, notes }: DiskFinding): DoneMessage {
+  if (notes.length === 0 || (isEnded && done.state === "lost")) return done;
+  return { ...done, ...(isEnded ? { state: "lost" as const } : {}), notes: [...done.notes, ...notes] };
 }
 
 /** The cell's list of changed files is a hint: the host opens and checks each file itself. */

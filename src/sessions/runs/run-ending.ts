@@ -74,12 +74,17 @@ export type CellEnding = "overdue" | "closed" | "died";
 const endingStatus: Record<CellEnding, RunStatus> = { overdue: "timeout", closed: "cancelled", died: "crashed" };
 
 /** The end of a run whose cell has ended: a result and not an error. `reason` is what the runner knows about it. */
-export function endedWithCell(id: number, ending: CellEnding, error: CodecellError, reason?: string): DoneMessage {
+export function endedWithCell(
+  id: number,
+  ending: CellEnding,
+  error: CodecellError,
+  reason?: Pick<CodecellError, "message" | "hint">,
+): DoneMessage {
   const why: Record<CellEnding, string> = {
     overdue: "the cell did not respond and was killed",
     closed: "the session was closed",
-    died: reason === undefined ? error.message : `${error.message}: ${reason}`,
+    died: reason === undefined ? error.message : `${error.message}: ${reason.message}`,
   };
-  const notes = [why[ending], "the session ended"];
+  const notes = [why[ending], ...(reason?.hint === undefined ? [] : [reason.hint]), "the session ended"];
   return { t: "done", id, status: endingStatus[ending], state: "lost", stdoutBytes: 0, stderrBytes: 0, notes };
 }

@@ -1,6 +1,7 @@
 import type { Command } from "./command.ts";
 import { artifactsGetCommand } from "./commands/artifacts-get.ts";
 import { artifactsLsCommand } from "./commands/artifacts-ls.ts";
+import { artifactsRmCommand } from "./commands/artifacts-rm.ts";
 import { auditExportCommand } from "./commands/audit-export.ts";
 import { auditHeadCommand } from "./commands/audit-head.ts";
 import { auditShowCommand } from "./commands/audit-show.ts";
@@ -42,6 +43,7 @@ export const commands: readonly Command[] = [
   sessionsRestoreCommand,
   artifactsLsCommand,
   artifactsGetCommand,
+  artifactsRmCommand,
   auditTailCommand,
   auditShowCommand,
   auditVerifyCommand,

@@ -144,6 +144,8 @@ describe("codecell sessions", () => {
     [["sessions", "show", "x", "--history", "1e3"], "not a whole number"],
     [["artifacts", "ls"], "needs --session ID"],
     [["artifacts", "get", "--session", "x"], "needs NAME"],
+    [["artifacts", "rm", "a.txt"], "needs --session ID"],
+    [["artifacts", "rm", "--session", "x"], "needs a NAME"],
     [["artifacts", "get", "--session", "x", "n", "--start", "9", "--end", "3"], "of at least 9"],
     [["artifacts", "get", "--session", "x", "n", "--json"], "--output FILE"],
     [["run", "-c", "1", "--session", "../x"], "invalid session id"],
@@ -154,6 +156,28 @@ describe("codecell sessions", () => {
 });
 
 describe("codecell artifacts", () => {
+  test("deletes files and reports those that it cannot delete", async () => {
+    const { directory } = await keep("work", { "a.txt": "a", "b.txt": "b", "c.txt": "c" });
+    await mkdir(join(directory, "sub"));
+    await writeFile(join(cwd, "outside.txt"), "kept");
+    await symlink(join(cwd, "outside.txt"), join(directory, "link"));
+    const rm = (...argv: string[]) => cli(["artifacts", "rm", "--session", "work", ...argv]);
+    expect(await rm("a.txt", "link")).toMatchObject({ code: 0, stdout: "removed a.txt\nremoved link\n", stderr: "" });
+    expect(await readFile(join(cwd, "outside.txt"), "utf8")).toBe("kept");
+    const { code, stdout, stderr } = await rm("missing", "sub", "../outside.txt", "b.txt");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "removed b.txt\n" });
+    expect(stderr).toContain("missing does not exist");
+    expect(stderr).toContain("sub is a directory");
+    expect(JSON.parse((await rm("c.txt", "missing", "--json")).stdout)).toEqual({
+      session_id: "work",
+      removed: ["c.txt"],
+      failed: [{ name: "missing", error: expect.objectContaining({ code: "file_missing" }) }],
+    });
+    expect(await readdir(directory)).toEqual(["sub"]);
+    const audited = await cli(["audit", "tail", "--json"]);
+    expect(audited.stdout).toContain('"file.deleted"');
+  });
+
   const bytes = Buffer.from(Array.from({ length: 2000 }, (_, index) => index % 256));
 
   test("lists files in pages, without links and names with control characters", async () => {

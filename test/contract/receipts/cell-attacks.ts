@@ -179,6 +179,14 @@ export const hiddenEntries: Attack = async ({ session, policy }) => {
   const sights = await printed<string[]>(await session(), reading(...names.map((name) => `${readable}/${name}`)));
   expect(sights[2]).toBe("plain");
   for (const sight of sights.slice(0, 2)) expect(sight).not.toBe(hostSecret);
+  // an empty answer would be a wrong one
+  const outcome = `
+outcomes = []
+for name in ${JSON.stringify(names.slice(0, 2))}:
+    try: open(${JSON.stringify(readable)} + "/" + name).read(); outcomes.append("read")
+    except OSError as error: outcomes.append(type(error).__name__)
+print(json.dumps(outcomes))`;
+  expect(await printed<string[]>(await session(), outcome)).toEqual(["PermissionError", "PermissionError"]);
 };
 
 export const checkedLoads: Attack = async ({ session, place, policy }) => {

@@ -17,10 +17,12 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     user: { uid: 70_001, gid: 70_002 },
     mounts: [],
     workspace: undefined,
+    isReadOnly: false,
     kernelDirectory: "/run/codecell/kernel",
     identityDirectory: "/run/codecell/etc",
     socketDirectory: "/run/codecell/c1",
-    emptyFile: "/run/codecell/empty-file",
+    closedFile: "/run/codecell/closed-file",
+    closedDirectory: "/run/codecell/closed",
     emptyDirectory: "/run/codecell/empty",
     labels: { "codecell.owner": "tag" },
     checksIdentities: true,
@@ -178,8 +180,8 @@ describe("the spec of a container", () => {
     expect(mounts.map(({ Source, Target, ReadOnly }) => [Source, Target, ReadOnly])).toEqual([
       ["/srv/project", "/data", false],
       ["/srv/project/.git", "/data/.git", false],
-      ["/run/codecell/empty-file", "/data/.env", true],
-      ["/run/codecell/empty", "/data/.ssh", true],
+      ["/run/codecell/closed-file", "/data/.env", true],
+      ["/run/codecell/closed", "/data/.ssh", true],
     ]);
     expect(settings({}, { mounts: [found] })).toMatchObject({
       targets: ["/data"],
@@ -198,7 +200,7 @@ describe("the spec of a container", () => {
     expect(mounts.map(({ Source, Target, ReadOnly }) => [Source, Target, ReadOnly])).toEqual([
       ["/srv/deps", "/deps", true],
       ["/srv/deps/disk", "/deps/disk", true],
-      ["/run/codecell/empty-file", "/deps/disk/.env", true],
+      ["/run/codecell/closed-file", "/deps/disk/.env", true],
     ]);
     expect(settings({}, { mounts: [found] })).toMatchObject({
       identities: [{ target: "/deps", identity: "1:2" }],

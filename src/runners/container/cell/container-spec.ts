@@ -1,5 +1,6 @@
 import type { Policy } from "../../../policy/schema.ts";
 import { kernelBootstrap } from "../../kernel-bootstrap.ts";
+import type { ClosedEntries } from "../../linux/closed-entries.ts";
 import type { CellMount } from "../../linux/mounts.ts";
 import type { EngineKind } from "../engine/engine-address.ts";
 import type { ImageInEngine } from "../image/image-list.ts";
@@ -35,7 +36,7 @@ const fixedPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sy
 /** Files in /etc that describe users, host names and name servers. A cell sees one user, `localhost` and nothing of the host. */
 export const identityFiles = ["passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"] as const;
 
-export interface ContainerParts {
+export interface ContainerParts extends ClosedEntries {
   readonly policy: Policy;
   readonly engine: EngineKind;
   readonly image: ImageInEngine;
@@ -49,11 +50,12 @@ export interface ContainerParts {
   readonly mounts: readonly CellMount[];
   /** the session's own directory on the host */
   readonly workspace: string | undefined;
+  /** the workspace holds far more than the cell may write */
+  readonly isReadOnly: boolean;
   readonly kernelDirectory: string;
   readonly identityDirectory: string;
   /** host directory with the socket that the cell connects to; undefined: the cell uses its standard streams */
   readonly socketDirectory: string | undefined;
-  readonly emptyFile: string;
   readonly emptyDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
   /** device and inode numbers of mounts are the same in the cell */
@@ -156,6 +158,7 @@ function cellSettings(parts: ContainerParts) {
   const { proc } = parts.policy;
   return {
     files: proc.files,
+    writes: !parts.isReadOnly,
     diskBytes: proc.diskBytes,
     guard: !parts.hasOwnKernel,
     filter: parts.filter ?? "",
@@ -208,14 +211,14 @@ function ownBinds(parts: ContainerParts): BindMount[] {
     bind(parts.kernelDirectory, "/.kernel", true),
     ...(parts.socketDirectory === undefined ? [] : [bind(parts.socketDirectory, socketTarget, true)]),
     ...identityFiles.map((name) => bind(`${parts.identityDirectory}/${name}`, `/etc/${name}`, true)),
-    ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", false)]),
+    ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", parts.isReadOnly)]),
     ...parts.mounts.flatMap((mount) => [
       bind(mount.source, mount.target, mount.readOnly),
       ...shownBelow(mount).map(({ path }) => bind(`${mount.source}/${path}`, `${mount.target}/${path}`, true)),
       // stops the cell from renaming the directory, because a mount point cannot be renamed
       ...mount.pins.map((pin) => bind(`${mount.source}/${pin}`, `${mount.target}/${pin}`, mount.readOnly)),
       ...mount.deny.map(({ path, kind }) =>
-        bind(kind === "directory" ? parts.emptyDirectory : parts.emptyFile, `${mount.target}/${path}`, true),
+        bind(kind === "directory" ? parts.closedDirectory : parts.closedFile, `${mount.target}/${path}`, true),
       ),
     ]),
   ];

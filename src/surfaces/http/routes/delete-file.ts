@@ -11,8 +11,8 @@ export const deleteFileRoute = defineRoute({
   params: fileParams,
   replies: { 204: { description: "it is deleted" } },
   async handle({ params, tenant }) {
-    const files = await (await tenant.sessions.get(params.session)).files();
-    await files.remove(params.path);
+    const session = await tenant.sessions.get(params.session);
+    await session.removeFile(params.path);
     (await tenant.sandbox()).artifactsChanged();
     return { status: 204 };
   },

@@ -1,0 +1,2 @@
+// Every preset starts in the engines too.
+import "../contract/presets.test.ts";

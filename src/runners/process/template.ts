@@ -86,13 +86,7 @@ export class Template implements AsyncDisposable {
     using limit = deadline(startMs, signal);
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
     const gone = exit.then(() => {
-      throw new CodecellError(
-        "cell_start_failed",
-        `the template process exited: ${diagnostics().trim() || "no reason given"}`,
-        {
-          hint: "check kernel.preload and kernel.python; run `codecell doctor`",
-        },
-      );
+      throw templateFailure(diagnostics().trim());
     });
     gone.catch(() => {});
     await Promise.race([up, gone]).catch((error: unknown) => {
@@ -165,6 +159,23 @@ export class Template implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#cleanup[Symbol.asyncDispose]();
   }
+}
+
+/** Pure: why a template exited, from the last line of what it printed; the rest is in the details. */
+export function templateFailure(diagnostics: string): CodecellError {
+  const last = diagnostics.split("\n").at(-1)?.slice(0, 300) || "no reason given";
+  const details = { diagnostics: diagnostics.slice(-4_000) };
+  const module = /^(?:ModuleNotFound|Import)Error: (.*)/.exec(last)?.[1];
+  if (module !== undefined) {
+    const hint = "install it for the Python that cells use (kernel.python), or remove it from kernel.preload";
+    return new CodecellError("cell_start_failed", `kernel.preload failed: ${module}`, { hint, details });
+  }
+  if (/No space left on device|Errno 28|ENOSPC/.test(diagnostics)) {
+    const hint = "free some space on the disk of the runtime directory (XDG_RUNTIME_DIR), then try again";
+    return new CodecellError("cell_start_failed", `the template process exited: ${last}`, { hint, details });
+  }
+  const hint = "check kernel.preload and kernel.python; run `codecell doctor`";
+  return new CodecellError("cell_start_failed", `the template process exited: ${last}`, { hint, details });
 }
 
 function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {

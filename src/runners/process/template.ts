@@ -171,7 +171,7 @@ export function templateFailure(diagnostics: string): CodecellError {
     return new CodecellError("cell_start_failed", `kernel.preload failed: ${module}`, { hint, details });
   }
   if (/No space left on device|Errno 28|ENOSPC/.test(diagnostics)) {
-    const hint = "free some space on the disk of the runtime directory (XDG_RUNTIME_DIR), then try again";
+    const hint = "free some space on the disk of codecell's runtime directory and of /tmp, then try again";
     return new CodecellError("cell_start_failed", `the template process exited: ${last}`, { hint, details });
   }
   const hint = "check kernel.preload and kernel.python; run `codecell doctor`";

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { findSrtPackage, srtInstallHint, srtVersion } from "./package.ts";
+import { findSrtPackage, globalDirectory, srtInstallHint, srtVersion } from "./package.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -23,6 +23,15 @@ describe("findSrtPackage", () => {
     await install("0.0.78");
     const answer = { missing: expect.stringContaining("0.0.78"), hint: srtInstallHint };
     expect(await findSrtPackage(directory)).toMatchObject(answer);
+  });
+
+  test("finds a global installation, because npm installs no optional peer in a clone", async () => {
+    const place = join(directory, "node_modules/@anthropic-ai/sandbox-runtime");
+    expect(globalDirectory([join(directory, "nowhere"), directory])).toBeUndefined();
+    await mkdir(place, { recursive: true });
+    await writeFile(join(place, "package.json"), "{}");
+    expect(globalDirectory([join(directory, "nowhere"), directory])).toBe(place);
+    expect(srtInstallHint).toContain("npm install -g ");
   });
 
   test("says how to install a missing package", async () => {

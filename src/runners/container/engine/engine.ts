@@ -99,10 +99,16 @@ export async function findEngine(
   return {
     available: false,
     reason: reasons.length > 0 ? reasons.join("; ") : `no ${wanted} answers on this machine`,
-    hint:
-      hints[0] ??
-      "start Docker or Podman, set DOCKER_HOST to the socket where one listens, or set `isolation.runner: container` and codecell starts Podman for you",
+    hint: hints[0] ?? absenceHint(kind),
   };
+}
+
+/** What to do if no engine answers. A runner that needs one starts Podman itself only if it is named, and installed. */
+function absenceHint(kind: EngineKind | undefined): string {
+  if (kind === "docker") return "start Docker, or set DOCKER_HOST to the socket where it listens";
+  if (kind === "podman")
+    return "install Podman; or start its API and set CONTAINER_HOST to the socket where it listens";
+  return "start Docker, or install Podman, which `isolation.runner: container` starts by itself; DOCKER_HOST and CONTAINER_HOST name the socket of another engine";
 }
 
 /** Asks one engine for its description. */

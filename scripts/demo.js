@@ -2,7 +2,6 @@
 // `--full` prints every row of the receipt.
 import { parseArgs } from "node:util";
 import { Codecell, CodecellError } from "../dist/index.js";
-import { runnerNames } from "../dist/policy/schema.js";
 import { receiptText, shortReceiptText } from "../dist/surfaces/cli/format/format-plan.js";
 import { safeText } from "../dist/surfaces/cli/format/safe-text.js";
 import { styleFor } from "../dist/surfaces/cli/format/style.js";
@@ -95,10 +94,8 @@ async function perform(session, step, number) {
   }
 }
 
-function explainChoice({ runner, choice }) {
-  if (values.runner !== "auto") return;
-  const stronger = runnerNames.slice(runnerNames.indexOf(runner) + 1).reverse();
-  if (stronger.length === 0) return;
+function explainChoice({ choice }) {
+  if (values.runner !== "auto" || choice.passedOver.length === 0) return;
   say("\n", style.bold("Stronger runners that were skipped, and why"));
   const skipped = new Map();
   for (const { runner: name, reason, hint } of choice.passedOver) {
@@ -106,8 +103,6 @@ function explainChoice({ runner, choice }) {
     skipped.set(why, [...(skipped.get(why) ?? []), name]);
   }
   for (const [why, names] of skipped) say(`  ${names.join(", ")}: ${why}`);
-  const missing = stronger.filter((name) => choice.passedOver.every((one) => one.runner !== name));
-  if (missing.length > 0) say(`  ${missing.join(", ")}: not in this version`);
 }
 
 function progress(message) {

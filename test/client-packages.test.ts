@@ -69,6 +69,17 @@ test("the plugin and the MCPB bundle start `codecell mcp`", () => {
   expect(text(entry_point)).toContain("mcp-entrance.js");
 });
 
+test("nothing tells a user to download codecell by a name that is not published and that anyone could register", () => {
+  const pages = ["README.md", "mcpb/manifest.json", "skills/sandbox/SKILL.md", ".claude-plugin/plugin.json"];
+  for (const directory of ["docs", "src", "examples", "scripts", "images"]) {
+    const names = readdirSync(new URL(`../${directory}`, import.meta.url), { recursive: true, encoding: "utf8" });
+    pages.push(...names.filter((name) => /\.(?:md|ts|js|json|py)$/.test(name)).map((name) => `${directory}/${name}`));
+  }
+  const download = /\bnpx\b[^\n]*codecell|"npx"|npm (?:i|install|exec|x)(?: -\S+)* codecell\b/;
+  expect(pages.length).toBeGreaterThan(300);
+  expect(pages.filter((page) => download.test(text(page)))).toEqual([]);
+});
+
 test("the skill and the server instructions name only tools that exist", () => {
   const names = new Set(toolsOf("all", { hasModel: false }).map(({ name }) => name));
   const pages = [text("skills/sandbox/SKILL.md"), instructionsFor("all")];

@@ -100,7 +100,10 @@ export class Directory implements AsyncDisposable {
       (await realpath(this.#base)) === this.#base &&
       isSameFile(await lstat(this.#base), await this.#handle.stat()) &&
       isSameFile(await lstat(path), await opened.stat());
-    if (!isHere) throw new CodecellError("file_refused", "the file was replaced while it was being opened");
+    if (!isHere)
+      throw new CodecellError("file_refused", "the file was replaced while it was being opened", {
+        hint: "try again when no program changes it",
+      });
   }
 }
 

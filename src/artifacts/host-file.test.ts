@@ -77,6 +77,18 @@ describe("a host file", () => {
     }
   });
 
+  test("that is a directory is refused with the next step, and not blamed on the policy", async () => {
+    const policy = parsePolicy({ fs: { load: [data] } });
+    for (const path of [data, join(data, "sub")]) {
+      await expect(readHostFile(path, policy, { maxBytes })).rejects.toMatchObject({
+        code: "file_refused",
+        message: `${path} is a directory`,
+        hint: "name a file in it",
+        details: {},
+      });
+    }
+  });
+
   test("is refused by default", async () => {
     expect(await load(join(data, "a.csv"), { allow: [] })).toBe("file_refused");
   });

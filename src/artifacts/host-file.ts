@@ -80,10 +80,12 @@ export async function readHostFile(
 
 function checkGiven(path: string, baseDir: string | undefined): string {
   if (typeof path !== "string" || path === "" || path.length > 4096)
-    throw new CodecellError("file_refused", "a path must be a string of 1 to 4096 characters");
-  if (/[\p{Cc}\p{Cs}]/u.test(path)) throw refused(path, "has control characters in its name");
+    throw new CodecellError("file_refused", "a path must be a string of 1 to 4096 characters", {
+      hint: "name one file by its path",
+    });
+  if (/[\p{Cc}\p{Cs}]/u.test(path)) throw refused(path, "has control characters in its name", "rename the file");
   if (isAbsolute(path)) return path;
-  if (baseDir === undefined) throw refused(path, "is not an absolute path");
+  if (baseDir === undefined) throw refused(path, "is not an absolute path", "name it by its absolute path");
   return `${resolve(baseDir)}/${path}`;
 }
 
@@ -132,7 +134,7 @@ async function isPlainlyMissing(given: string, rules: LoadRules): Promise<boolea
 async function openReal(real: string, given: string): Promise<RegularFile> {
   const parts = real.split("/").slice(1);
   const name = parts.pop() ?? "";
-  if (name === "") throw refused(given, "is a directory");
+  if (name === "") throw refused(given, "is a directory", "name a file in it");
   return accessing(given, async () => {
     await using root = await Directory.open("/");
     // `await` here: the root must stay open until the last step
@@ -144,7 +146,7 @@ async function openReal(real: string, given: string): Promise<RegularFile> {
 async function refuseKernelFile(file: RegularFile, given: string): Promise<void> {
   if (process.platform !== "linux") return;
   const { type } = await accessing(given, () => statfs(file.descriptorPath));
-  if (virtualFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS");
+  if (virtualFileSystems.has(type)) throw refused(given, "is on a virtual file system of the OS", "load a copy of it");
 }
 
 /** The attack: a bind mount shows a denied directory under a harmless name. */
@@ -167,7 +169,8 @@ function missing(path: string): CodecellError {
 
 function denied(path: string, glob: string): CodecellError {
   const rule = isHostGlob(glob) ? "a host path in fs.deny" : glob;
-  return refused(path, `is denied by ${rule}`, "the policy's deny globs override fs.load", "fs.deny");
+  const hint = "load another file, or change fs.deny in the policy: it overrides fs.load";
+  return refused(path, `is denied by ${rule}`, hint, "fs.deny");
 }
 
 function notAllowed(path: string): CodecellError {

@@ -63,8 +63,10 @@ export class RegularFile implements OpenFile {
       try {
         const facts = await handle.stat({ bigint: true });
         if (facts.isFile()) return new RegularFile(handle, shown, facts);
-        const kind = facts.isDirectory() ? "a directory" : "not a regular file";
-        throw new CodecellError("file_refused", `${printable(shown, 200)} is ${kind}`, { hint: "name a regular file" });
+        const isDirectory = facts.isDirectory();
+        const kind = isDirectory ? "a directory" : "not a regular file";
+        const hint = isDirectory ? "name a file in it" : "name a regular file";
+        throw new CodecellError("file_refused", `${printable(shown, 200)} is ${kind}`, { hint });
       } catch (error) {
         await handle.close();
         throw error;
@@ -175,5 +177,7 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 }
 
 function becameShorter(shown: string): CodecellError {
-  return new CodecellError("file_refused", `${printable(shown, 200)} became shorter while it was being read`);
+  return new CodecellError("file_refused", `${printable(shown, 200)} became shorter while it was being read`, {
+    hint: "read it again",
+  });
 }

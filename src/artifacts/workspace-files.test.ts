@@ -43,6 +43,13 @@ describe("reading a workspace", () => {
     await expect(files.read("file/below")).rejects.toThrow(refused);
     const error = await files.read("no/such").catch((caught: Error) => caught);
     expect((error as Error).message).not.toMatch(/\/tmp|\/proc/);
+    for (const path of ["no/such", "file/below", "no"]) {
+      const { cause } = (await files.read(path).catch((caught: Error) => caught)) as { cause: Error };
+      expect(cause.message).toContain(path);
+      expect(`${cause.message} ${cause.stack} ${(cause as NodeJS.ErrnoException).path}`).not.toMatch(
+        /\/proc\/self|\/tmp\//,
+      );
+    }
   });
 
   test.each(["../canary", "/etc/hostname", "a/../../canary", "..", ".", "", "a\0b", "./x", "x/", "..\\canary"])(

@@ -1,5 +1,6 @@
 import { lstat, unlink } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
+import { aboutPath } from "../lib/files/about-path.ts";
 import { firstSignal } from "../lib/first-signal.ts";
 import { printable } from "../policy/file/problem.ts";
 import { denyMatcher } from "../policy/paths/deny.ts";
@@ -66,7 +67,7 @@ export async function openWorkspaceFiles(root: string, options: WorkspaceFilesOp
     if (cause instanceof CodecellError) throw cause;
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
     throw new CodecellError(isMissing ? "file_missing" : "file_refused", "the workspace cannot be opened", {
-      cause,
+      cause: aboutPath(cause, "the workspace"),
       hint: isMissing ? "create the directory first" : "use the directory's real path, not a link",
     });
   });
@@ -91,7 +92,10 @@ class OpenWorkspace implements WorkspaceFiles {
   stat(path: string): Promise<FileFacts> {
     return this.#reach(path, async (directory, name) => {
       const found = await lstat(directory.entry(name));
-      if (!found.isFile()) throw new CodecellError("file_refused", `${printable(path, 200)} is not a regular file`);
+      if (!found.isFile())
+        throw new CodecellError("file_refused", `${printable(path, 200)} is not a regular file`, {
+          hint: "name a regular file",
+        });
       return { path, size: found.size, modifiedMs: Math.floor(found.mtimeMs) };
     });
   }
@@ -140,7 +144,10 @@ class OpenWorkspace implements WorkspaceFiles {
   remove(path: string): Promise<void> {
     return this.#reach(path, async (directory, name) => {
       const found = await lstat(directory.entry(name));
-      if (found.isDirectory()) throw new CodecellError("file_refused", `${printable(path, 200)} is a directory`);
+      if (found.isDirectory())
+        throw new CodecellError("file_refused", `${printable(path, 200)} is a directory`, {
+          hint: "name a file in it",
+        });
       await unlink(directory.entry(name));
     });
   }

@@ -172,7 +172,7 @@ export function cancelled(signal: AbortSignal | undefined): CodecellError {
 
 export function tooLarge(path: string, maxBytes: number): CodecellError {
   return new CodecellError("too_large", `${printable(path, 200)} is larger than ${maxBytes} bytes`, {
-    hint: "send a smaller file, or raise the limit",
+    hint: "send a smaller file, or raise proc.disk in the policy",
     details: { maxBytes },
   });
 }

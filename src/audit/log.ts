@@ -301,9 +301,14 @@ export class AuditLog implements Audit {
 }
 
 function failed(cause: unknown, dir: string): CodecellError {
-  const why = messageOf(diskFailure(cause) ?? cause);
+  const disk = diskFailure(cause);
+  const why = messageOf(disk ?? cause);
+  const isFull = cause instanceof Error && "code" in cause && (cause.code === "ENOSPC" || cause.code === "EDQUOT");
+  const remedy = isFull
+    ? "free some space there"
+    : (disk?.hint ?? "make it writable, or choose another state directory");
   return new CodecellError("audit_failed", `the audit log in ${dir} cannot be written: ${why}`, {
-    hint: "free some space there; audit.durable blocks every run that cannot be recorded",
+    hint: `${remedy}; audit.durable blocks every run that cannot be recorded`,
     cause,
   });
 }

@@ -3,6 +3,9 @@ export const isolationLevels = ["wasm", "srt", "process", "container", "kata", "
 /** A level of isolation, as `isolation.minimum` names it. */
 export type IsolationLevel = (typeof isolationLevels)[number];
 
+/** Levels that a policy may name although no runner of this version has them. Hints do not suggest them. */
+export const levelsWithoutRunner: readonly string[] = ["microvm"] satisfies IsolationLevel[];
+
 /** Negative: `a` is weaker than `b`. Zero: they are the same level. Positive: `a` is stronger. */
 export function compareIsolation(a: IsolationLevel, b: IsolationLevel): number {
   return isolationLevels.indexOf(a) - isolationLevels.indexOf(b);

@@ -41,3 +41,26 @@ test("an unavailable runner is not reported as a refused policy, whatever its re
     details: { passedOver: [{ kind: "unavailable" }] },
   });
 });
+
+test("a refused policy has a hint that starts with what an available runner needs, and says each reason once", async () => {
+  const refused = [{ rule: "kernel.image", value: "x", reason: "no images", hint: "remove kernel.image" }];
+  const runners = [
+    new FakeRunner({ name: "gvisor", probe: missing }),
+    new FakeRunner({ name: "container", probe: missing }),
+    new FakeRunner({ name: "process", refused }),
+  ];
+  await expect(chooseRunner(runners, parsePolicy({}))).rejects.toMatchObject({
+    message: expect.stringContaining(
+      "(gvisor, container: it is not here; process: refuses kernel.image (x): no images)",
+    ),
+    hint: expect.stringMatching(/^remove kernel\.image; or: bring it; or: `codecell policy explain`/),
+  });
+});
+
+test("a minimum that no runner of this version reaches says so, and proposes to install nothing", async () => {
+  const policy = parsePolicy({ isolation: { minimum: "microvm" } });
+  await expect(chooseRunner([new FakeRunner({ name: "process" })], policy)).rejects.toMatchObject({
+    code: "policy_refused",
+    hint: expect.stringMatching(/^lower isolation\.minimum: this version has no microvm runner; or: `codecell policy/),
+  });
+});

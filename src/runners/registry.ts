@@ -1,5 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
-import { compareIsolation } from "../policy/isolation.ts";
+import { compareIsolation, levelsWithoutRunner } from "../policy/isolation.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
 import { policyRefused, refusalOf } from "./enforced-receipt.ts";
 import type { EnforcementPlan } from "./receipt.ts";
@@ -28,6 +28,9 @@ export interface Choice {
   readonly passedOver: readonly PassedOver[];
 }
 
+/** A hint with every runner's advice would be too long to read. */
+const hintsShown = 2;
+
 /**
  * The runner that a policy names. For `auto`, the strongest available one that is not below `isolation.minimum` and can
  * enforce every rule. A named runner is never replaced by another.
@@ -48,18 +51,42 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
   const names = runners.map((runner) => runner.name).join(", ");
   if (wanted !== "auto") {
     throw new CodecellError("runner_unavailable", `there is no runner named ${wanted}`, {
-      hint: `use one of: ${names}`,
+      hint: `use one of: ${names}; \`codecell doctor\` shows which of them work here`,
+      details: { isUnknownRunner: true },
     });
   }
-  const reasons = passedOver.map((one) => `${one.runner}: ${one.reason}`).join("; ");
+  const reasons = groupedBy(passedOver, ({ kind, reason }) =>
+    kind === "below_minimum" ? belowMinimum(policy) : reason,
+  )
+    .map(([reason, group]) => `${group.map(({ runner }) => runner).join(", ")}: ${reason}`)
+    .join("; ");
   throw passedOver.some(({ kind }) => kind !== "unavailable")
     ? new CodecellError("policy_refused", `no available runner can enforce this policy (${reasons})`, {
+        hint: refusalHint(passedOver),
         details: { passedOver },
       })
     : new CodecellError("runner_unavailable", `no runner is available (${reasons})`, {
         hint: passedOver[0]?.hint ?? "run `codecell doctor`",
         details: { passedOver },
       });
+}
+
+/** Pure: what to do about a refused policy. First what would let an available runner enforce it. */
+function refusalHint(passedOver: readonly PassedOver[]): string {
+  const order: readonly PassedOverKind[] = ["refused", "unavailable", "below_minimum"];
+  const hints = order.flatMap((kind) => passedOver.filter((one) => one.kind === kind).map(({ hint }) => hint));
+  const first = [...new Set(hints.filter((hint) => hint !== ""))].slice(0, hintsShown);
+  return [...first, "`codecell policy explain` shows every rule and who can enforce it"].join("; or: ");
+}
+
+function belowMinimum({ isolation }: Policy): string {
+  return `weaker than isolation.minimum, which is ${isolation.minimum}`;
+}
+
+function groupedBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): (readonly [string, Item[]])[] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return [...groups];
 }
 
 async function consider(
@@ -71,8 +98,10 @@ async function consider(
   | { passedOver: PassedOver; error: CodecellError }
 > {
   if (compareIsolation(runner.isolation, policy.isolation.minimum) < 0) {
-    const reason = `${runner.name} is weaker than isolation.minimum, which is ${policy.isolation.minimum}`;
-    const hint = `lower isolation.minimum, or install the ${policy.isolation.minimum} runner`;
+    const reason = `${runner.name} is ${belowMinimum(policy)}`;
+    const hint = levelsWithoutRunner.includes(policy.isolation.minimum)
+      ? `lower isolation.minimum: this version has no ${policy.isolation.minimum} runner`
+      : `lower isolation.minimum, or make a runner available that reaches it (\`codecell doctor\`)`;
     return {
       passedOver: { kind: "below_minimum", runner: runner.name, reason, hint },
       error: new CodecellError("policy_refused", reason, { hint }),

@@ -12,15 +12,15 @@ export async function findOuterSandbox(env: Environment): Promise<OuterSandbox |
   return detectOuterSandbox(env, await readHostFacts());
 }
 
-/** The same error. If the sandbox around this process may be the cause, the error names it. */
+/** The same error. If the sandbox around this process is a likely cause, the error names it. */
 export async function namingOuterSandbox(error: unknown, env: Environment): Promise<unknown> {
   if (!(error instanceof CodecellError) || !mayBeFromOutside(error)) return error;
   const outer = await findOuterSandbox(env).catch(() => undefined);
-  return outer === undefined ? error : explained(error, outer);
+  return outer !== undefined && isLikelyCause(outer, error) ? explained(error, outer) : error;
 }
 
 /** Pure: the error with the sandbox that may be its cause. */
-export function explained(error: CodecellError, { kind, name, remedy }: OuterSandbox): CodecellError {
+function explained(error: CodecellError, { kind, name, remedy }: OuterSandbox): CodecellError {
   const { code, message, cause, details } = error;
   // In a container, the runner's own hint has the exact flags.
   const remedies = kind === "container" && error.hint !== undefined ? [error.hint] : [remedy, error.hint];
@@ -32,9 +32,27 @@ export function explained(error: CodecellError, { kind, name, remedy }: OuterSan
 }
 
 function mayBeFromOutside({ code, details }: CodecellError): boolean {
+  if (details.isUnknownRunner) return false;
   if (code === "runner_unavailable" || code === "cell_start_failed") return true;
   // If every runner is available, the policy is the cause and not the sandbox.
   const passedOver: readonly PassedOver[] =
     code === "policy_refused" && Array.isArray(details.passedOver) ? details.passedOver : [];
   return passedOver.some(({ kind }) => kind === "unavailable");
+}
+
+/** What the OS or bubblewrap say when a sandbox forbids something. A full disk or a missing package says none of it. */
+const signsOfDenial =
+  /bwrap:|namespace|unshare|uid_map|seccomp|operation not permitted|permission denied|\b(?:EPERM|EACCES)\b/i;
+
+/**
+ * Pure: whether a sandbox is a likely cause of this error. A sandbox for shell commands blocks every runner but wasm, so it
+ * explains an unavailable runner. Most containers block nothing, so there the error itself must show that something was
+ * forbidden. A cell that does not start comes after a successful trial, so it needs the same evidence everywhere.
+ */
+export function isLikelyCause({ kind, name }: OuterSandbox, { code, message, details }: CodecellError): boolean {
+  if (/forbids namespaces|inside another sandbox/.test(message) || message.includes(name)) return false; // said already
+  const isAmbient = kind === "container" || kind === "user-namespace";
+  if (!isAmbient && code !== "cell_start_failed") return true;
+  const diagnostics = typeof details.diagnostics === "string" ? details.diagnostics : "";
+  return signsOfDenial.test(`${message}\n${diagnostics}`);
 }

@@ -1,4 +1,4 @@
-import { chmod, cp, writeFile } from "node:fs/promises";
+import { cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launcher, root } from "../e2e/codecell-process.ts";
@@ -12,7 +12,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the Claude Code plug
   let home: ClaudeHome;
   beforeAll(async () => {
     home = await newClaudeHome();
-    await standInForNpx(home);
+    await putOnPath(home);
   });
   afterAll(() => home[Symbol.asyncDispose]());
 
@@ -56,14 +56,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the Claude Code plug
   });
 });
 
-/** The plugin starts the published package with npx. This fake npx starts the package in this repository. */
-async function standInForNpx({ top }: ClaudeHome): Promise<void> {
-  const file = join(top, "bin", "npx");
-  const script = `#!/bin/sh
-[ "$1 $2" = "-y codecell" ] || { echo "npx $*: only this package is here" >&2; exit 1; }
-shift 2
-exec "${process.execPath}" "${launcher}" "$@"
-`;
-  await writeFile(file, script);
-  await chmod(file, 0o755);
+/** The plugin starts `codecell` from the PATH, as `npm install -g .` puts it there. */
+async function putOnPath({ top }: ClaudeHome): Promise<void> {
+  await symlink(launcher, join(top, "bin", "codecell"));
 }

@@ -14,7 +14,7 @@ describe.skipIf(await lacking("claude"))("codecell setup claude-code", () => {
   afterEach(() => home[Symbol.asyncDispose]());
 
   const setup = (...args: string[]): Promise<Finished> =>
-    codecell(["setup", "claude-code", "--here", ...args], { cwd: home.project, env: home.env });
+    codecell(["setup", "claude-code", ...args], { cwd: home.project, env: home.env });
   const known = async () => (await claude(home, "mcp", "get", "codecell")).stdout;
 
   test.each(["local", "user"])(

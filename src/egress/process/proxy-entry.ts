@@ -11,6 +11,6 @@ export function proxyEntry(): string {
   const isSource = import.meta.url.endsWith(".ts");
   if (existsSync(entry) && !(isSource && isBuildOlder(below("dist/egress"), below("src/egress")))) return entry;
   throw new CodecellError("internal", "the compiled egress proxy is missing, or older than its source", {
-    hint: "npm run build",
+    hint: "run `npm run build` in the clone, or install codecell again",
   });
 }

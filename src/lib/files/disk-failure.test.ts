@@ -64,3 +64,12 @@ test("diskFailure does not report other failures", async () => {
   const refused = await new Promise((resolve) => server.once("error", resolve));
   expect(diskFailure(Object.assign(refused as Error, { code: "EACCES" }))).toBeUndefined();
 });
+
+test("diskFailure names the file that a copy could not write, not the one that it reads", () => {
+  const facts = { code: "ENOSPC", syscall: "copyfile", path: "/installed/code.js", dest: "/full/code.js" };
+  const error = Object.assign(new Error("ENOSPC"), facts);
+  expect(diskFailure(error)?.message).toBe("/full/code.js cannot be used: there is no space left on the disk");
+  expect(diskFailure(Object.assign(new Error("EACCES"), { ...facts, code: "EACCES" }))?.message).toContain(
+    "/installed",
+  );
+});

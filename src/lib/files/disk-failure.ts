@@ -16,6 +16,8 @@ const reasons: Readonly<Record<string, readonly [reason: string, hint: string]>>
   EIO: ["the disk reports an I/O error", "check the disk"],
 };
 
+const writeFailures = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
+
 /** System calls on files. Others can fail with the same codes: EACCES for a port, for example. */
 const fileCalls =
   /^(?:open|read|write|close|f?sync|fdatasync|rename|unlink|rm|rmdir|mkdir|scandir|l?stat|ch(?:mod|own)|copyfile|access)$/;
@@ -23,12 +25,14 @@ const fileCalls =
 /** An error that explains a failure of the disk or of a path; undefined for other failures. */
 export function diskFailure(error: unknown): CodecellError | undefined {
   if (error instanceof CodecellError || !(error instanceof Error)) return undefined;
-  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  const { code, syscall, path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
   if (code === undefined || syscall === undefined || !fileCalls.test(syscall)) return undefined;
   const known = reasons[code];
   // a missing file is not a failure of the disk
   if (known === undefined || (code === "ENOENT" && syscall !== "mkdir")) return undefined;
   const [reason, hint] = known;
-  const message = path === undefined ? reason : `${path} cannot be used: ${reason}`;
+  // a copy runs out of space where it is written, not where it is read
+  const place = writeFailures.has(code) ? (dest ?? path) : path;
+  const message = place === undefined ? reason : `${place} cannot be used: ${reason}`;
   return new CodecellError("disk_failed", message, { hint, cause: error });
 }

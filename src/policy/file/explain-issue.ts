@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { levelsWithoutRunner } from "../isolation.ts";
 import type { RuleName } from "../rules.ts";
 import { suggestDuration, suggestSize } from "../units.ts";
 import { type JsonSchema, policyJsonSchema, schemaAt } from "./json-schema.ts";
@@ -47,7 +48,10 @@ export function explainIssue(issue: Issue, input: unknown, at: PolicyPath): Foun
 }
 
 function explain(issue: Issue, path: PolicyPath): string {
-  if (issue.code === "invalid_value" && path.at(-1) !== "version") return `expected one of ${issue.values.join(", ")}`;
+  if (issue.code === "invalid_value" && path.at(-1) !== "version") {
+    const useful = issue.values.map(String).filter((value) => !levelsWithoutRunner.includes(value));
+    return `expected one of ${useful.join(", ")}`;
+  }
   const isOurs = !issue.message.startsWith("Invalid input");
   if (issue.code === "invalid_type" && !isOurs) return expectations[issue.expected] ?? `expected ${issue.expected}`;
   return issue.message;

@@ -3,22 +3,25 @@ import { join } from "node:path";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { writeFileAtomically } from "../../lib/files/atomic-file.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
+import { firstTemplate } from "./first-template.ts";
 import { policyFileName } from "./load-policy.ts";
 import { type PresetName, presets } from "./presets.ts";
 import { policyTemplate } from "./template.ts";
 
 export interface InitPolicyOptions {
   readonly preset?: PresetName;
+  /** write every rule with its default, instead of an example for each section */
+  readonly all?: boolean;
   /** replace an existing file */
   readonly force?: boolean;
 }
 
 /** Writes a commented policy file into a directory and returns its path. */
 export async function initPolicy(directory: string, options: InitPolicyOptions = {}): Promise<string> {
-  const { preset = "strict", force = false } = options;
+  const { preset = "strict", all = false, force = false } = options;
   const path = join(directory, policyFileName);
   try {
-    const text = policyTemplate(presets[preset]);
+    const text = all ? policyTemplate(presets[preset]) : firstTemplate(presets[preset]);
     if (force) await replace(path, text);
     else await create(path, text);
   } catch (cause) {

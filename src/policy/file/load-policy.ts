@@ -65,7 +65,9 @@ async function openRegular(path: string, shown: string): Promise<FileHandle & As
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    const hint = isMissing ? "create one with `codecell policy init`" : "check the path and its permissions";
+    const hint = isMissing
+      ? `check the path; \`codecell policy init\` writes a new ${policyFileName}`
+      : "check the path and its permissions";
     throw new CodecellError("usage", `${shown} ${isMissing ? "does not exist" : "cannot be read"}`, { cause, hint });
   }
   if ((await file.stat()).isFile()) return file;

@@ -82,7 +82,7 @@ env: { PORT: 8080 }
       '3:11  proc.memory: expected a size such as 2GiB, 512MiB or 100KB, not "2gb" (did you mean 2GB?)',
       "4:12  proc.timeout: expected a duration such as 30s, 5m or 250ms, not 30 (did you mean 30s?)",
       "5:1  memory: unknown rule (did you mean proc.memory?)",
-      '6:22  isolation.runner: expected one of auto, wasm, srt, process, container, kata, gvisor, microvm, not "procss" (did you mean process?)',
+      '6:22  isolation.runner: expected one of auto, wasm, srt, process, container, kata, gvisor, not "procss" (did you mean process?)',
       '7:17  net.enabled: expected true or false, not "yes" (did you mean true?)',
       '8:14  env.PORT: expected text, not 8080 (did you mean "8080"?)',
     ]);

@@ -103,7 +103,7 @@ function unlimited(what: string, controller: string, { isRootless, cgroupVersion
   const first = isRootless && cgroupVersion === "1";
   const hint = first
     ? "boot with cgroup v2, or use an engine that runs as root"
-    : `give its user the ${controller} controller`;
+    : `delegate the ${controller} cgroup controller to the engine's user, or use another runner`;
   return { reason: `the engine cannot limit ${what} here`, hint };
 }
 

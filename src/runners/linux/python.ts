@@ -36,6 +36,7 @@ const oldestMinor = 9;
 /** Timeouts for a busy machine: shorter while `auto` can still choose another runner. */
 export const probeTimeoutMs = { quick: 2_000, patient: 15_000 };
 const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
+const choose = `set kernel.python to the absolute path of a Python 3.${oldestMinor} or newer, or remove it`;
 const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or set kernel.python";
 
 const question = `import sys, json, sysconfig
@@ -104,10 +105,11 @@ async function examine(candidate: string, forOtherUid: boolean, timeoutMs: numbe
     ...(prefix === base || isWithin(prefix, "/usr") ? [] : [{ source: prefix, target: inside.environment }]),
   ];
   if (!isWithin(executable, "/usr") && !isWithin(executable, base)) {
-    throw new CodecellError("runner_unavailable", `${candidate} is outside its own prefix ${base}`, { hint });
+    throw new CodecellError("runner_unavailable", `${candidate} is outside its own prefix ${base}`, { hint: choose });
   }
   for (const { source } of mounts) {
-    if (source === "/") throw new CodecellError("runner_unavailable", `${candidate} has / as its prefix`, { hint });
+    if (source === "/")
+      throw new CodecellError("runner_unavailable", `${candidate} has / as its prefix`, { hint: choose });
     const closed = forOtherUid ? await firstClosed(source) : undefined;
     if (closed !== undefined) {
       throw new CodecellError(
@@ -142,7 +144,7 @@ async function ask(candidate: string, timeout: number): Promise<z.output<typeof 
     return answerSchema.parse(JSON.parse(stdout));
   } catch (error) {
     throw new CodecellError("runner_unavailable", `${candidate} ${complaintOf(error, timeout)}`, {
-      hint,
+      hint: choose,
       cause: error,
     });
   }

@@ -101,14 +101,7 @@ export class Template implements AsyncDisposable {
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
     const gone = exit.then(() => {
       const missing = preloadFailure(diagnostics(), missingModuleHint(parts.python));
-      if (missing) throw missing;
-      throw new CodecellError(
-        "cell_start_failed",
-        `the template process exited: ${diagnostics().trim() || "no reason given"}`,
-        {
-          hint: "check kernel.preload and kernel.python; run `codecell doctor`",
-        },
-      );
+      throw missing ?? templateFailure(diagnostics().trim());
     });
     gone.catch(() => {});
     await Promise.race([up, gone]).catch((error: unknown) => {
@@ -176,6 +169,23 @@ export class Template implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#cleanup[Symbol.asyncDispose]();
   }
+}
+
+/** Pure: why a template exited, from the last line of what it printed; the rest is in the details. */
+export function templateFailure(diagnostics: string): CodecellError {
+  const last = diagnostics.split("\n").at(-1)?.slice(0, 300) || "no reason given";
+  const details = { diagnostics: diagnostics.slice(-4_000) };
+  const module = /^(?:ModuleNotFound|Import)Error: (.*)/.exec(last)?.[1];
+  if (module !== undefined) {
+    const hint = "install it for the Python that cells use (kernel.python), or remove it from kernel.preload";
+    return new CodecellError("cell_start_failed", `kernel.preload failed: ${module}`, { hint, details });
+  }
+  if (/No space left on device|Errno 28|ENOSPC/.test(diagnostics)) {
+    const hint = "free some space on the disk of codecell's runtime directory and of /tmp, then try again";
+    return new CodecellError("cell_start_failed", `the template process exited: ${last}`, { hint, details });
+  }
+  const hint = "check kernel.preload and kernel.python; run `codecell doctor`";
+  return new CodecellError("cell_start_failed", `the template process exited: ${last}`, { hint, details });
 }
 
 function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {

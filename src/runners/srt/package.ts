@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -7,7 +8,8 @@ import { z } from "zod";
 const srtPackageName = "@anthropic-ai/sandbox-runtime";
 /** The only version that was reviewed. srt is a preview, and what it isolates changes between versions. */
 export const srtVersion = "0.0.83";
-export const srtInstallHint = installHint(fileURLToPath(import.meta.url));
+/** Globally: in a clone of codecell, npm installs nothing for an optional peer. */
+export const srtInstallHint = `npm install -g ${srtPackageName}@${srtVersion}`;
 
 export interface SrtPackage {
   readonly directory: string;
@@ -23,7 +25,7 @@ const manifest = z.object({ version: z.string(), main: z.string() });
 
 /** Finds the optional peer dependency, or the package in the given directory. Loads no code of it. */
 export async function findSrtPackage(packagePath?: string): Promise<SrtPackageSearch> {
-  const directory = packagePath ?? installedDirectory();
+  const directory = packagePath ?? installedDirectory() ?? globalDirectory();
   const text = directory && (await readFile(join(directory, "package.json"), "utf8").catch(() => undefined));
   if (!directory || !text) return { missing: `${srtPackageName} is not installed`, hint: srtInstallHint };
   const { version, main } = manifest.parse(JSON.parse(text));
@@ -38,18 +40,13 @@ export async function findSrtPackage(packagePath?: string): Promise<SrtPackageSe
   };
 }
 
-/**
- * Pure: the command that installs the package where codecell finds it. In a checkout, npm takes the name for the optional peer of
- * package.json and installs nothing, unless the command says that it is another kind of dependency.
- */
-export function installHint(ownFile: string): string {
-  const name = `${srtPackageName}@${srtVersion}`;
-  const [, before] = /^(.*)\/node_modules\//.exec(ownFile) ?? [];
-  if (before === undefined) {
-    const root = ownFile.replace(/\/(?:src|dist)\/.*$/, "");
-    return `npm install --prefix ${root} --no-save --save-dev ${name}`;
-  }
-  return /\/lib$/.test(before) ? `npm install -g ${name}` : `npm install ${name}`;
+/** Where `npm install -g` puts packages, by default. The search for modules does not look there. */
+const globalPlaces = [join(dirname(process.execPath), "..", "lib"), "/usr/local/lib", "/usr/lib"];
+
+/** The package as it is installed for all programs of this machine. */
+export function globalDirectory(places: readonly string[] = globalPlaces): string | undefined {
+  const directories = places.map((place) => join(place, "node_modules", srtPackageName));
+  return directories.find((directory) => existsSync(join(directory, "package.json")));
 }
 
 function installedDirectory(): string | undefined {

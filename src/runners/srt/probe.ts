@@ -7,7 +7,7 @@ import { spawnWrapped } from "./spawn-wrapped.ts";
 /** Timeouts of a trial: shorter while `auto` can still choose another runner. */
 export const trialMs = { quick: 1_900, patient: 15_000 };
 const fix =
-  "run `codecell doctor` and fix what it reports for the process runner, because srt needs the same; or use the wasm runner";
+  "fix what `codecell doctor` says about the process runner, because srt needs the same; or use the wasm runner";
 
 /** Runs `true` in srt's sandbox, because only a real trial shows whether namespaces can be created. */
 export async function trySrt(host: SrtHost, timeoutMs: number): Promise<void> {

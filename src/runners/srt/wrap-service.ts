@@ -145,19 +145,25 @@ export class WrapService implements AsyncDisposable {
     const waiting = this.#waiting.get(answer.id);
     this.#waiting.delete(answer.id);
     if ("wrapped" in answer) waiting?.resolve(answer.wrapped);
-    else waiting?.reject(new CodecellError("cell_start_failed", `sandbox-runtime refused: ${answer.problem}`));
+    else
+      waiting?.reject(
+        new CodecellError("cell_start_failed", `sandbox-runtime refused: ${answer.problem}`, { hint: doctorHint }),
+      );
   }
 
   #ended(): CodecellError {
     if (this.#isLate) {
-      const hint = "try again; if it fails again, run `codecell doctor`";
       const message = `sandbox-runtime did not answer within ${this.#timeoutMs} ms`;
-      return new CodecellError("cell_start_failed", message, { hint });
+      return new CodecellError("cell_start_failed", message, { hint: doctorHint });
     }
     const lastLine = this.#diagnostics().trim().split("\n").filter(Boolean).at(-1) ?? "";
-    return new CodecellError("cell_start_failed", `sandbox-runtime did not start${lastLine ? `: ${lastLine}` : ""}`);
+    return new CodecellError("cell_start_failed", `sandbox-runtime did not start${lastLine ? `: ${lastLine}` : ""}`, {
+      hint: doctorHint,
+    });
   }
 }
+
+const doctorHint = "try again; if it fails again, run `codecell doctor`";
 
 function parsed(line: string): unknown {
   try {

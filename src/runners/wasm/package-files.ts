@@ -15,16 +15,18 @@ export interface PackageFiles {
 
 export type FoundFiles = PackageFiles | { readonly missing: string; readonly hint: string };
 
+const build = "run `npm run build` in the clone, or install codecell again";
+
 /** Finds the files of this package and of Pyodide. Reads no large file. */
 export function findPackageFiles(): FoundFiles {
   const root = packageRoot();
   const guest = join(root, "dist", "runners", "wasm", "guest");
   if (!existsSync(join(guest, "main.js"))) {
-    return { missing: "the compiled files of this package are missing", hint: "npm run build" };
+    return { missing: "the compiled files of this package are missing", hint: build };
   }
   // Tests run from the sources but use the compiled guest. This stops them from testing an outdated one.
   if (import.meta.url.endsWith(".ts") && isBuildOlder(guest, join(root, "src", "runners", "wasm", "guest"))) {
-    return { missing: "the compiled files of this package are older than their sources", hint: "npm run build" };
+    return { missing: "the compiled files of this package are older than their sources", hint: build };
   }
   const require = createRequire(import.meta.url);
   try {
@@ -37,7 +39,10 @@ export function findPackageFiles(): FoundFiles {
       pyodideVersion: version,
     };
   } catch {
-    return { missing: "the pyodide package is not installed", hint: "npm install" };
+    return {
+      missing: "the pyodide package is not installed",
+      hint: "run `npm ci` in the clone, or install codecell again",
+    };
   }
 }
 

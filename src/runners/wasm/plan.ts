@@ -19,7 +19,7 @@ export function planWasm(policy: Policy, facts: WasmFacts): EnforcementPlan {
 }
 
 const runtime = (how: string): Answer => ({ by: "runtime", how });
-const useProcess = "use the process, container or microvm runner";
+const useProcess = "use the process or container runner";
 
 function nothingOfTheHost({ hasBubblewrap }: WasmFacts): Answer {
   return hasBubblewrap

@@ -27,6 +27,14 @@ test("the text of an error is truncated and has no control sequences", () => {
   expect(text.length).toBeLessThan(10_000);
 });
 
+test("the next step for a refused file fits a directory too, which no policy refused", () => {
+  const error = new CodecellError("file_refused", "/data is a directory", { hint: "name a file in it" });
+  const lines = errorText(error).split("\n");
+  expect(lines[1]).toBe("hint: name a file in it");
+  expect(lines[2]).toMatch(/^next: follow the hint/);
+  expect(lines[2]).not.toMatch(/the policy refuses this one|not given out/);
+});
+
 test("an unexpected error is reported as internal", () => {
   expect(errorText(new TypeError("x is undefined"))).toMatch(/^internal: x is undefined\nnext: /);
 });

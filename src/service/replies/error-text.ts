@@ -11,7 +11,8 @@ const maxCharacters = 8_000;
 const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   usage: "correct the arguments and call again",
   policy_invalid: "tell the user to correct this server's policy file; no tool works until then",
-  policy_refused: "tell the user: no sandbox on this machine can enforce the policy; `codecell doctor` shows why",
+  policy_refused:
+    "tell the user which rule of the policy was refused and why; `codecell policy explain` shows every rule",
   override_refused: "do without it: the policy does not allow it",
   secret_unavailable: "tell the user which secret of the policy has no value; no session starts until it has one",
   runner_unavailable: "tell the user what is missing; `codecell doctor` shows every sandbox and how to install it",
@@ -34,9 +35,9 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   variable_missing: "list the variables first (rlm_vars, or run `dir()`)",
   variable_unserializable: "ask for an expression that returns text, such as repr(x) or x.head().to_string()",
   expression_failed: "correct the expression",
-  file_missing: "list the files with list_artifacts",
-  file_refused: "use another file: the policy refuses this one, and asking again does not change that",
-  too_large: "read it in parts",
+  file_missing: "check the path; list_artifacts lists the files of the session",
+  file_refused: "follow the hint or use another file; what a rule of the policy refuses stays refused",
+  too_large: "follow the hint, or use a smaller part at a time",
   audit_failed: "tell the user: the policy requires an audit, and it cannot be written (is the disk full?)",
   disk_failed: "tell the user: codecell cannot write its files (is the disk full or read-only?)",
   aborted: "call again if you still need it",

@@ -238,7 +238,7 @@ function saveFailed(id: string, cause: unknown): CodecellError {
   const disk = diskFailure(cause);
   const why = messageOf(disk ?? cause);
   return new CodecellError(disk?.code ?? "internal", `session ${id} could not be saved: ${why}`, {
-    hint: "the previous save, the cell and the workspace are unchanged",
+    hint: `${disk?.hint ?? "save it again"}; the previous save, the cell and the workspace are unchanged`,
     cause,
   });
 }

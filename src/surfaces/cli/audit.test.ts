@@ -137,7 +137,7 @@ test("an audit that cannot be written fails a run only if it is durable", async 
   await writeFile(join(cwd, "sandbox.policy.yaml"), "audit: { durable: true }\n");
   const strict = await cli("run", "-c", "x");
   expect(strict.code).toBe(74);
-  expect(strict.stderr).toContain("hint: free some space there");
+  expect(strict.stderr).toContain("hint: move that file, or choose another directory");
 });
 
 test.each([["."], ["./state"], ["./state/audit/x"], ["./link"]])(

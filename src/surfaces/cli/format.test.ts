@@ -7,9 +7,11 @@ import { variablesText } from "./format/format-variables.ts";
 import { plainStyle, styleFor } from "./format/style.ts";
 import { failureJson, failureText } from "./shell/report-failure.ts";
 
+const missingEngine = { available: false, reason: "no container engine answers", hint: "start Docker" } as const;
 const diagnosis: Diagnosis = {
   runners: [
-    { name: "microvm", probe: "not in this version" },
+    { name: "gvisor", probe: missingEngine },
+    { name: "container", probe: missingEngine },
     {
       name: "process",
       insideSandbox: "blocked",
@@ -32,19 +34,28 @@ const diagnosis: Diagnosis = {
   versions: { codecell: "1.0.0", node: "20.19.0", system: "linux" },
 };
 
-test("doctor shows each runner with its guarantees or the fix, and why auto skips each stronger one", () => {
-  const text = diagnosisText(diagnosis, plainStyle, 80);
-  expect(text).toContain("  -  microvm  not in this version\n");
-  expect(text).toContain("  ✗  process  not available: bubblewrap is not installed\n");
-  expect(text).toContain("fix: apt install bubblewrap\n");
-  expect(text).toContain("guarantees no-network, no-native-code\n");
-  expect(text).toContain(
-    "auto chooses wasm\n  skipped microvm: not in this version\n  skipped process: bubblewrap is not installed\n",
-  );
+test("doctor says its verdict first, then what works, then each fix once for all runners that share it", () => {
+  const [summary, runners = "", fixes = "", versions] = diagnosisText(diagnosis, plainStyle, 80).split("\n\n");
+  expect(summary).toBe("codecell works on this machine: 1 of 4 runners are available\nauto chooses wasm");
+  expect(runners).toMatch(/^ {2}✓ {2}wasm +available: pyodide 1\n +guarantees no-network, no-native-code$/);
+  expect(fixes.split("\n").map((line) => line.trim().replace(/ +/g, " "))).toEqual([
+    "✗ gvisor, container not available: no container engine answers",
+    "fix: start Docker",
+    "✗ process not available: bubblewrap is not installed",
+    "fix: apt install bubblewrap",
+  ]);
+  expect(versions).toBe("codecell 1.0.0, Node 20.19.0, linux\n");
 });
 
-test("doctor says when no runner is available for auto", () => {
-  expect(diagnosisText({ ...diagnosis, choice: undefined }, plainStyle, 80)).toContain("auto: no runner is available");
+test("doctor says why auto skips a stronger runner that is available", () => {
+  const refused = { kind: "refused", runner: "container", reason: "has no image", hint: "build one" } as const;
+  const text = diagnosisText({ ...diagnosis, choice: { runner: "wasm", passedOver: [refused] } }, plainStyle, 80);
+  expect(text).toContain("auto chooses wasm\n  skipped container: has no image (build one)\n");
+});
+
+test("doctor says first when no runner is available", () => {
+  const text = diagnosisText({ ...diagnosis, choice: undefined }, plainStyle, 80);
+  expect(text).toMatch(/^codecell cannot run code on this machine: no runner is available\n/);
   expect(diagnosisJson({ ...diagnosis, choice: undefined })).toMatchObject({ auto: null, passed_over: [] });
 });
 

@@ -105,7 +105,7 @@ test("setup replaces a plain server with a wrapped one, and a wrapped one with a
   await setup("--wrap", "srt");
   expect(await readFile(join(top, "added"), "utf8")).toContain("--settings");
   await setup();
-  expect(await readFile(join(top, "added"), "utf8")).toContain("Args: -y codecell mcp\n");
+  expect(await readFile(join(top, "added"), "utf8")).toMatch(/Args: \S+\/bin\/codecell\.js mcp\n/);
   expect(await calls()).toEqual(["add", "remove", "add", "remove", "add"]);
 });
 

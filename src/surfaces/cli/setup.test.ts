@@ -1,6 +1,7 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
 import { setupClaudeCodeCommand } from "./commands/setup-claude-code.ts";
@@ -17,12 +18,18 @@ async function setup(...argv: string[]): Promise<string> {
   return terminal.stdout.text;
 }
 
+/** How this codecell is started: the tests run from the source, whose launcher is in `bin`. */
+const launcher = fileURLToPath(new URL("../../../bin/codecell.js", import.meta.url));
+const started = `${process.execPath} ${launcher} mcp`;
+
 const file = () => readFile(join(cwd, ".mcp.json"), "utf8");
 
 test("setup writes the entry in .mcp.json once, and --uninstall removes it", async () => {
-  expect(await setup("--scope", "project")).toContain('"-y"');
+  expect(await setup("--scope", "project")).toContain(launcher);
   const first = await file();
-  expect(JSON.parse(first)).toEqual({ mcpServers: { codecell: { command: "npx", args: ["-y", "codecell", "mcp"] } } });
+  expect(JSON.parse(first)).toEqual({
+    mcpServers: { codecell: { command: process.execPath, args: [launcher, "mcp"] } },
+  });
   expect((await stat(join(cwd, ".mcp.json"))).mode & 0o777).toBe(0o644);
   expect(await setup("--scope", "project")).toContain("nothing to do");
   expect(await file()).toBe(first);
@@ -30,10 +37,21 @@ test("setup writes the entry in .mcp.json once, and --uninstall removes it", asy
   expect(JSON.parse(await file())).toEqual({ mcpServers: {} });
 });
 
+test("setup names `codecell` in a shared file only if that is this installation on PATH", async () => {
+  expect(await setup("--scope", "project", "--print")).toContain("paths of this machine");
+  await writeFile(join(cwd, "codecell"), "#!/bin/sh\n", { mode: 0o755 }); // another program of that name
+  expect(await setup("--scope", "project", "--print")).toContain(launcher);
+  await rm(join(cwd, "codecell"));
+  await symlink(launcher, join(cwd, "codecell"));
+  expect(await setup("--scope", "project")).toContain("needs `codecell` on PATH");
+  expect(JSON.parse(await file())).toEqual({ mcpServers: { codecell: { command: "codecell", args: ["mcp"] } } });
+  expect(await setup("--print")).toContain(started); // nobody else reads that one
+});
+
 test("setup --print shows the steps and changes nothing", async () => {
   expect(await setup("--scope", "project", "--print", "--tools", "rlm")).toContain('"rlm"');
   await expect(stat(join(cwd, ".mcp.json"))).rejects.toMatchObject({ code: "ENOENT" });
-  expect(await setup("--print")).toBe("would run: claude mcp add --scope local codecell -- npx -y codecell mcp\n");
+  expect(await setup("--print")).toBe(`would run: claude mcp add --scope local codecell -- ${started}\n`);
 });
 
 test("setup --json prints every step, done or not", async () => {
@@ -44,7 +62,7 @@ test("setup --json prints every step, done or not", async () => {
     { step: "wrote", file: join(cwd, ".mcp.json"), content: await file(), advice: expect.stringContaining("trust") },
   ]);
   expect(JSON.parse(await setup("--scope", "project", "--json")).steps).toMatchObject([{ step: "unchanged" }]);
-  const command = "claude mcp add --scope user codecell -- npx -y codecell mcp";
+  const command = `claude mcp add --scope user codecell -- ${started}`;
   expect(JSON.parse(await setup("--scope", "user", "--json"))).toEqual({
     ok: true,
     steps: [{ step: "not installed", command }],
@@ -59,7 +77,7 @@ test("setup refuses a policy that is missing or invalid", async () => {
 });
 
 test("setup prints the command if Claude Code is not installed", async () => {
-  expect(await setup("--scope", "user")).toContain("claude mcp add --scope user codecell -- npx -y codecell mcp");
+  expect(await setup("--scope", "user")).toContain(`claude mcp add --scope user codecell -- ${started}`);
 });
 
 /** A fake `claude` command with at most one server and the output of the real one. It records its arguments in `calls`. */
@@ -104,7 +122,7 @@ test("setup replaces a server with another command", async () => {
   await setup("--tools", "rlm");
   expect((await changes()).slice(-2)).toEqual([
     "mcp remove --scope local codecell",
-    "mcp add --scope local codecell -- npx -y codecell mcp --tools rlm",
+    `mcp add --scope local codecell -- ${started} --tools rlm`,
   ]);
 });
 

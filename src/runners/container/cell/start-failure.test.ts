@@ -37,6 +37,12 @@ describe("startFailure", () => {
     expect(details.isRefusal).toBe(true);
   });
 
+  test("a full disk of Podman is cleaned with podman, not docker", () => {
+    const refusal = new EngineRefusal(500, "write /x: no space left on device");
+    expect(startFailure(refusal, "Podman").hint).toBe("free some space: `podman system prune`");
+    expect(startFailure(refusal, "Docker").hint).toBe("free some space: `docker system prune`");
+  });
+
   test("does not blame the engine if the image has no Python", () => {
     const text = 'exec: "python3": executable file not found in $PATH';
     expect(startFailure(new EngineRefusal(400, text), "Docker").details.isRefusal).toBe(false);

@@ -15,8 +15,14 @@ export function startFailure(error: unknown, engine: string): CodecellError {
     new CodecellError("cell_start_failed", `${message}: ${text}`, { hint, cause: error });
   if (noSpace.test(text)) {
     return isEngines
-      ? failure(`no space is left where ${engine} stores containers`, "free some space: docker system prune")
-      : failure("no space is left where codecell stores files", "free some space, or choose another directory");
+      ? failure(
+          `no space is left where ${engine} stores containers`,
+          `free some space: \`${engine === "Podman" ? "podman" : "docker"} system prune\``,
+        )
+      : failure(
+          "no space is left where codecell stores files",
+          "free some space, or choose another directory with --state-dir or XDG_STATE_HOME",
+        );
   }
   if (!isEngines) return failure("the container could not be created", "run `codecell doctor`");
   const { hint, isImages } = refusal(error);

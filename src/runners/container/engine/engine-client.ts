@@ -177,7 +177,7 @@ export class EngineClient {
     return new CodecellError("runner_unavailable", `${this.address.name} cannot be reached: ${error.message}`, {
       hint: isForbidden
         ? `this user may not use ${this.address.shown}: join the group that owns it, or use a rootless engine`
-        : `start the engine, or set DOCKER_HOST to where it listens (tried ${this.address.shown})`,
+        : `start ${this.address.name}, or set ${this.address.kind === "podman" ? "CONTAINER_HOST" : "DOCKER_HOST"} to where it listens (tried ${this.address.shown})`,
       cause: error,
     });
   }

@@ -16,6 +16,8 @@ export interface EngineFinderOptions {
   /** environment variables and files that name engines; default: those of this process @internal */
   readonly addresses?: AddressFacts;
   readonly runtimeDir?: string;
+  /** whether a Podman that codecell starts stays alive between requests, also for minutes @internal */
+  readonly keepsPodman?: boolean;
   /** shared by runners that may use the same engine @internal */
   readonly silent?: SilentEngines;
 }
@@ -77,7 +79,9 @@ export class EngineFinder {
       const runtimeDir = await openRuntimeDirectory(this.#options.runtimeDir);
       await removeDeadSockets(runtimeDir);
       const socket = join(runtimeDir, `podman-${randomBytes(6).toString("hex")}.sock`);
-      const service = await startPodmanService({ socket, env: facts.env });
+      const service = await startPodmanService({
+        ...{ socket, env: facts.env, staysAlive: this.#options.keepsPodman ?? false },
+      });
       if (!service) return undefined;
       this.#cleanup.defer(() => service[Symbol.asyncDispose]());
       this.#podman = service;

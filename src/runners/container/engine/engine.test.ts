@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { release, tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { askEngine } from "./engine.ts";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { askEngine, findEngine } from "./engine.ts";
 import { parseEngineAddress } from "./engine-address.ts";
 
 describe("askEngine", () => {
@@ -90,5 +90,28 @@ describe("askEngine", () => {
       info = { ...able, CgroupVersion: "2", ...reported };
       expect(await limits()).toEqual({ memory: true, swap: true, pids: true, cpus: true });
     }
+  });
+});
+
+describe("findEngine", () => {
+  async function hintFor(kind?: "docker" | "podman", hasPodman = false): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), "cc-no-engine-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    if (hasPodman) await writeFile(join(directory, "podman"), "");
+    const nowhere = `unix://${directory}/none.sock`;
+    const env = { PATH: directory, DOCKER_HOST: nowhere, CONTAINER_HOST: nowhere };
+    const found = await findEngine({ env, home: directory, uid: 0, readText: async () => undefined }, kind);
+    if (found.available) throw new Error("there is no engine");
+    return found.hint;
+  }
+
+  test("without an engine, proposes to install Podman only if it is not installed", async () => {
+    expect(await hintFor()).toContain("install Podman");
+    expect(await hintFor(undefined, true)).toMatch(/use the Podman of this machine with `--runner container`/);
+  });
+
+  test("without the requested engine, names that one and its variable", async () => {
+    expect(await hintFor("docker")).toMatch(/^start Docker, or set DOCKER_HOST/);
+    expect(await hintFor("podman")).toMatch(/^install Podman.*CONTAINER_HOST/);
   });
 });

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { release } from "node:os";
+import { delimiter, join } from "node:path";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { negotiateVersion } from "./api-version.ts";
@@ -99,10 +100,19 @@ export async function findEngine(
   return {
     available: false,
     reason: reasons.length > 0 ? reasons.join("; ") : `no ${wanted} answers on this machine`,
-    hint:
-      hints[0] ??
-      "start Docker or Podman, set DOCKER_HOST to the socket where one listens, or set `isolation.runner: container` and codecell starts Podman for you",
+    hint: hints[0] ?? absenceHint(kind, facts.env.PATH ?? ""),
   };
+}
+
+/** What to do if no engine answers. The container runner starts an installed Podman itself, but only if it is named. */
+function absenceHint(kind: EngineKind | undefined, searchPath: string): string {
+  if (kind === "docker") return "start Docker, or set DOCKER_HOST to the socket where it listens";
+  if (kind === "podman")
+    return "install Podman; or start its API and set CONTAINER_HOST to the socket where it listens";
+  const others = "DOCKER_HOST and CONTAINER_HOST name the socket of another engine";
+  const hasPodman = searchPath.split(delimiter).some((place) => existsSync(join(place, "podman")));
+  if (hasPodman) return `start Docker, or use the Podman of this machine with \`--runner container\`; ${others}`;
+  return `start Docker, or install Podman, which \`--runner container\` starts by itself; ${others}`;
 }
 
 /** Asks one engine for its description. */

@@ -16,7 +16,8 @@ export async function imageEngine(
 ): Promise<ImageEngine> {
   await using cleanup = new Cleanup();
   const addresses = addressFacts({ ...env });
-  const finder = new EngineFinder({ addresses, ...(kind ? { engine: kind } : {}) }, false, cleanup);
+  const options = { addresses, keepsPodman: true, ...(kind ? { engine: kind } : {}) };
+  const finder = new EngineFinder(options, false, cleanup);
   const found = await finder.find({ isWanted: true });
   if (found.available) {
     const owned = cleanup.move();

@@ -1,7 +1,7 @@
 import { arch, platform, release } from "node:os";
 import { silentLogger } from "../../../lib/log/logger.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
-import { runnerNames } from "../../../policy/schema.ts";
+import { compareIsolation } from "../../../policy/isolation.ts";
 import { codecellVersion } from "../../../service/version.ts";
 import { LiveSessions } from "../../../sessions/live-sessions.ts";
 import { findOuterSandbox } from "../../../sessions/outer-sandbox.ts";
@@ -33,17 +33,17 @@ async function runDoctor(argv: readonly string[], context: CommandContext): Prom
   const diagnosis = await diagnose(context);
   if (values.json) stdout.write(jsonText(diagnosisJson(diagnosis)));
   else stdout.write(diagnosisText(diagnosis, styleFor(stdout, context.terminal.env), stdout.columns));
-  const isUsable = diagnosis.runners.some(({ probe }) => probe !== "not in this version" && probe.available);
+  const isUsable = diagnosis.runners.some(({ probe }) => probe.available);
   return isUsable ? 0 : errorExitCodes.runner_unavailable;
 }
 
 async function diagnose(context: CommandContext): Promise<Diagnosis> {
   const there = context.runners(silentLogger);
+  const strongestFirst = [...there].sort((a, b) => compareIsolation(b.isolation, a.isolation));
   const runners = await Promise.all(
-    [...runnerNames].reverse().map(async (name) => {
-      const runner = there.find((one) => one.name === name);
-      if (runner === undefined) return { name, probe: "not in this version" as const };
-      return { name, insideSandbox: runner.insideSandbox, probe: await runner.probe({ isPatient: true }) };
+    strongestFirst.map(async (runner) => {
+      const { name, insideSandbox } = runner;
+      return { name, insideSandbox, probe: await runner.probe({ isPatient: true }) };
     }),
   );
   const choice = await chooseForAuto(there);

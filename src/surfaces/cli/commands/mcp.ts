@@ -14,7 +14,7 @@ export const mcpCommand: Command = {
     "When the client disconnects, every session is closed. Sessions are saved first if the policy has session.persist.",
   ],
   examples: [
-    ["claude mcp add codecell -- npx -y codecell mcp", "add it to Claude Code"],
+    ["codecell setup claude-code", "add it to Claude Code, with the paths of this installation"],
     ["codecell mcp --tools rlm --policy ./sandbox.policy.yaml", "only the rlm tools, with a policy"],
     ["codecell mcp --http --port 7411", "over HTTP on this machine; prints a token"],
   ],

@@ -13,6 +13,7 @@ const options = {
     value: "NAME",
     help: `Preset to start from: ${presetNames.join(" or ")}. Default: strict.`,
   },
+  all: { type: "boolean", help: "Write every rule with its default, instead of an example for each section." },
   force: { type: "boolean", help: "Overwrite an existing file." },
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
@@ -21,10 +22,11 @@ const options = {
 export const policyInitCommand: Command = {
   name: "policy init",
   summary: "Write a commented sandbox.policy.yaml into the current directory",
-  usage: "codecell policy init [--preset NAME] [--force] [--json]",
+  usage: "codecell policy init [--preset NAME] [--all] [--force] [--json]",
   options,
   examples: [
-    ["codecell policy init", "every rule with its default"],
+    ["codecell policy init", "a short file with an example for each section"],
+    ["codecell policy init --all", "every rule with its explanation and its default"],
     ["codecell policy init --preset data-analysis", "higher limits for data; numpy and pandas preloaded"],
   ],
   run: runPolicyInit,
@@ -33,7 +35,7 @@ export const policyInitCommand: Command = {
 async function runPolicyInit(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values } = parseArguments("policy init", argv, options, 0);
   const preset = parsePreset(values.preset);
-  const path = await initPolicy(terminal.cwd, { preset, force: values.force === true });
+  const path = await initPolicy(terminal.cwd, { preset, all: values.all === true, force: values.force === true });
   if (values.json) terminal.stdout.write(jsonText({ file: path, preset }));
   else
     terminal.stdout.write(

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { CodecellError } from "../../../lib/errors.ts";
 import { loadPolicy } from "../../../policy/file/load-policy.ts";
 import type { Command, CommandContext } from "../command.ts";
@@ -8,6 +7,7 @@ import { notesText } from "../format/notes-text.ts";
 import { parseToolset } from "../serve/mcp-options.ts";
 import { claudeCode } from "../setup/claude-code.ts";
 import type { McpEntry } from "../setup/mcp-json.ts";
+import { ownCommand, sharedCommand } from "../setup/own-command.ts";
 import { setUpProject } from "../setup/setup-project.ts";
 import { SetupReport } from "../setup/setup-report.ts";
 import { removeSrtSettings, wrapPlaces, writeSrtSettings } from "../setup/srt-settings-file.ts";
@@ -23,7 +23,6 @@ const options = {
   policy: { type: "string", value: "FILE", help: "Policy file that the server uses." },
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
   wrap: { type: "string", value: "srt", help: "Run the server itself inside @anthropic-ai/sandbox-runtime." },
-  here: { type: "boolean", help: "Start this installation instead of `npx -y codecell`." },
   print: { type: "boolean", help: "Show what would change, without changing it." },
   uninstall: { type: "boolean", help: "Remove the server." },
   json: { type: "boolean", help: "Print the steps as one JSON object." },
@@ -37,7 +36,8 @@ export const setupClaudeCodeCommand: Command = {
   options,
   notes: [
     "--scope project writes .mcp.json in the current directory. The other scopes call `claude mcp`; if Claude Code is not installed, they print the command. It is safe to run this twice.",
-    "--wrap srt starts this installation with an empty environment and writes srt's settings to the state directory. Code runs in the wasm runner, because no other sandbox starts inside srt. Run it again after you change the policy.",
+    "The server starts with the Node and the codecell that run this command. In .mcp.json, which others share, it is `codecell` if that is this installation on your PATH.",
+    "--wrap srt starts the server with an empty environment and writes srt's settings to the state directory. Code runs in the wasm runner, because no other sandbox starts inside srt. Run it again after you change the policy.",
   ],
   examples: [
     ["codecell setup claude-code", "for you, in this project"],
@@ -71,7 +71,7 @@ async function setUp(
   if (wrap !== undefined && scope !== "project") return setUpWrapped(scope, values, context, report);
   // With an invalid policy the server would start, but every tool call would fail.
   if (values.policy !== undefined) await loadPolicy(resolve(terminal.cwd, values.policy));
-  const entry = serverEntry(values, terminal.cwd);
+  const entry = await serverEntry(scope, values, terminal);
   if (scope === "project") return setUpProject(terminal, entry, { print, report });
   return claudeCode(terminal, scope, entry, { print, report });
 }
@@ -81,7 +81,6 @@ type Scope = "local" | "project" | "user";
 interface SetupFlags {
   readonly policy?: string;
   readonly tools?: string;
-  readonly here?: boolean;
   readonly print?: boolean;
   readonly uninstall?: boolean;
 }
@@ -93,7 +92,7 @@ async function setUpWrapped(
   report: SetupReport,
 ): Promise<number> {
   const { planSrtWrap } = await import("../setup/srt-wrap.ts");
-  const args = { launcher: [process.execPath, launcher], mcp: toolsArguments(flags), policy: flags.policy };
+  const args = { launcher: ownCommand(), mcp: toolsArguments(flags), policy: flags.policy };
   const wrap = await planSrtWrap(scope, args, context);
   const print = flags.print === true;
   const content = `${JSON.stringify(wrap.settings, undefined, 2)}\n`;
@@ -124,12 +123,10 @@ async function takeAway(
   return code;
 }
 
-const launcher = fileURLToPath(new URL("../../../../bin/codecell.js", import.meta.url));
-
-function serverEntry(flags: SetupFlags, cwd: string): McpEntry {
-  const [command, ...before] = flags.here ? [process.execPath, launcher] : ["npx", "-y", "codecell"];
+async function serverEntry(scope: Scope, flags: SetupFlags, { cwd, env }: Terminal): Promise<McpEntry> {
+  const [command = "", ...before] = scope === "project" ? await sharedCommand(env.PATH ?? "") : ownCommand();
   const policy = flags.policy === undefined ? [] : ["--policy", resolve(cwd, flags.policy)];
-  return { command: command ?? "npx", args: [...before, "mcp", ...toolsArguments(flags), ...policy] };
+  return { command, args: [...before, "mcp", ...toolsArguments(flags), ...policy] };
 }
 
 function toolsArguments({ tools }: SetupFlags): string[] {

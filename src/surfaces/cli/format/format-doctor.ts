@@ -5,7 +5,7 @@ import { wrapText } from "./table.ts";
 
 interface DiagnosedRunner {
   readonly name: string;
-  readonly probe: ProbeAnswer | "not in this version";
+  readonly probe: ProbeAnswer;
   readonly insideSandbox?: InsideSandbox;
 }
 
@@ -20,26 +20,53 @@ export interface Diagnosis {
   readonly versions: { readonly codecell: string; readonly node: string; readonly system: string };
 }
 
+/** The verdict first, then the runners that work, then how to get the others. What shares a fix is named together. */
 export function diagnosisText({ runners, choice, outer, versions }: Diagnosis, style: Style, width: number): string {
-  const lines = [`codecell ${versions.codecell}, Node ${versions.node}, ${versions.system}`, ""];
-  const column = Math.max(...runners.map(({ name }) => name.length)) + 2;
+  const available = runners.filter(isAvailable);
+  const groups = unavailableGroups(runners);
+  const labels = [...available.map(({ name }) => name), ...groups.map(({ names }) => names)];
+  const column = Math.max(...labels.map((label) => label.length)) + 2;
   const detail = (text: string) =>
-    wrapText(text, Math.max(40, width - column - 4)).map((line) => `${" ".repeat(column + 4)}${line}`);
-  for (const { name, probe } of runners) {
-    const label = name.padEnd(column);
-    if (probe === "not in this version") {
-      lines.push(style.dim(`  -  ${label}not in this version`));
-    } else if (probe.available) {
-      lines.push(`  ${style.green("✓")}  ${style.bold(label)}available: ${probe.version}`);
-      lines.push(...detail(` guarantees ${probe.guarantees.join(", ")}`));
-    } else {
-      lines.push(`  ${style.red("✗")}  ${style.bold(label)}not available: ${probe.reason}`);
-      lines.push(...detail(` fix: ${probe.hint}`));
-    }
+    wrapText(text, Math.max(40, width - column - 5)).map((line) => `${" ".repeat(column + 5)}${line}`);
+  const lines = [...verdict(available.length, runners.length, choice, style), ...outerText(outer, runners, width)];
+  if (available.length > 0) lines.push("");
+  for (const { name, probe } of available) {
+    if (!probe.available) continue;
+    lines.push(`  ${style.green("✓")}  ${style.bold(name.padEnd(column))}available: ${probe.version}`);
+    lines.push(...detail(`guarantees ${probe.guarantees.join(", ")}`));
   }
-  lines.push(...outerText(outer, runners, width));
-  lines.push("", ...choiceText(choice, runners, style));
+  if (groups.length > 0) lines.push("");
+  for (const { names, reason, hint } of groups) {
+    lines.push(`  ${style.red("✗")}  ${style.bold(names.padEnd(column))}not available: ${reason}`);
+    if (hint !== "") lines.push(...detail(`fix: ${hint}`));
+  }
+  lines.push("", style.dim(`codecell ${versions.codecell}, Node ${versions.node}, ${versions.system}`));
   return `${lines.join("\n")}\n`;
+}
+
+/** What a reader wants to know: does it work here, and in which sandbox? */
+function verdict(available: number, all: number, choice: Diagnosis["choice"], style: Style): string[] {
+  if (choice === undefined) return [style.red("codecell cannot run code on this machine: no runner is available")];
+  // An unavailable runner is listed below with its reason; one that refuses the default policy is not.
+  const refused = choice.passedOver.filter(({ kind }) => kind !== "unavailable");
+  return [
+    `codecell works on this machine: ${available} of ${all} runners are available`,
+    `auto chooses ${style.bold(choice.runner)}`,
+    ...refused.map(({ runner, reason, hint }) => `  skipped ${runner}: ${reason}${hint === "" ? "" : ` (${hint})`}`),
+  ];
+}
+
+/** Pure: runners that share a reason and a fix, in the order of the first of them. */
+function unavailableGroups(runners: Diagnosis["runners"]): { names: string; reason: string; hint: string }[] {
+  const groups = new Map<string, { names: string; reason: string; hint: string }>();
+  for (const { name, probe } of runners) {
+    if (probe.available) continue;
+    const { reason, hint } = probe;
+    const key = JSON.stringify([reason, hint]);
+    const known = groups.get(key);
+    groups.set(key, { names: known === undefined ? name : `${known.names}, ${name}`, reason, hint });
+  }
+  return [...groups.values()];
 }
 
 /** Names the sandbox around this process. If it may prevent every runner with namespaces from starting, adds the fix. */
@@ -48,25 +75,11 @@ function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], wid
   const affected = runners.filter(({ insideSandbox }) => insideSandbox === "blocked");
   const isInTheWay = affected.length > 0 && !affected.some(isAvailable);
   const text = `codecell runs inside ${outer.name}${isInTheWay ? `: ${outer.remedy}` : ""}`;
-  return ["", ...wrapText(text, Math.max(40, width))];
+  return wrapText(text, Math.max(40, width));
 }
 
 function isAvailable({ probe }: DiagnosedRunner): boolean {
-  return probe !== "not in this version" && probe.available;
-}
-
-function choiceText(choice: Diagnosis["choice"], runners: Diagnosis["runners"], style: Style): string[] {
-  if (choice === undefined) return [style.red("auto: no runner is available")];
-  const stronger = runners.slice(
-    0,
-    runners.findIndex(({ name }) => name === choice.runner),
-  );
-  const why = stronger.map(({ name, probe }) => {
-    const passed = choice.passedOver.find((one) => one.runner === name);
-    if (passed !== undefined) return `  skipped ${name}: ${passed.reason}`;
-    return `  skipped ${name}${probe === "not in this version" ? `: ${probe}` : ""}`;
-  });
-  return [`auto chooses ${style.bold(choice.runner)}`, ...why];
+  return probe.available;
 }
 
 export function diagnosisJson({ runners, choice, outer, versions }: Diagnosis): object {
@@ -75,8 +88,6 @@ export function diagnosisJson({ runners, choice, outer, versions }: Diagnosis): 
     auto: choice?.runner ?? null,
     inside: outer ?? null,
     passed_over: choice?.passedOver ?? [],
-    runners: runners.map(({ name, probe }) =>
-      probe === "not in this version" ? { name, available: false, reason: probe, hint: null } : { name, ...probe },
-    ),
+    runners: runners.map(({ name, probe }) => ({ name, ...probe })),
   };
 }

@@ -25,6 +25,7 @@ test.each([
   [{ memory: "512" }, "did you mean 512MiB?"],
   [{ memory: "2gb" }, "did you mean 2GB?"],
   [{ runner: "wsam" }, "did you mean wasm?"],
+  [{ runner: "firecracker" }, "use one of: auto, wasm, srt, process, container, kata, gvisor"],
 ])("the policy flags %j are rejected with a suggestion", (flags, hint) => {
   expect(() => flagsToOverride(flags, "/")).toThrow(expect.objectContaining({ code: "usage", hint }));
 });

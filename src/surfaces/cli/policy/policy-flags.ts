@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
 import { nearest } from "../../../policy/file/suggest.ts";
+import { levelsWithoutRunner } from "../../../policy/isolation.ts";
 import { type PolicyOverride, type RunnerName, runnerNames } from "../../../policy/schema.ts";
 import { suggestDuration, suggestSize } from "../../../policy/units.ts";
 import type { PolicyFlags } from "./policy-options.ts";
@@ -25,8 +26,9 @@ function parseRunnerName(text: string): RunnerName | "auto" {
   const names = ["auto", ...runnerNames] as const;
   const name = names.find((one) => one === text);
   if (name !== undefined) return name;
-  const near = nearest(text, names);
-  const hint = near === undefined ? `use one of: ${names.join(", ")}` : `did you mean ${near}?`;
+  const useful = names.filter((one) => !levelsWithoutRunner.includes(one));
+  const near = nearest(text, useful);
+  const hint = near === undefined ? `use one of: ${useful.join(", ")}` : `did you mean ${near}?`;
   throw new CodecellError("usage", `unknown runner ${JSON.stringify(text)}`, { hint });
 }
 

@@ -56,7 +56,8 @@ async function identify(script: string): Promise<{ script: string; version: stri
   return undefined;
 }
 
-async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
+/** The first program of this name on a search path. */
+export async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
   // The attack: with a relative entry, the current directory would choose the program.
   for (const directory of searchPath.split(delimiter).filter((entry) => entry.startsWith("/"))) {
     const path = join(directory, name);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { editMcpJson } from "./mcp-json.ts";
 
-const entry = { command: "npx", args: ["-y", "codecell", "mcp"] };
+const entry = { command: "codecell", args: ["mcp"] };
 
 test("adding an entry creates .mcp.json if it does not exist", () => {
   expect(JSON.parse(editMcpJson(undefined, "codecell", entry) ?? "")).toEqual({ mcpServers: { codecell: entry } });

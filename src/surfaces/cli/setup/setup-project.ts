@@ -1,5 +1,5 @@
 import { chmod, readFile, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { writeFileAtomically } from "../../../lib/files/atomic-file.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { editMcpJson, type McpEntry } from "./mcp-json.ts";
@@ -25,14 +25,20 @@ export async function setUpProject(
     });
     return 0;
   }
+  const advice = entry && adviceFor(entry);
   if (print) {
-    report.tell({ step: "would write", file: named, content: after });
+    report.tell({ step: "would write", file: named, content: after, ...(advice ? { advice } : {}) });
     return 0;
   }
   const mode = before === undefined ? 0o644 : (await stat(file)).mode & 0o777;
   await writeFileAtomically(file, after);
   await chmod(file, mode);
-  const advice = entry ? "Claude Code will ask once whether to trust the server" : undefined;
   report.tell({ step: "wrote", file: named, content: after, ...(advice ? { advice } : {}) });
   return 0;
+}
+
+function adviceFor({ command }: McpEntry): string {
+  const trust = "Claude Code will ask once whether to trust the server";
+  if (!isAbsolute(command)) return `${trust}; everyone who uses this file needs \`codecell\` on PATH`;
+  return `${trust}\nThe file contains paths of this machine. To share it, run \`npm install -g .\` in codecell's directory and run this again`;
 }

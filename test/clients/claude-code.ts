@@ -70,7 +70,20 @@ export function call(tool: string, input: Record<string, unknown>): ToolUse {
   return { name: `mcp__codecell__${tool}`, input };
 }
 
-/** The structured content. Claude Code shows it to the model as JSON, before or after the other blocks. */
+/** The text of a result, without the blocks for files. */
+export function textOf(result: SeenResult | undefined): string {
+  const texts = result?.texts.filter((text) => !text.startsWith("[Resource link: ")) ?? [];
+  return texts.join("\n");
+}
+
+/** The id of a session or run that a text names. */
+export function idIn(result: SeenResult | undefined, name: "session_id" | "run_id"): string {
+  const id = new RegExp(`${name}: ([\\w-]+)`).exec(textOf(result))?.[1];
+  if (id === undefined) throw new Error(`no ${name} in ${textOf(result)}`);
+  return id;
+}
+
+/** Structured content. Claude Code shows it to the model as JSON, before or after the other blocks. */
 export function factsOf(result: SeenResult | undefined): Record<string, unknown> {
   const json = result?.texts.find((text) => text.startsWith("{"));
   if (json === undefined) throw new Error(`no facts in ${JSON.stringify(result?.texts)}`);
@@ -90,8 +103,8 @@ export function onlyServer(mcpServers: { codecell: object }): string[] {
   return ["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers }), "--allowedTools", "mcp__codecell"];
 }
 
-export function stdioServer(directories: TestDirectories): object {
-  return { command: process.execPath, args: serverArguments(directories) };
+export function stdioServer(directories: TestDirectories, more: readonly string[] = []): object {
+  return { command: process.execPath, args: [...serverArguments(directories), ...more] };
 }
 
 /** Runs one `claude` command, such as `mcp get codecell`, until it exits. */

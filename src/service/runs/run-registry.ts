@@ -182,6 +182,12 @@ export class RunRegistry {
     return this.#handle(entry);
   }
 
+  /** What a run has printed so far, as far as it is kept. */
+  printed(runId: string): { readonly stdout: string; readonly stderr: string } {
+    const { log } = this.#entry(runId).run;
+    return { stdout: log.text("stdout"), stderr: log.text("stderr") };
+  }
+
   status(runId: string): RunHandle {
     return this.#handle(this.#entry(runId));
   }

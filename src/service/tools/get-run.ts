@@ -6,16 +6,26 @@ import { waitSeconds } from "./wait-seconds.ts";
 
 const waiting = loadOnce(() => import("../runs/await-run.ts"));
 
+const endWithinMs = 10_000;
+
 export const getRunTool = defineTool({
   name: "get_run",
-  title: "Wait for a run",
-  description: `Wait for a run with status "running" and return its result, or its output so far. wait=0 returns at once. Results are kept for 15 minutes. Cancelling this call stops the waiting, not the run.`,
-  input: z.strictObject({ run_id: z.string(), wait: waitSeconds }),
+  title: "Wait for a run, or stop it",
+  description:
+    "Wait for a run with status running. Returns its result, or what it printed since the last look. cancel=true stops it: the code is interrupted and variables are kept; code that ignores this is killed, and the variables from before that run come back.",
+  input: z.strictObject({
+    run_id: z.string(),
+    wait: waitSeconds.describe("Seconds."),
+    cancel: z.boolean().default(false),
+  }),
   output: toolRunSchema,
-  effect: "reads",
+  effect: "changes",
+  isIdempotent: true,
   isMain: true,
-  async call({ run_id, wait }, sandbox, context) {
+  async call({ run_id, wait, cancel }, sandbox, context) {
+    if (cancel) sandbox.runs.cancel(run_id);
     const { awaitRun } = await waiting();
-    return awaitRun(sandbox, run_id, context, { waitMs: wait * 1000, cancelStopsRun: false });
+    const waitMs = cancel ? endWithinMs : wait * 1000;
+    return awaitRun(sandbox, run_id, context, { waitMs, cancelStopsRun: false });
   },
 });

@@ -1,19 +1,17 @@
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
+import { sessionArgument } from "./session-argument.ts";
 import { defineTool } from "./tool.ts";
 
 export const uploadFileTool = defineTool({
   name: "upload_file",
   title: "Put a file into a session",
-  description: `Write a file to a session's working directory; code opens it by the same path. Give \`content\` for text, or \`content_base64\` for bytes. Without session_id a new session starts, and its id is returned. For large project files use rlm_load instead: it does not pass them through the conversation.`,
+  description: "Write a file into a session's working directory; code opens it by the same path.",
   input: z.strictObject({
-    path: z.string().describe("Path in the working directory, such as data/input.csv."),
-    content: z.string().optional().describe("Text."),
-    content_base64: z.string().optional().describe("Bytes as base64."),
-    session_id: z
-      .string()
-      .optional()
-      .describe("session_id that an earlier call returned; omit it to start a new session."),
+    path: z.string().describe("Such as data/input.csv."),
+    content: z.string().optional().describe("Text, or"),
+    content_base64: z.string().optional().describe("bytes."),
+    session_id: sessionArgument,
   }),
   output: z.strictObject({ session_id: z.string(), name: z.string(), size: z.int().describe("bytes") }),
   effect: "destroys", // it replaces an existing file with this name
@@ -23,7 +21,8 @@ export const uploadFileTool = defineTool({
     const session = await sandbox.session(session_id);
     const { size } = await session.upload(path, data, signal);
     sandbox.artifactsChanged();
-    return { facts: { session_id: session.id, name: path, size } };
+    const text = `wrote ${size} bytes to ${path}${sandbox.mention(session.id)}`;
+    return { facts: { session_id: session.id, name: path, size }, text };
   },
 });
 

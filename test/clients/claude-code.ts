@@ -3,7 +3,13 @@ import { delimiter, dirname, join } from "node:path";
 import { newTestDirectories, serverArguments, type TestDirectories } from "../e2e/mcp-client.ts";
 import { installed } from "./installed.ts";
 import { type Ended, runToEnd, startProgram } from "./run-to-end.ts";
-import { type SeenResult, startScriptedMessagesApi, type ToolUse, type Turn } from "./scripted-messages-api.ts";
+import {
+  type SeenResult,
+  startScriptedMessagesApi,
+  type ToolDefinition,
+  type ToolUse,
+  type Turn,
+} from "./scripted-messages-api.ts";
 
 /** A separate home, project and state directory, with the real `claude` first on the PATH. */
 export interface ClaudeHome extends TestDirectories, AsyncDisposable {
@@ -44,6 +50,7 @@ export interface Conversation {
   /** what the model saw for each tool call */
   readonly seen: readonly SeenResult[];
   readonly offered: readonly string[];
+  readonly definitions: readonly ToolDefinition[];
   readonly briefing: string;
   /** the model's last message, as Claude Code printed it */
   readonly printed: string;
@@ -62,7 +69,8 @@ export async function converse(
   const unknown = [...api.paths].filter((path) => !path.startsWith("/v1/messages"));
   if (unknown.length > 0) throw new Error(`Claude Code asked for ${unknown}`);
   const printed = JSON.parse(stdout) as { result: string };
-  return { seen: api.seen, offered: api.offered, briefing: api.briefing, printed: printed.result };
+  const { seen, offered, definitions, briefing } = api;
+  return { seen, offered, definitions, briefing, printed: printed.result };
 }
 
 /** A call to a tool of this server. */
@@ -73,7 +81,7 @@ export function call(tool: string, input: Record<string, unknown>): ToolUse {
 /** The text of a result, without the blocks for files. */
 export function textOf(result: SeenResult | undefined): string {
   const texts = result?.texts.filter((text) => !text.startsWith("[Resource link: ")) ?? [];
-  return texts.join("\n");
+  return texts.join("\n").trimEnd(); // the client ends results with empty lines
 }
 
 /** The id of a session or run that a text names. */

@@ -150,7 +150,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
   test("stops the run when the client cancels the call", async () => {
     const session_id = await session("x = 7");
     const controller = new AbortController();
-    const code = "import time\nopen('begun', 'w').close()\ntry: time.sleep(25)\nfinally: open('stopped', 'w').close()";
+    const code = "import time\ntry: open('begun', 'w').close(); time.sleep(25)\nfinally: open('stopped', 'w').close()";
     const call = pair.call("run_python", { session_id, code }, { signal: controller.signal });
     const names = async () =>
       ((await pair.call("list_artifacts", { session_id })).facts.files as { name: string }[]).map(({ name }) => name);

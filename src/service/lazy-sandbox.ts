@@ -1,6 +1,6 @@
 import { CodecellError } from "../lib/errors.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
-import type { PolicyFacts } from "./tools/policy-facts.ts";
+import { type PolicyFacts, policyFacts } from "./tools/policy-facts.ts";
 import type { HostEffects } from "./tools/tool-hints.ts";
 
 /** A sandbox whose code is loaded by the first call: many clients start a server only to list its tools. */
@@ -27,7 +27,9 @@ export class LazySandbox implements AsyncDisposable {
 
   /** What the policy gives to a program; undefined if the options do not say. */
   get facts(): PolicyFacts | undefined {
-    return this.#options.facts;
+    const policy = this.#sandbox?.opened?.policy; // it may have been reloaded
+    const { facts } = this.#options;
+    return policy ? { ...facts, ...policyFacts(policy) } : facts;
   }
 
   get isForGuests(): boolean {

@@ -7,7 +7,7 @@ import { KeptOutput } from "./output/kept-output.ts";
 import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import { SeenOutput } from "./runs/seen-output.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
-import type { PolicyFacts } from "./tools/policy-facts.ts";
+import type { PolicyFacts, PythonFacts } from "./tools/policy-facts.ts";
 import { newSession } from "./tools/session-argument.ts";
 import type { HostEffects } from "./tools/tool-hints.ts";
 
@@ -26,6 +26,8 @@ export interface SandboxOptions {
   readonly effects?: HostEffects;
   /** what the policy gives to a program; models read it in the instructions and descriptions */
   readonly facts?: PolicyFacts;
+  /** Is told what the interpreter has, after the first run that ended well. */
+  readonly onPython?: (python: PythonFacts) => void;
   /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
   readonly isForGuests?: boolean;
 }
@@ -49,6 +51,8 @@ export class Sandbox implements AsyncDisposable {
   readonly artifactsChanged: () => void;
   /** digests of linked files @internal */
   readonly digests = new HashCache();
+  /** Is told once what the interpreter has @internal */
+  onPython: SandboxOptions["onPython"];
   readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;
   readonly #ownsSessions: boolean;
@@ -66,6 +70,7 @@ export class Sandbox implements AsyncDisposable {
     this.#ownsSessions = options.ownsSessions ?? true;
     this.projectDir = options.projectDir;
     this.#links = options.links;
+    this.onPython = options.onPython;
     this.runs = new RunRegistry(options.runs);
     this.artifactsChanged = artifactsChanged;
   }

@@ -361,6 +361,26 @@ describe.skipIf(!hasProcess)("the MCP server over stdio", () => {
     await rm(directories.top, { recursive: true });
   });
 
+  test("tells a model which Python there is, as an earlier server found it", async () => {
+    const directories = await newTestDirectories();
+    const policy = join(directories.top, "policy.yaml");
+    await writeFile(policy, "proc: { timeout: 77s }\n");
+    const args = ["--policy", policy, "--state-dir", directories.state];
+    const first = await McpPair.open("stdio", "modern", args);
+    expect(first.client.getInstructions()).toContain("77s per run");
+    expect(first.client.getInstructions()).not.toMatch(/Python \d/);
+    const { text } = await first.call("run_python", { code: "import sys; print(sys.version.split()[0])" });
+    await first.client.close();
+    await ended(first.pid);
+    const second = await McpPair.open("stdio", "modern", args);
+    const version = text.split("\n").at(-1) ?? "?";
+    expect(second.client.getInstructions()).toContain(`Python ${version} with `);
+    const { tools } = await second.client.listTools();
+    expect(tools.find(({ name }) => name === "run_python")?.description).toContain(`Python ${version} with `);
+    for (const pair of [first, second]) await pair[Symbol.asyncDispose]();
+    await rm(directories.top, { recursive: true });
+  });
+
   test("saves persistent sessions, and the next server restores them", async () => {
     const directories = await newTestDirectories();
     const policy = join(directories.top, "policy.yaml");

@@ -1,6 +1,7 @@
 import type { Policy } from "../../policy/schema.ts";
 import { formatDuration, formatSize } from "../../policy/units.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
+import { type PythonFacts, pythonText } from "../tools/policy-facts.ts";
 
 /** What is known where a run ended. */
 export interface RunSurroundings {
@@ -11,7 +12,7 @@ export interface RunSurroundings {
   /** ids of the other sessions that this caller has used */
   readonly otherSessions?: readonly string[];
   /** what the cell's interpreter has; undefined: not asked */
-  readonly python?: { readonly version: string; readonly packages: readonly string[] } | undefined;
+  readonly python?: PythonFacts | undefined;
 }
 
 const networkFailure =
@@ -88,9 +89,7 @@ function lower(bytes: number | undefined, limit: number | undefined): number | u
 }
 
 function moduleRemedy(module: string, { policy, python }: RunSurroundings): string {
-  const has = python
-    ? `Python ${python.version} here has ${python.packages.join(", ") || "only the standard library"}; `
-    : "";
+  const has = python ? `here is ${pythonText(python)}; ` : "";
   const install = policy?.net.enabled ? "" : "there is no network to install it from; ";
   return `${has}${install}the user can add ${module} with fs.deps, kernel.python or kernel.image of the policy`;
 }

@@ -44,11 +44,21 @@ export async function awaitRun(
     ? runRemedies(outcome, await surroundings(sandbox, sessionId, outcome))
     : [];
   const identity = { runId, sessionId, runner, notes: [...notes, ...remedies] };
+  if (outcome.status === "ok" && sandbox.onPython) await learnPython(sandbox, sessionId);
   const news = seen.news(runId, outcome);
   seen.forget(runId);
   if (outcome.artifacts.length === 0) return endedReply(outcome, identity, sandbox, { news });
   sandbox.artifactsChanged();
   return endedReply(outcome, identity, sandbox, { news, downloadUrl: await sandbox.linksOf(sessionId) });
+}
+
+/** Asks before the answer goes out: the next call would have to wait for it. */
+async function learnPython(sandbox: Sandbox, sessionId: string): Promise<void> {
+  const { onPython } = sandbox;
+  sandbox.onPython = undefined;
+  const session = await sandbox.openSession(sessionId);
+  const python = session && (await installedPackages(session));
+  if (python) onPython?.(python);
 }
 
 async function surroundings(sandbox: Sandbox, sessionId: string, result: RunResult): Promise<RunSurroundings> {

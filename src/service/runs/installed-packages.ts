@@ -1,19 +1,19 @@
 import { z } from "zod";
 import type { Session } from "../../sessions/session.ts";
+import { notablePackages, type PythonFacts } from "../tools/policy-facts.ts";
 
-/** Packages that a model would like to know about, most wanted first. */
-const notable = [
-  ...["numpy", "pandas", "matplotlib", "scipy", "sklearn", "sympy", "PIL", "requests", "polars", "pyarrow", "duckdb"],
-  ...["seaborn", "plotly", "networkx", "statsmodels", "openpyxl", "lxml", "bs4", "yaml", "torch", "micropip", "pip"],
-];
+/** A model reads this in later conversations, so nothing but a version and known names may come out of a cell. */
+export const pythonFactsSchema = z.strictObject({
+  version: z.string().regex(/^\d{1,2}\.\d{1,3}\.\d{1,3}[a-z0-9+]{0,10}$/),
+  packages: z.array(z.enum(notablePackages as [string, ...string[]])).max(notablePackages.length),
+});
 
-/** What the interpreter of a session has. Asks the cell, which can lie only to itself; undefined: it did not answer. */
-export async function installedPackages(session: Session) {
-  const found = `[name for name in ${JSON.stringify(notable)} if __import__("importlib.util").util.find_spec(name)]`;
+/** What the interpreter of a session has; undefined: it did not answer. User code can only lie about known names. */
+export async function installedPackages(session: Session): Promise<PythonFacts | undefined> {
+  const found = `[name for name in ${JSON.stringify(notablePackages)} if __import__("importlib.util").util.find_spec(name)]`;
   try {
     const { text } = await session.preview(found, { timeoutMs: 2_000 });
-    const packages = z.array(z.enum(notable as [string, ...string[]])).parse(JSON.parse(text));
-    return { version: await session.pythonVersion(), packages };
+    return pythonFactsSchema.parse({ version: await session.pythonVersion(), packages: JSON.parse(text) });
   } catch {
     return undefined;
   }

@@ -1,6 +1,19 @@
 import type { Policy } from "../../policy/schema.ts";
 import { formatDuration, formatSize } from "../../policy/units.ts";
 
+/** The interpreter of a cell, as an earlier session found it. */
+export interface PythonFacts {
+  readonly version: string;
+  /** those of `notablePackages` that it has */
+  readonly packages: readonly string[];
+}
+
+/** Packages that a model would like to know about, most wanted first. */
+export const notablePackages: readonly string[] = [
+  ...["numpy", "pandas", "matplotlib", "scipy", "sklearn", "sympy", "PIL", "requests", "polars", "pyarrow", "duckdb"],
+  ...["seaborn", "plotly", "networkx", "statsmodels", "openpyxl", "lxml", "bs4", "yaml", "torch", "micropip", "pip"],
+];
+
 /** What a policy gives to a program, as a model needs to know it before it writes one. Names no path of the host. */
 export interface PolicyFacts {
   readonly timeoutMs: number;
@@ -14,9 +27,11 @@ export interface PolicyFacts {
   readonly isPersistent: boolean;
   /** modules that every session has imported */
   readonly preload: readonly string[];
+  /** absent: not known yet */
+  readonly python?: PythonFacts;
 }
 
-const maxNamed = 8;
+const maxNamed = 12;
 
 /** The facts of the empty policy, for a server that has no policy file and must not load the parser. */
 export const strictestFacts: PolicyFacts = {
@@ -39,10 +54,16 @@ export function policyFacts({ proc, net, fs, session, kernel }: Policy): PolicyF
   };
 }
 
-/** The limits in a few words, for a tool's description. */
-export function limitsText({ timeoutMs, memoryBytes, diskBytes, hosts }: PolicyFacts): string {
+/** The limits and the interpreter in a few words, for a tool's description. */
+export function limitsText({ timeoutMs, memoryBytes, diskBytes, hosts, python }: PolicyFacts): string {
   const network = hosts === undefined ? "no network" : `network: ${named(hosts) || "no host is allowed"}`;
-  return `Limits: ${formatDuration(timeoutMs)} per run, ${formatSize(memoryBytes)} memory, ${formatSize(diskBytes)} disk, ${network}.`;
+  const limits = `Limits: ${formatDuration(timeoutMs)} per run, ${formatSize(memoryBytes)} memory, ${formatSize(diskBytes)} disk, ${network}.`;
+  return python ? `${limits} ${pythonText(python)}.` : limits;
+}
+
+/** `Python 3.11.2 with numpy, pandas` */
+export function pythonText({ version, packages }: PythonFacts): string {
+  return `Python ${version} with ${named(packages) || "only the standard library"}`;
 }
 
 /** Where files are, for the instructions. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type PolicyFacts, policyFacts, strictestFacts } from "../../../service/tools/policy-facts.ts";
 import { type HostEffects, hostEffects } from "../../../service/tools/tool-hints.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { knownPython } from "./known-python.ts";
 import type { McpFlags } from "./mcp-options.ts";
 
 /** The same name as `policyFileName`, without importing the parser. */
@@ -20,6 +21,12 @@ export interface McpOutlook {
  * slowest step, and most clients start a server only to list its tools.
  */
 export async function mcpOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOutlook> {
+  const { effects, facts } = await policyOutlook(flags, terminal);
+  const python = facts && (await knownPython(flags, terminal));
+  return { effects, ...(facts ? { facts: { ...facts, ...(python ? { python } : {}) } } : {}) };
+}
+
+async function policyOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOutlook> {
   const isNamed = flags.policy !== undefined || Boolean(terminal.env.CODECELL_POLICY);
   const hasPolicy = isNamed || (await exists(join(terminal.cwd, defaultPolicyFile)));
   const { workspace, mount, timeout, memory } = flags;

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { messageOf } from "../../../lib/errors.ts";
 import { LazySandbox } from "../../../service/lazy-sandbox.ts";
@@ -10,6 +11,7 @@ import { parseArguments } from "../shell/arguments.ts";
 import { clientGone } from "../shell/client-gone.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { rememberPython } from "./known-python.ts";
 import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
 import { mcpOutlook } from "./mcp-outlook.ts";
 import { projectDirectory } from "./project-directory.ts";
@@ -42,6 +44,12 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
     ...outlook,
+    onPython(python) {
+      if (isDeepStrictEqual(python, outlook.facts?.python)) return;
+      rememberPython(python, flags, terminal).catch((error: unknown) => {
+        logger.debug("what Python has could not be kept", { error: messageOf(error) });
+      });
+    },
     async open() {
       const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
       const manager = await openMcpManager(flags, { terminal, runners: await runners() }, logger);

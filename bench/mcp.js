@@ -31,9 +31,7 @@ async function overStdio(stateDir) {
   const echo = await connected([fileURLToPath(new URL("mcp-echo.js", import.meta.url))]);
   try {
     const session = await manager.session();
-    const call = (client, session_id) =>
-      client.callTool({ name: "run_python", arguments: { code: "1+1", ...(session_id ? { session_id } : {}) } });
-    const { session_id } = (await call(server)).structuredContent;
+    const call = (client) => client.callTool({ name: "run_python", arguments: { code: "1+1" } });
     const spaced = async (work) => {
       await pause(spacingMs);
       return timed(work);
@@ -41,7 +39,7 @@ async function overStdio(stateDir) {
     const variants = {
       library: () => spaced(async () => session.run("1+1")),
       echo: () => spaced(() => call(echo)),
-      mcp: () => spaced(() => call(server, session_id)),
+      mcp: () => spaced(() => call(server)),
     };
     await interleave(variants, 50); // warm-up
     const figures = await interleave(variants, 300);

@@ -59,6 +59,12 @@ class Interrupts(WithWorker):
             self.assertEqual(done["status"], "interrupted")
             self.assertNotIn("exitCode", done)
 
+    def test_an_interrupted_run_names_the_line_that_was_running(self):
+        code = b"def wait():\n    raise KeyboardInterrupt\n\nx = 1\nwait()\n"
+        self.assertEqual(self.worker.run({"id": 1, "language": "python"}, code)["line"], 2)
+        self.assertEqual(self.worker.run({"id": 2, "language": "python"}, b"x = 2\nwait()")["line"], 2)
+        self.assertNotIn("line", self.worker.run({"id": 3, "language": "python"}, b"x"))
+
     def test_a_late_interrupt_is_discarded_when_the_supervisor_says_so(self):
         self.worker.interrupt(signal.SIGINT, None)
         self.worker.handle({"t": "calm"}, b"")

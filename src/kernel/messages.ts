@@ -144,6 +144,8 @@ const done = z.object({
   /** whether the repr was truncated */
   resultTruncated: z.boolean().optional(),
   error: runError.optional(),
+  /** the line of its code that was running when it was interrupted */
+  line: count.optional(),
   /** full sizes; the stream may have carried less; left out if nothing was printed */
   stdoutBytes: count.default(0),
   stderrBytes: count.default(0),

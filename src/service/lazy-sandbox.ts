@@ -1,5 +1,6 @@
 import { CodecellError } from "../lib/errors.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";
+import { type PolicyFacts, policyFacts } from "./tools/policy-facts.ts";
 import type { HostEffects } from "./tools/tool-hints.ts";
 
 /** A sandbox whose code is loaded by the first call: many clients start a server only to list its tools. */
@@ -22,6 +23,13 @@ export class LazySandbox implements AsyncDisposable {
   /** What code may do outside its cell. Unless the options say otherwise, assume the worst. */
   get effects(): HostEffects {
     return this.#options.effects ?? { writesHost: true, reachesNetwork: true };
+  }
+
+  /** What the policy gives to a program; undefined if the options do not say. */
+  get facts(): PolicyFacts | undefined {
+    const policy = this.#sandbox?.opened?.policy; // it may have been reloaded
+    const { facts } = this.#options;
+    return policy ? { ...facts, ...policyFacts(policy) } : facts;
   }
 
   get isForGuests(): boolean {

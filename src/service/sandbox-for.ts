@@ -1,5 +1,6 @@
 import type { Codecell } from "../sessions/codecell.ts";
 import { LazySandbox } from "./lazy-sandbox.ts";
+import { policyFacts } from "./tools/policy-facts.ts";
 import { hostEffects } from "./tools/tool-hints.ts";
 
 /** Options of `sandboxFor`. */
@@ -11,5 +12,6 @@ export interface SandboxForOptions {
 /** A sandbox for tools that uses your own `Codecell`. Disposing it stops the runs that tools started; sessions stay open. */
 export function sandboxFor(codecell: Codecell, { projectDir = process.cwd() }: SandboxForOptions = {}): LazySandbox {
   const effects = hostEffects(codecell.policy);
-  return new LazySandbox({ open: async () => codecell, projectDir, effects, ownsSessions: false });
+  const facts = policyFacts(codecell.policy);
+  return new LazySandbox({ open: async () => codecell, projectDir, effects, facts, ownsSessions: false });
 }

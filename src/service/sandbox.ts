@@ -5,7 +5,10 @@ import type { RunResult } from "../sessions/runs/run.ts";
 import type { Session } from "../sessions/session.ts";
 import { KeptOutput } from "./output/kept-output.ts";
 import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
+import { SeenOutput } from "./runs/seen-output.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
+import type { PolicyFacts, PythonFacts } from "./tools/policy-facts.ts";
+import { newSession } from "./tools/session-argument.ts";
 import type { HostEffects } from "./tools/tool-hints.ts";
 
 /** Options of a sandbox for tools. */
@@ -21,6 +24,10 @@ export interface SandboxOptions {
   readonly links?: (session: Session) => Promise<DownloadUrl | undefined>;
   /** what the policy lets code do outside its cell; clients show it before a user allows a call */
   readonly effects?: HostEffects;
+  /** what the policy gives to a program; models read it in the instructions and descriptions */
+  readonly facts?: PolicyFacts;
+  /** Is told what the interpreter has, after the first run that ended well. */
+  readonly onPython?: (python: PythonFacts) => void;
   /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
   readonly isForGuests?: boolean;
 }
@@ -44,10 +51,14 @@ export class Sandbox implements AsyncDisposable {
   readonly artifactsChanged: () => void;
   /** digests of linked files @internal */
   readonly digests = new HashCache();
+  /** Is told once what the interpreter has @internal */
+  onPython: SandboxOptions["onPython"];
   readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;
   readonly #ownsSessions: boolean;
   readonly #handles = new WeakMap<RunResult, string>();
+  /** what a model has seen of the output of runs that it is waiting for @internal */
+  readonly seen = new SeenOutput();
   #sessions: Sessions | undefined;
   #opening: Promise<Sessions> | undefined;
   #defaultId: string | undefined;
@@ -59,6 +70,7 @@ export class Sandbox implements AsyncDisposable {
     this.#ownsSessions = options.ownsSessions ?? true;
     this.projectDir = options.projectDir;
     this.#links = options.links;
+    this.onPython = options.onPython;
     this.runs = new RunRegistry(options.runs);
     this.artifactsChanged = artifactsChanged;
   }
@@ -84,10 +96,21 @@ export class Sandbox implements AsyncDisposable {
     return this.#opening;
   }
 
-  /** The session with this id, or a new one when there is no id. */
+  /** The session with this id; `new` starts another one, and no id means the default session. */
   async session(id?: string): Promise<Session> {
+    if (id === undefined) return this.defaultSession();
     const sessions = await this.sessions();
-    return id === undefined ? sessions.session() : sessions.get(id);
+    return id === newSession ? sessions.session() : sessions.get(id);
+  }
+
+  /** The end of a text that names a session; empty for the default one, which needs no name. */
+  mention(sessionId: string): string {
+    return sessionId === this.#defaultId ? "" : ` · session_id: ${sessionId}`;
+  }
+
+  /** The session of a run, if it is still open. */
+  async openSession(sessionId: string): Promise<Session | undefined> {
+    return this.#sessions?.get(sessionId).catch(() => undefined);
   }
 
   /** Download links for the files of a session. Never opens `sessions` itself. */
@@ -96,7 +119,7 @@ export class Sandbox implements AsyncDisposable {
     return session && this.#links?.(session);
   }
 
-  /** The session that all rlm tools share. If sessions persist, each project has one, and it is restored after a restart. */
+  /** The session that all tools share unless they name another. If sessions persist, each project has one, and it is restored after a restart. */
   async defaultSession(): Promise<Session> {
     this.#defaultOpening ??= this.#openDefault().finally(() => {
       this.#defaultOpening = undefined;

@@ -2,7 +2,7 @@ import { cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launcher, root } from "../e2e/codecell-process.ts";
-import { type ClaudeHome, claude, converse, factsOf, newClaudeHome } from "./claude-code.ts";
+import { type ClaudeHome, claude, converse, newClaudeHome, textOf } from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 
 /** Claude Code puts the plugin's name before the server's. */
@@ -37,7 +37,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the Claude Code plug
     );
     expect(offered).toContain(tool);
     expect(briefing).toContain("codecell:sandbox");
-    expect(factsOf(seen[0])).toMatchObject({ status: "ok", stdout: "42\n" });
+    expect(textOf(seen[0])).toMatch(/^status: ok · \d+ ms\n\[stdout\]\n42$/);
     expect(seen[1]?.isError).toBe(false);
   });
 
@@ -50,7 +50,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the Claude Code plug
     expect(await claude(home, "plugin", "install", "codecell@codecell")).toMatchObject({ code: 0 });
     const args = ["--allowedTools", "mcp__plugin_codecell_codecell"];
     const { seen } = await converse(home, [() => [{ name: tool, input: { code: "1 + 1" } }]], args);
-    expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "2" });
+    expect(textOf(seen[0])).toMatch(/^status: ok · \d+ ms\n\[value\]\n2$/);
     expect(await claude(home, "plugin", "uninstall", "codecell@codecell")).toMatchObject({ code: 0 });
     expect(await claude(home, "plugin", "marketplace", "remove", "codecell")).toMatchObject({ code: 0 });
   });

@@ -7,10 +7,12 @@ import {
   call,
   converse,
   factsOf,
+  idIn,
   newClaudeHome,
   onlyServer,
   startClaude,
   stdioServer,
+  textOf,
 } from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
 import { startScriptedMessagesApi } from "./scripted-messages-api.ts";
@@ -36,13 +38,12 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
           code: "a, b, row = 0, 1, []\nfor _ in range(20): row.append(a); a, b = b, a + b\nprint(*row)\nlen(row)",
         }),
       ],
-      ([first]) => [call("run_python", { code: "row[-1]", session_id: factsOf(first).session_id })],
-      ([, second]) => `The last one is ${factsOf(second).value}.`,
+      () => [call("run_python", { code: "row[-1]" })],
+      ([, second]) => `The last one is ${textOf(second).split("\n").at(-1)}.`,
     ]);
-    expect(factsOf(seen[0])).toMatchObject({
-      ...{ status: "ok", value: "20", state: "kept", error: null, runner: "process" },
-      stdout: "0 1 1 2 3 5 8 13 21 34 55 89 144 233 377 610 987 1597 2584 4181\n",
-    });
+    expect(textOf(seen[0])).toMatch(
+      /^status: ok · \d+ ms\n\[value\]\n20\n\[stdout\]\n0 1 1 2 3 5 8 13 21 34 55 89 144 233 377 610 987 1597 2584 4181$/,
+    );
     expect(seen.map(({ isError }) => isError)).toEqual([false, false]);
     expect(printed).toBe("The last one is 4181.");
   });
@@ -57,23 +58,24 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
         .subarray(1, 4)
         .toString(),
     ).toBe("PNG");
-    const facts = factsOf(seen[0]);
-    expect(facts).toMatchObject({ status: "ok", images: 1 });
-    expect(facts.artifacts).toMatchObject([{ name: "line.png", mime_type: "image/png" }]);
-    expect(seen[0]?.texts.filter((text) => text.startsWith("[Resource link: "))).toHaveLength(1);
+    expect(seen[0]?.images).toHaveLength(1);
+    expect(textOf(seen[0])).toMatch(/^status: ok · [\s\S]*\[artifacts\]\nline\.png \(image\/png, \d+ bytes\)/);
+    const links = seen[0]?.texts.filter((text) => text.startsWith("[Resource link: ")) ?? [];
+    expect(links).toEqual([
+      expect.stringMatching(/^\[Resource link: line\.png\] codecell:\/\/sessions\/[\w-]+\/artifacts\/line\.png\s*$/),
+    ]);
   });
 
   test("sees a failing program's error as a result that it can correct", async () => {
     const { seen } = await converse(home, [
       () => [call("run_python", { code: "rows = [1, 2]\nrows[2]" })],
-      ([first]) => [call("run_python", { code: "rows[1]", session_id: factsOf(first).session_id })],
+      () => [call("run_python", { code: "rows[1]" })],
     ]);
     expect(seen[0]?.isError).toBe(false);
-    expect(factsOf(seen[0])).toMatchObject({
-      ...{ status: "error", state: "kept" },
-      error: { type: "IndexError", message: "list index out of range", traceback: expect.stringContaining("rows[2]") },
-    });
-    expect(factsOf(seen[1])).toMatchObject({ status: "ok", value: "2" });
+    expect(textOf(seen[0])).toMatch(
+      /^status: error · \d+ ms\nIndexError: list index out of range\n\[traceback\]\n[\s\S]*rows\[2\]/,
+    );
+    expect(textOf(seen[1])).toMatch(/^status: ok · \d+ ms\n\[value\]\n2$/);
   });
 
   test("sees a tool's failure with its error code and what to do next", async () => {
@@ -91,32 +93,33 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
   test("is told before the client's timeout that a long run is still running, and waits for it with get_run", async () => {
     const { seen } = await converse(home, [
       () => [call("run_python", { code: untilTold, wait: 0.5 })],
-      ([run]) => [call("upload_file", { path: "go", content: "", session_id: factsOf(run).session_id })],
-      ([run]) => [call("get_run", { run_id: factsOf(run).run_id })],
+      () => [call("upload_file", { path: "go", content: "" })],
+      ([run]) => [call("get_run", { run_id: idIn(run, "run_id") })],
     ]);
-    expect(factsOf(seen[0])).toMatchObject({ status: "running", stdout: "waiting\n", state: null });
-    expect(String(factsOf(seen[0]).notes)).toMatch(/get_run .*cancel_run/);
-    expect(factsOf(seen[2])).toMatchObject({ status: "ok", stdout: "waiting\nwent\n" });
-    expect(factsOf(seen[2]).run_id).toBe(factsOf(seen[0]).run_id);
+    expect(textOf(seen[0])).toMatch(
+      /^status: running · \d+ ms\n\[stdout\]\nwaiting\nrun_id: \S+; get_run .*cancel=true$/,
+    );
+    expect(textOf(seen[2])).toMatch(/^status: ok · \d+ ms · output since the last look\n\[stdout\]\nwent$/);
   });
 
-  test("stops a run with cancel_run, and the session stays usable", async () => {
+  test("stops a run with get_run, and the session stays usable", async () => {
     const { seen } = await converse(home, [
       () => [call("run_python", { code: untilStopped, wait: 0.5 })],
-      ([run]) => [call("cancel_run", { run_id: factsOf(run).run_id })],
-      ([run]) => [call("run_python", { code: "open('stopped').read()", session_id: factsOf(run).session_id })],
+      ([run]) => [call("get_run", { run_id: idIn(run, "run_id"), cancel: true })],
+      () => [call("run_python", { code: "open('stopped').read()" })],
     ]);
-    expect(factsOf(seen[0])).toMatchObject({ status: "running" });
-    expect(factsOf(seen[1])).toMatchObject({ status: "cancelled", stdout: "busy\n", state: "kept" });
-    expect(factsOf(seen[2])).toMatchObject({ status: "ok", value: "'yes'" });
+    expect(textOf(seen[0])).toMatch(/^status: running · \d+ ms\n\[stdout\]\nbusy\n/);
+    expect(textOf(seen[1])).toMatch(/^status: cancelled · \d+ ms · stopped at line \d+ · output since the last look/);
+    expect(textOf(seen[1])).not.toContain("variables are");
+    expect(textOf(seen[2])).toMatch(/^status: ok · \d+ ms\n\[value\]\n'yes'$/);
   });
 
   test("runs two sessions at the same time with parallel calls", async () => {
     const { seen } = await converse(home, [
-      () => [call("run_python", { code: "who = 'a'" }), call("run_python", { code: "who = 'b'" })],
-      ([a, b]) => [a, b].map((run) => call("run_python", { code: "who", session_id: factsOf(run).session_id })),
+      () => ["a", "b"].map((who) => call("run_python", { code: `who = '${who}'`, session_id: "new" })),
+      ([a, b]) => [a, b].map((run) => call("run_python", { code: "who", session_id: idIn(run, "session_id") })),
     ]);
-    expect(seen.slice(2).map((run) => factsOf(run).value)).toEqual(["'a'", "'b'"]);
+    expect(seen.slice(2).map((run) => textOf(run).split("\n").at(-1))).toEqual(["'a'", "'b'"]);
   });
 
   test("reads a session's file as a resource", async () => {
@@ -125,8 +128,8 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
       [
         () => [call("run_python", { code: "open('table.csv', 'w').write('a,b\\n1,2\\n')" })],
         ([run]) => {
-          const [file] = factsOf(run).artifacts as { uri: string }[];
-          return [{ name: "ReadMcpResourceTool", input: { server: "codecell", uri: file?.uri } }];
+          const uri = /codecell:\/\/\S+/.exec(run?.texts.join("\n") ?? "")?.[0];
+          return [{ name: "ReadMcpResourceTool", input: { server: "codecell", uri } }];
         },
       ],
       withBuiltInTools(home),
@@ -145,26 +148,37 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
       [() => [call("run_python", { code: "6 * 7" })]],
       [...onlyServer({ codecell }), "--tools", ""],
     );
-    expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "42" });
+    expect(textOf(seen[0])).toMatch(/^status: ok · \d+ ms\n\[value\]\n42$/);
+  });
+
+  test("sees structured content instead of the text if the server is asked for it", async () => {
+    const codecell = stdioServer(home, ["--structured"]);
+    const { seen } = await converse(
+      home,
+      [() => [call("run_python", { code: "6 * 7" })]],
+      [...onlyServer({ codecell }), "--tools", ""],
+    );
+    expect(factsOf(seen[0])).toMatchObject({ status: "ok", value: "42", runner: "process", state: "kept" });
   });
 
   test("has the main tools and the instructions in its context, although other tools are deferred to a search", async () => {
     const { offered, briefing, seen } = await converse(
       home,
-      [() => [{ name: "ToolSearch", input: { query: "select:mcp__codecell__cancel_run" } }], () => "found"],
+      [() => [{ name: "ToolSearch", input: { query: "select:mcp__codecell__checkpoint" } }], () => "found"],
       withBuiltInTools(home),
     );
     const main = ["run_python", "get_run", "rlm_exec", "rlm_load"].map((name) => `mcp__codecell__${name}`);
-    expect(offered).toEqual(expect.arrayContaining([...main, "mcp__codecell__cancel_run"]));
-    expect(offered).not.toContain("mcp__codecell__fork_session");
+    expect(offered).toEqual(expect.arrayContaining([...main, "mcp__codecell__checkpoint"]));
+    expect(offered).not.toContain("mcp__codecell__rlm_vars");
     expect(briefing).toContain("run_python runs Python (or bash) in an isolated session");
-    expect(briefing).toContain("Do not work around a refusal; tell the user");
+    expect(briefing).toContain("Do not work around a refusal of the policy; tell the user");
+    expect(briefing).toContain("Limits: 30s per run, 512MiB memory, 256MiB disk, no network.");
     expect(seen[0]?.isError).toBe(false);
   });
 
   test("leaves no running code when the user ends Claude Code", async () => {
     await using api = await startScriptedMessagesApi([
-      () => [call("run_python", { code: untilStopped, wait: 0.2 })],
+      () => [call("run_python", { code: untilStopped, wait: 0.2, session_id: "new" })],
       () => [call("run_python", { code: untilStopped })], // Claude Code waits for this one
     ]);
     const claude = startClaude(home, api.url);

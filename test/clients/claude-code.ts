@@ -3,7 +3,13 @@ import { delimiter, dirname, join } from "node:path";
 import { newTestDirectories, serverArguments, type TestDirectories } from "../e2e/mcp-client.ts";
 import { installed } from "./installed.ts";
 import { type Ended, runToEnd, startProgram } from "./run-to-end.ts";
-import { type SeenResult, startScriptedMessagesApi, type ToolUse, type Turn } from "./scripted-messages-api.ts";
+import {
+  type SeenResult,
+  startScriptedMessagesApi,
+  type ToolDefinition,
+  type ToolUse,
+  type Turn,
+} from "./scripted-messages-api.ts";
 
 /** A separate home, project and state directory, with the real `claude` first on the PATH. */
 export interface ClaudeHome extends TestDirectories, AsyncDisposable {
@@ -44,6 +50,7 @@ export interface Conversation {
   /** what the model saw for each tool call */
   readonly seen: readonly SeenResult[];
   readonly offered: readonly string[];
+  readonly definitions: readonly ToolDefinition[];
   readonly briefing: string;
   /** the model's last message, as Claude Code printed it */
   readonly printed: string;
@@ -62,7 +69,8 @@ export async function converse(
   const unknown = [...api.paths].filter((path) => !path.startsWith("/v1/messages"));
   if (unknown.length > 0) throw new Error(`Claude Code asked for ${unknown}`);
   const printed = JSON.parse(stdout) as { result: string };
-  return { seen: api.seen, offered: api.offered, briefing: api.briefing, printed: printed.result };
+  const { seen, offered, definitions, briefing } = api;
+  return { seen, offered, definitions, briefing, printed: printed.result };
 }
 
 /** A call to a tool of this server. */
@@ -70,7 +78,20 @@ export function call(tool: string, input: Record<string, unknown>): ToolUse {
   return { name: `mcp__codecell__${tool}`, input };
 }
 
-/** The structured content. Claude Code shows it to the model as JSON, before or after the other blocks. */
+/** The text of a result, without the blocks for files. */
+export function textOf(result: SeenResult | undefined): string {
+  const texts = result?.texts.filter((text) => !text.startsWith("[Resource link: ")) ?? [];
+  return texts.join("\n").trimEnd(); // the client ends results with empty lines
+}
+
+/** The id of a session or run that a text names. */
+export function idIn(result: SeenResult | undefined, name: "session_id" | "run_id"): string {
+  const id = new RegExp(`${name}: ([\\w-]+)`).exec(textOf(result))?.[1];
+  if (id === undefined) throw new Error(`no ${name} in ${textOf(result)}`);
+  return id;
+}
+
+/** Structured content. Claude Code shows it to the model as JSON, before or after the other blocks. */
 export function factsOf(result: SeenResult | undefined): Record<string, unknown> {
   const json = result?.texts.find((text) => text.startsWith("{"));
   if (json === undefined) throw new Error(`no facts in ${JSON.stringify(result?.texts)}`);
@@ -90,8 +111,8 @@ export function onlyServer(mcpServers: { codecell: object }): string[] {
   return ["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers }), "--allowedTools", "mcp__codecell"];
 }
 
-export function stdioServer(directories: TestDirectories): object {
-  return { command: process.execPath, args: serverArguments(directories) };
+export function stdioServer(directories: TestDirectories, more: readonly string[] = []): object {
+  return { command: process.execPath, args: [...serverArguments(directories), ...more] };
 }
 
 /** Runs one `claude` command, such as `mcp get codecell`, until it exits. */

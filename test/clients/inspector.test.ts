@@ -66,8 +66,9 @@ describe.skipIf(await lacking("inspector", "node22", "process runner")).each(way
 
     test.each(["run_python", "rlm_exec"])("calculates the first 20 Fibonacci numbers with %s", async (tool) => {
       const args = ["--tool-name", tool, "--tool-args-json", JSON.stringify({ code: fibonacci })];
-      const { structuredContent } = await ask("tools/call", ...args);
-      expect(structuredContent).toMatchObject({ status: "ok", stdout: numbers });
+      const { content } = await ask("tools/call", ...args);
+      expect(content[0].text).toMatch(/^status: ok · /);
+      expect(content[0].text).toContain(`[stdout]\n${numbers.trimEnd()}`);
     });
 
     test("lists resources", async () => {

@@ -16,6 +16,13 @@ export interface SeenResult {
   readonly images: readonly { readonly mediaType: string; readonly data: string }[];
 }
 
+/** A tool as the client describes it to the model. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description?: string;
+  readonly input_schema?: object;
+}
+
 /** What the model does next, given every result so far. A text ends the conversation. */
 export type Turn = (seen: readonly SeenResult[]) => readonly ToolUse[] | string;
 
@@ -25,6 +32,7 @@ export interface ScriptedMessagesApi extends AsyncDisposable {
   readonly seen: readonly SeenResult[];
   /** names of the tools that the client offered to the model */
   readonly offered: readonly string[];
+  readonly definitions: readonly ToolDefinition[];
   /** the system prompt and the first messages, as text */
   readonly briefing: string;
   /** requested paths, to check that the client requested nothing else */
@@ -40,7 +48,7 @@ export interface ScriptedMessagesApi extends AsyncDisposable {
  * loopback and records what the client told the model.
  */
 export async function startScriptedMessagesApi(turns: readonly Turn[]): Promise<ScriptedMessagesApi> {
-  const recorded: Recorded = { seen: [], offered: [], briefing: "", failure: undefined, paths: new Set() };
+  const recorded: Recorded = { seen: [], definitions: [], briefing: "", failure: undefined, paths: new Set() };
   const waiting: { turn: number; resolve: () => void }[] = [];
   let latest = -1;
   const server = createServer((request, response) => {
@@ -58,7 +66,10 @@ export async function startScriptedMessagesApi(turns: readonly Turn[]): Promise<
       return recorded.seen;
     },
     get offered() {
-      return recorded.offered;
+      return recorded.definitions.map(({ name }) => name);
+    },
+    get definitions() {
+      return recorded.definitions;
     },
     get briefing() {
       return recorded.briefing;
@@ -81,7 +92,7 @@ export async function startScriptedMessagesApi(turns: readonly Turn[]): Promise<
 
 interface Recorded {
   seen: SeenResult[];
-  offered: string[];
+  definitions: ToolDefinition[];
   briefing: string;
   failure: unknown;
   readonly paths: Set<string>;
@@ -91,7 +102,7 @@ interface MessagesRequest {
   readonly model: string;
   readonly stream?: boolean;
   readonly system?: unknown;
-  readonly tools?: { name: string }[];
+  readonly tools?: ToolDefinition[];
   readonly messages: { role: string; content: string | Block[] }[];
 }
 
@@ -121,7 +132,7 @@ async function answer(
   if (!body.tools?.length) return send(response, body, [{ type: "text", text: "A title" }]);
   const blocks = body.messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
   recorded.seen = blocks.filter(({ type }) => type === "tool_result").map(seenResult);
-  recorded.offered = body.tools.map(({ name }) => name);
+  recorded.definitions = body.tools;
   recorded.briefing = JSON.stringify([body.system, body.messages.filter(({ role }) => role !== "assistant")]);
   const turn = body.messages.filter(({ role }) => role === "assistant").length;
   const next = play(turnAt(turn), recorded);

@@ -65,7 +65,7 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
   }
 
   test("connects, runs Python in the wasm runner, loads a file of the project, and leaves nothing behind", async () => {
-    const { client, pid } = await connect();
+    const { client, pid } = await connect(["--structured"]);
     const names = (await client.listTools()).tools.map(({ name }) => name);
     expect(names).toContain("run_python");
     expect(names).not.toContain("rlm_sub_agent"); // the client's API key does not reach the server
@@ -102,15 +102,15 @@ describe.skipIf(absent.length > 0)("codecell mcp inside srt", () => {
       const { structuredContent } = await client.callTool({ name: "rlm_exec", arguments: { code } });
       return structuredContent as { session_id: string; value: string };
     };
-    const first = await connect([], place);
+    const first = await connect(["--structured"], place);
     const { session_id: shared } = await sessionOf(first.client, "kept = 6 * 7");
-    const second = await connect([], place);
+    const second = await connect(["--structured"], place);
     expect((await sessionOf(second.client, "1")).session_id).not.toBe(shared);
     for (const { client, pid } of [first, second]) {
       await client.close();
       await ended(pid);
     }
-    const { client } = await connect([], place);
+    const { client } = await connect(["--structured"], place);
     expect(await sessionOf(client, "kept")).toMatchObject({ session_id: shared, value: "42" });
     await client.close();
   });

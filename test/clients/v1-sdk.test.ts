@@ -103,7 +103,7 @@ function overStdio(directories: TestDirectories): Transport {
   return new StdioClientTransport({
     ...{
       command: process.execPath,
-      args: serverArguments(directories),
+      args: [...serverArguments(directories), "--structured"],
       cwd: directories.project,
       env,
       stderr: "inherit",
@@ -112,7 +112,7 @@ function overStdio(directories: TestDirectories): Transport {
 }
 
 async function overHttp(directories: TestDirectories, cleanup: Cleanup): Promise<Transport> {
-  const server = startHttp(directories);
+  const server = startHttp(directories, ["--structured"]);
   cleanup.defer(() => stopped(server));
   const { url, token } = await httpAddress(server);
   const headers = { authorization: `Bearer ${token}` };

@@ -28,8 +28,8 @@ test.each([
   ["--model", ["--model", "some-model"], {}],
   ["CODECELL_MODEL", [], { CODECELL_MODEL: "some-model" }],
   ["ANTHROPIC_API_KEY", [], { ANTHROPIC_API_KEY: "some-key" }],
-] as const)("rlm_sub_agent is offered with %s", async (_, args, env) => {
-  expect(await toolNames(args, env)).toContain("rlm_sub_agent");
+] as const)("rlm_sub_agent is not offered with %s either, because it does not work yet", async (_, args, env) => {
+  expect(await toolNames(args, env)).not.toContain("rlm_sub_agent");
 });
 
 test("rlm_sub_agent is never in the tool set without rlm tools", async () => {

@@ -49,12 +49,12 @@ Picture()`;
 describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client", (over, era) => {
   let pair: McpPair;
   beforeAll(async () => {
-    pair = await McpPair.open(over, era);
+    pair = await McpPair.open(over, era, ["--structured"]);
   });
   afterAll(() => pair[Symbol.asyncDispose]());
 
   async function session(code: string): Promise<string> {
-    return String((await pair.call("run_python", { code })).facts.session_id);
+    return String((await pair.call("run_python", { code, session_id: "new" })).facts.session_id);
   }
 
   test("lists tools with schemas, hints and short descriptions", async () => {
@@ -71,7 +71,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
   });
 
   test("runs code, keeps the variables, and returns text and structured content", async () => {
-    const first = await pair.call("run_python", { code: "x = 41\nprint('hello')\nx + 1" });
+    const first = await pair.call("run_python", { code: "x = 41\nprint('hello')\nx + 1", session_id: "new" });
     expect(first.facts).toMatchObject({ status: "ok", value: "42", stdout: "hello\n", state: "kept", error: null });
     expect(first.text).toContain("hello");
     expect(first.text).toContain(String(first.facts.session_id));
@@ -119,7 +119,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
   });
 
   test("accepts uploads and returns text in parts that split no character", async () => {
-    const { facts } = await pair.call("upload_file", { path: "data/in.txt", content: "grüße\n" });
+    const { facts } = await pair.call("upload_file", { path: "data/in.txt", content: "grüße\n", session_id: "new" });
     const session_id = facts.session_id;
     const run = await pair.call("run_python", { session_id, code: "open('data/in.txt').read().upper()" });
     expect(run.facts.value).toBe("'GRÜSSE\\n'");
@@ -138,14 +138,14 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
 
   test("returns before a long run ends, reports progress, and cancels the run on request", async () => {
     const code = "import time\nfor i in range(1000): print('tick', i, flush=True); time.sleep(0.05)";
-    const started = await pair.call("run_python", { code, wait: 0.2 });
+    const started = await pair.call("run_python", { code, wait: 0.2, session_id: "new" });
     expect(started.facts).toMatchObject({ status: "running", state: null });
     const progress: { message?: string | undefined }[] = [];
     const run_id = started.facts.run_id;
     const later = await pair.call("get_run", { run_id, wait: 3.5 }, { onprogress: (one) => void progress.push(one) });
     expect(later.facts.status).toBe("running");
     expect(progress[0]?.message).toMatch(/^tick \d+$/);
-    const cancelled = await pair.call("cancel_run", { run_id });
+    const cancelled = await pair.call("get_run", { run_id, cancel: true });
     expect(cancelled.facts).toMatchObject({ status: "cancelled", state: "kept" });
     expect(cancelled.facts.stdout).toContain("tick 3");
     const again = await pair.call("get_run", { run_id, wait: 0 });
@@ -155,7 +155,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
   test("stops the run when the client cancels the call", async () => {
     const session_id = await session("x = 7");
     const controller = new AbortController();
-    const code = "import time\nopen('begun', 'w').close()\ntry: time.sleep(25)\nfinally: open('stopped', 'w').close()";
+    const code = "import time\ntry: open('begun', 'w').close(); time.sleep(25)\nfinally: open('stopped', 'w').close()";
     const call = pair.call("run_python", { session_id, code }, { signal: controller.signal });
     const names = async () =>
       ((await pair.call("list_artifacts", { session_id })).facts.files as { name: string }[]).map(({ name }) => name);
@@ -214,19 +214,34 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
 
   test("restores checkpoints and forks sessions", async () => {
     const session_id = await session("x = 1");
-    await pair.call("checkpoint", { session_id, name: "one" });
+    await pair.call("checkpoint", { action: "save", session_id, name: "one" });
     await pair.call("run_python", { session_id, code: "x = 2" });
-    const { facts: fork } = await pair.call("fork_session", { session_id });
-    await pair.call("rollback", { session_id, name: "one" });
+    const { facts: fork } = await pair.call("checkpoint", { action: "fork", session_id });
+    await pair.call("checkpoint", { action: "restore", session_id, name: "one" });
     expect((await pair.call("run_python", { session_id, code: "x" })).facts.value).toBe("1");
     expect((await pair.call("run_python", { session_id: fork.session_id, code: "x" })).facts.value).toBe("2");
-    expect((await pair.call("rollback", { session_id, name: "two" })).text).toMatch(/^checkpoint_unknown/);
+    const unknown = await pair.call("checkpoint", { action: "restore", session_id, name: "two" });
+    expect(unknown.text).toMatch(/^checkpoint_unknown/);
+    expect((await pair.call("checkpoint", { action: "save", session_id })).text).toMatch(/^usage: .*name/);
   });
 
   test("closes a session on request", async () => {
     const session_id = await session("x = 1");
     expect((await pair.call("close_session", { session_id })).facts).toMatchObject({ closed: true, kept: false });
     expect((await pair.call("run_python", { session_id, code: "x" })).text).toMatch(/^session_unknown/);
+  });
+
+  test("shares one session among all tools, unless a call names another", async () => {
+    await writeFile(join(pair.directories.project, "shared.csv"), "city\nOslo\nLima\n");
+    const loaded = await pair.call("rlm_load", { path: "shared.csv", var_name: "cities", form: "csv" });
+    expect(loaded.facts).toMatchObject({ type: "list", length: 2, keys: ["city"] });
+    expect((await pair.call("run_python", { code: "len(cities)" })).facts.value).toBe("2");
+    await pair.call("run_python", { code: "open('cities.txt', 'w').write('Oslo')" });
+    expect((await pair.call("read_artifact", { name: "cities.txt" })).facts.text).toBe("Oslo");
+    const other = await pair.call("run_python", { code: "cities", session_id: "new" });
+    expect(other.facts).toMatchObject({ status: "error", error: { type: "NameError" } });
+    expect(String(other.facts.notes)).toMatch(/session is new .*you also have s-/);
+    expect(other.facts.session_id).not.toBe(loaded.facts.session_id);
   });
 
   test("shares one session among the rlm tools and loads only allowed files", async () => {
@@ -283,7 +298,7 @@ describe("the MCP server at its start", () => {
   });
 
   test.skipIf(!runners.includes("wasm"))("works with only the wasm runner", async () => {
-    await using pair = await McpPair.open("stdio", "modern", ["--runner", "wasm"]);
+    await using pair = await McpPair.open("stdio", "modern", ["--runner", "wasm", "--structured"]);
     expect((await pair.call("run_python", { code: "6 * 7" })).facts).toMatchObject({ value: "42", runner: "wasm" });
     expect((await pair.call("rlm_exec", { code: "1 / 0" })).facts).toMatchObject({ status: "error" });
   });
@@ -335,7 +350,7 @@ test.skipIf(!hasProcess)("an MCP server over HTTP reloads its policy on SIGHUP a
 });
 
 describe.skipIf(!hasProcess)("the MCP server over stdio", () => {
-  const busy = { code: "import time\nwhile True: time.sleep(0.05)", wait: 0.2 };
+  const busy = { code: "import time\nwhile True: time.sleep(0.05)", wait: 0.2, session_id: "new" };
 
   test.each(["a closed standard input", "SIGTERM", "SIGINT", "SIGHUP"])(
     "ends every process within 3 s after %s",
@@ -380,11 +395,31 @@ describe.skipIf(!hasProcess)("the MCP server over stdio", () => {
     await rm(directories.top, { recursive: true });
   });
 
+  test("tells a model which Python there is, as an earlier server found it", async () => {
+    const directories = await newTestDirectories();
+    const policy = join(directories.top, "policy.yaml");
+    await writeFile(policy, "proc: { timeout: 77s }\n");
+    const args = ["--policy", policy, "--state-dir", directories.state];
+    const first = await McpPair.open("stdio", "modern", args);
+    expect(first.client.getInstructions()).toContain("77s per run");
+    expect(first.client.getInstructions()).not.toMatch(/Python \d/);
+    const { text } = await first.call("run_python", { code: "import sys; print(sys.version.split()[0])" });
+    await first.client.close();
+    await ended(first.pid);
+    const second = await McpPair.open("stdio", "modern", args);
+    const version = text.split("\n").at(-1) ?? "?";
+    expect(second.client.getInstructions()).toContain(`Python ${version} with `);
+    const { tools } = await second.client.listTools();
+    expect(tools.find(({ name }) => name === "run_python")?.description).toContain(`Python ${version} with `);
+    for (const pair of [first, second]) await pair[Symbol.asyncDispose]();
+    await rm(directories.top, { recursive: true });
+  });
+
   test("saves persistent sessions, and the next server restores them", async () => {
     const directories = await newTestDirectories();
     const policy = join(directories.top, "policy.yaml");
     await writeFile(policy, "session: { persist: true }\n");
-    const args = ["--policy", policy, "--state-dir", directories.state];
+    const args = ["--policy", policy, "--state-dir", directories.state, "--structured"];
     const first = await McpPair.open("stdio", "modern", args);
     const { facts } = await first.call("run_python", { code: "x = 5" });
     await first.client.close();
@@ -451,13 +486,14 @@ describe("the MCP server over HTTP", () => {
     "serves 20 clients at once, and each can use its session from another connection",
     async () => {
       const directories = await newTestDirectories();
-      const server = startHttp(directories);
+      const server = startHttp(directories, ["--structured"]);
       onTestFinished(() => stopped(server));
       const { url, token } = await httpAddress(server);
       const one = async (number: number) => {
         const client = newClient(number % 2 ? "modern" : "legacy");
         await client.connect(bearerTransport(url, token));
-        const run = await client.callTool({ name: "run_python", arguments: { code: `x = ${number}` } });
+        const args = { code: `x = ${number}`, session_id: "new" };
+        const run = await client.callTool({ name: "run_python", arguments: args });
         await client.close();
         return (run.structuredContent as { session_id: string }).session_id;
       };

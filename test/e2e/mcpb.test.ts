@@ -45,8 +45,8 @@ describe.skipIf(!hasPython)("the MCPB bundle", () => {
     try {
       expect(client.getServerVersion()).toMatchObject({ name: "codecell", version: manifest.version });
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain("run_python");
-      const { structuredContent } = await client.callTool({ name: "run_python", arguments: { code: "6 * 7" } });
-      expect(structuredContent).toMatchObject({ status: "ok", value: "42" });
+      const { content } = await client.callTool({ name: "run_python", arguments: { code: "6 * 7" } });
+      expect(content).toMatchObject([{ text: expect.stringMatching(/^status: ok · [\s\S]*\[value\]\n42$/) }]);
     } finally {
       await client.close();
     }

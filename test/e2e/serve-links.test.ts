@@ -72,7 +72,12 @@ describe.skipIf(!runners.includes("process"))(
 
     test("have links in the answers of an MCP server with the same state directory", async () => {
       const { facts } = await directory.serve(["--runner", "process"]);
-      await using pair = await McpPair.open("stdio", "modern", ["--runner", "process", ...directory.state]);
+      await using pair = await McpPair.open("stdio", "modern", [
+        "--runner",
+        "process",
+        "--structured",
+        ...directory.state,
+      ]);
       const made = await pair.call("run_python", { code: "open('plot.csv', 'w').write('a,b')" });
       const [artifact] = made.facts.artifacts as Linked[];
       expect(artifact?.download_url).toMatch(new RegExp(`^${facts.url}/`));
@@ -87,7 +92,12 @@ describe.skipIf(!runners.includes("process"))(
 
     test.skipIf(!runners.includes("wasm"))("have no links if they are in the interpreter's memory", async () => {
       await directory.serve(["--runner", "process"]);
-      await using pair = await McpPair.open("stdio", "modern", ["--runner", "wasm", ...directory.state]);
+      await using pair = await McpPair.open("stdio", "modern", [
+        "--runner",
+        "wasm",
+        "--structured",
+        ...directory.state,
+      ]);
       const made = await pair.call("run_python", { code: "open('plot.csv', 'w').write('a,b')" });
       expect(made.facts.artifacts).toMatchObject([{ name: "plot.csv" }]);
       expect(made.text).not.toContain("/v1/download/");

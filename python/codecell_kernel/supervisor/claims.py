@@ -31,6 +31,8 @@ def ending(header):
         said["result"] = header["result"]
     if header.get("resultTruncated") is True:
         said["resultTruncated"] = True
+    if is_whole(header.get("line")):
+        said["line"] = header["line"]
     if is_whole(header.get("cpuUs")):
         said["cpuUs"] = header["cpuUs"]
     if is_whole(header.get("peakBytes")):

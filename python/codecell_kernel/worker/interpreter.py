@@ -112,9 +112,9 @@ class Interpreter:
         except SystemExit as error:
             self.flush_figures()
             return self.exited(error.code)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             self.flush_figures(is_stopped=True)
-            return {"status": "interrupted"}
+            return dict({"status": "interrupted"}, **stopped_at(error, filename))
         except BaseException as error:
             if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
                 self.flush_figures(is_stopped=True)
@@ -266,6 +266,16 @@ class Interpreter:
         """Forgets every variable; modules stay imported. For Pyodide only: elsewhere the supervisor starts a new worker."""
         self.sources = Sources()
         self.install()
+
+
+def stopped_at(error, filename):
+    """The line of the run's own code that an interrupt ended, whatever it was calling."""
+    line, step = None, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == filename:
+            line = step.tb_lineno
+        step = step.tb_next
+    return {} if line is None else {"line": line}
 
 
 def set_environment(values):

@@ -11,6 +11,11 @@ export function artifactLink(
   sessionId: string,
   { name, mimeType, size }: { name: string; mimeType: string; size: number },
 ): ArtifactLink {
-  const description = `file of session ${sessionId}; read it with read_artifact`;
-  return { type: "resource_link", uri: artifactUri(sessionId, name), name, mimeType, size, description };
+  return { type: "resource_link", uri: artifactUri(sessionId, name), name, mimeType, size };
+}
+
+/** A path in one line. A program can put a line end into a name. */
+export function shownName(name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters it looks for
+  return /[\u0000-\u001f\u007f]/.test(name) ? JSON.stringify(name) : name;
 }

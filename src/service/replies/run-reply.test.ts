@@ -13,7 +13,7 @@ test("a run reply has the same content as facts and as text", () => {
   const { facts, text } = endedReply(fakeResult({ stdout: "hello\n", value: "42" }), identity, newSandbox());
   expect(toolRunSchema.parse(facts)).toEqual(facts);
   expect(facts).toMatchObject({ status: "ok", stdout: "hello\n", value: "42", session_id: "s-1", run_id: "run_1" });
-  for (const part of ["status: ok", "hello", "42", "s-1", "run_1"]) expect(text).toContain(part);
+  expect(text).toBe("status: ok · 12 ms · session_id: s-1\n[value]\n42\n[stdout]\nhello");
 });
 
 test("a run reply has the error separate from its traceback", () => {
@@ -41,6 +41,42 @@ test("a run reply lists 25 artifacts and notes how many more there are", () => {
   const { facts, more } = endedReply(fakeResult({ artifacts }), identity, newSandbox());
   expect([facts.artifacts.length, more?.length]).toEqual([25, 25]);
   expect(facts.notes).toEqual(["5 more files were written; list_artifacts lists them"]);
+});
+
+test("a run reply folds the frames of libraries in its traceback", () => {
+  const frame = (file: string) => `  File "${file}", line 1, in f\n    x()\n`;
+  const library = frame("/usr/lib/python3.11/json/decoder.py").repeat(3);
+  const traceback = `Traceback (most recent call last):\n${frame("<run 1>")}${library}ValueError: no`;
+  const error = { name: "ValueError", message: "no", traceback };
+  const { text } = endedReply(fakeResult({ status: "error", exitCode: 1, error }), identity, newSandbox());
+  expect(text).toBe(
+    'status: error · 12 ms · session_id: s-1\nValueError: no\n[traceback]\n  File "<run 1>", line 1, in f\n    x()\n  … 3 frames in json',
+  );
+});
+
+test("output that does not fit is cut to less than half of what would fit", () => {
+  const fits = endedReply(fakeResult({ stdout: "x y\n".repeat(3_000) }), identity, newSandbox());
+  const lines = Array.from({ length: 5_000 }, (_, index) => `line ${index}`).join("\n");
+  const cut = endedReply(fakeResult({ stdout: lines }), identity, newSandbox());
+  expect(fits.facts.truncated).toBe(false);
+  expect(cut.text?.length).toBeLessThan(8_000);
+  expect(cut.text).toContain("read them with handle out_");
+});
+
+test("the text of a run shows only what was printed since the last look, and the facts show everything", () => {
+  const result = fakeResult({ stdout: "one\ntwo\n" });
+  const news = { stdout: "two\n", stderr: "", isContinued: true };
+  const { facts, text } = endedReply(result, identity, newSandbox(), { news });
+  expect(text).toBe("status: ok · 12 ms · output since the last look · session_id: s-1\n[stdout]\ntwo");
+  expect(facts.stdout).toBe("one\ntwo\n");
+});
+
+test("a stopped run names the line that was running, and what became of the variables", () => {
+  const text = (facts: Parameters<typeof fakeResult>[0]) =>
+    endedReply(fakeResult({ exitCode: undefined, ...facts }), identity, newSandbox()).text?.split("\n")[0];
+  expect(text({ status: "timeout", stoppedAtLine: 4 })).toContain("status: timeout · 12 ms · stopped at line 4");
+  expect(text({ status: "crashed", state: "recovered", recoveredTo: 3 })).toContain("variables are those after run 3");
+  expect(text({ status: "out_of_memory", state: "recovered", recoveredTo: 0 })).toContain("variables are lost");
 });
 
 test("a run reply links every artifact and shows every image", () => {

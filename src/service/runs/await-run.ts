@@ -1,8 +1,11 @@
+import type { RunResult } from "../../sessions/runs/run.ts";
+import { missingModule, needsSurroundings, type RunSurroundings, runRemedies } from "../replies/run-remedies.ts";
 import { endedReply, runningReply } from "../replies/run-reply.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { ToolContext, ToolReply } from "../tools/tool.ts";
 import type { ToolRun } from "../wire/tool-run.ts";
 import { followProgress } from "./follow-progress.ts";
+import { installedPackages } from "./installed-packages.ts";
 
 /** How long to wait for a cancelled run to end. */
 const cancelLimitMs = 5_000;
@@ -21,7 +24,7 @@ export async function awaitRun(
   context: ToolContext,
   { waitMs, cancelStopsRun, notes = [] }: AwaitRunOptions,
 ): Promise<ToolReply<ToolRun>> {
-  const { runs } = sandbox;
+  const { runs, seen } = sandbox;
   const { signal } = context;
   const { sessionId } = runs.status(runId);
   const runner = sandbox.opened?.runner ?? "unknown";
@@ -31,9 +34,43 @@ export async function awaitRun(
     runs.cancel(runId);
     return runs.wait(runId, { timeoutMs: cancelLimitMs });
   });
-  const identity = { runId, sessionId, runner, notes };
-  if (outcome.status === "running") return runningReply(outcome, identity);
-  if (outcome.artifacts.length === 0) return endedReply(outcome, identity, sandbox);
+  if (outcome.status === "running") {
+    const printed = runs.printed(runId);
+    const news = seen.news(runId, printed);
+    seen.remember(runId, printed);
+    return runningReply(outcome, { runId, sessionId, runner, notes }, sandbox, news);
+  }
+  const remedies = needsSurroundings(outcome)
+    ? runRemedies(outcome, await surroundings(sandbox, sessionId, outcome))
+    : [];
+  const identity = { runId, sessionId, runner, notes: [...notes, ...remedies] };
+  if (outcome.status === "ok" && sandbox.onPython) await learnPython(sandbox, sessionId);
+  const news = seen.news(runId, outcome);
+  seen.forget(runId);
+  if (outcome.artifacts.length === 0) return endedReply(outcome, identity, sandbox, { news });
   sandbox.artifactsChanged();
-  return endedReply(outcome, identity, sandbox, await sandbox.linksOf(sessionId));
+  return endedReply(outcome, identity, sandbox, { news, downloadUrl: await sandbox.linksOf(sessionId) });
+}
+
+/** Asks before the answer goes out: the next call would have to wait for it. */
+async function learnPython(sandbox: Sandbox, sessionId: string): Promise<void> {
+  const { onPython } = sandbox;
+  sandbox.onPython = undefined;
+  const session = await sandbox.openSession(sessionId);
+  const python = session && (await installedPackages(session));
+  if (python) onPython?.(python);
+}
+
+async function surroundings(sandbox: Sandbox, sessionId: string, result: RunResult): Promise<RunSurroundings> {
+  const session = await sandbox.openSession(sessionId);
+  const used = new Set(sandbox.runs.list().map((run) => run.sessionId));
+  const isMemory = result.status === "out_of_memory";
+  const usage = isMemory ? await session?.usage().catch(() => undefined) : undefined;
+  const isModule = session !== undefined && missingModule(result) !== undefined;
+  return {
+    policy: session?.policy ?? sandbox.opened?.policy,
+    peakMemoryBytes: usage?.peakMemoryBytes,
+    otherSessions: [...used].filter((id) => id !== sessionId),
+    python: isModule ? await installedPackages(session) : undefined,
+  };
 }

@@ -197,6 +197,12 @@ export class RunRegistry {
     return this.#entry(runId).stdin;
   }
 
+  /** What a run has printed so far, as far as it is kept. */
+  printed(runId: string): { readonly stdout: string; readonly stderr: string } {
+    const { log } = this.#entry(runId).run;
+    return { stdout: log.text("stdout"), stderr: log.text("stderr") };
+  }
+
   status(runId: string): RunHandle {
     return this.#handle(this.#entry(runId));
   }

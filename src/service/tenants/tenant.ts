@@ -5,6 +5,7 @@ import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
 import type { ReleaseSlot } from "../runs/run-registry.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { policyFacts } from "../tools/policy-facts.ts";
 import { hostEffects } from "../tools/tool-hints.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { TenantSessions } from "./tenant-sessions.ts";
@@ -44,12 +45,13 @@ export class Tenant implements AsyncDisposable {
     const { projectDir, fileLinks, namespace } = parts;
     const runs = { ...keptRuns, acquireSlot: () => this.#acquireSlot() };
     const effects = hostEffects(parts.codecell.policy);
+    const facts = policyFacts(parts.codecell.policy);
     const open = async () => this.sessions;
     const links =
       async ({ id }: { readonly id: string }) =>
       (artifact: { name: string; sha256: string }) =>
         fileLinks.url(namespace, { session: id, ...artifact }).url;
-    this.lazySandbox = new LazySandbox({ open, projectDir, links, runs, effects, isForGuests: true });
+    this.lazySandbox = new LazySandbox({ open, projectDir, links, runs, effects, facts, isForGuests: true });
     this.#cleanup.defer(() => this.lazySandbox[Symbol.asyncDispose]());
   }
 

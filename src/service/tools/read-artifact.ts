@@ -2,6 +2,7 @@ import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
 import type { ArtifactContent } from "../replies/artifact-content.ts";
 import { artifactUri } from "../replies/artifact-uri.ts";
+import { sessionArgument } from "./session-argument.ts";
 import { defineTool, type ToolContent } from "./tool.ts";
 
 const reading = loadOnce(() => import("../replies/artifact-content.ts"));
@@ -9,12 +10,13 @@ const reading = loadOnce(() => import("../replies/artifact-content.ts"));
 export const readArtifactTool = defineTool({
   name: "read_artifact",
   title: "Read a file of a session",
-  description: `Read a file that code wrote or that was uploaded: text as text (48 KiB per call), PNG files as images, anything else as base64 (512 KiB at most). \`start\` and \`end\` are byte offsets; to continue, pass \`next\` of the result as \`start\`. For a large file, run code in the session instead.`,
+  description:
+    "Read a file that code wrote or that was uploaded: text (48 KiB per call), PNG as an image, anything else as base64 (512 KiB). Reduce a large file with code instead.",
   input: z.strictObject({
-    session_id: z.string(),
-    name: z.string().describe("Path in the working directory, as listed by list_artifacts."),
-    start: z.int().min(0).optional().describe("First byte; default 0."),
-    end: z.int().min(0).optional().describe("Byte to stop before; default: the end of the file."),
+    name: z.string().describe("Its path."),
+    session_id: sessionArgument,
+    start: z.int().min(0).optional().describe("First byte."),
+    end: z.int().min(0).optional().describe("Byte to stop before."),
   }),
   output: z.object({
     uri: z.string(),
@@ -28,11 +30,12 @@ export const readArtifactTool = defineTool({
     text: z.string().nullable().describe("the content, when it is text"),
   }),
   effect: "reads",
+  isLarge: true,
   async call({ session_id, name, start, end }, sandbox) {
     const session = await sandbox.session(session_id);
     const { artifactContent } = await reading();
     const content = await artifactContent(await session.files(), name, { start, end });
-    const uri = artifactUri(session_id, name);
+    const uri = artifactUri(session.id, name);
     const { mimeType, size, body } = content;
     const facts = {
       ...{ uri, name, mime_type: mimeType, size, start: content.start, end: content.end },
@@ -40,7 +43,10 @@ export const readArtifactTool = defineTool({
       form: body.as,
       text: body.as === "text" ? body.text : null,
     };
-    const where = `${name}: ${mimeType}, bytes ${content.start} to ${content.end} of ${size}`;
+    const isWhole = content.start === 0 && content.end >= size;
+    const part = isWhole ? `${size} bytes` : `bytes ${content.start} to ${content.end} of ${size}`;
+    const rest = facts.next === null ? "" : `; continue with start=${facts.next}`;
+    const where = `${name} (${mimeType}), ${part}${rest}`;
     return { facts, text: body.as === "text" ? `${where}\n${body.text}` : where, more: blocks(uri, content) };
   },
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
 import { toolRunSchema } from "../wire/tool-run.ts";
+import { limitsText } from "./policy-facts.ts";
 import { defineTool } from "./tool.ts";
 import { waitSeconds } from "./wait-seconds.ts";
 
@@ -8,13 +9,13 @@ const running = loadOnce(() => import("../runs/run-code.ts"));
 
 export const rlmExecTool = defineTool({
   name: "rlm_exec",
-  title: "Run Python in the shared sandbox",
-  description: `Run Python in this server's one shared, isolated session. Variables persist between calls: load data once with rlm_load, process it with code, and return only what you need, so that large data never passes through the conversation.
-
-The value of the last expression is returned as \`value\`, print() output as \`stdout\`, shown figures as images, and files written to the working directory as artifacts. If the program fails, the status is "error" and the variables are kept. If the status is "running", use its run_id with get_run or cancel_run.`,
+  title: "Run Python in the shared session",
+  description:
+    "Run Python in the shared session, on what rlm_load put there. Returns what it printed and the value of the last expression: return only what you need.",
+  limits: limitsText,
   input: z.strictObject({
-    code: z.string().describe("The program."),
-    timeout: z.number().positive().max(86_400).default(30).describe("Seconds after which the code is interrupted."),
+    code: z.string(),
+    timeout: z.number().positive().max(86_400).default(30).describe("Seconds."),
     wait: waitSeconds,
   }),
   output: toolRunSchema,

@@ -6,10 +6,11 @@ const maxBytes = 16 * 1024;
 export const rlmGetTool = defineTool({
   name: "rlm_get",
   title: "Get a variable's value",
-  description: `Get the value of a variable of the shared session. With \`query\`, evaluate that Python expression instead, such as "len(rows)", "rows[100:150]" or "df.describe().to_string()". Only the first 16 KiB of a value are returned, so ask for the part you need. A value that JSON cannot represent is returned as its repr.`,
+  description:
+    "Get a variable of the shared session, or with query the value of an expression such as rows[100:150] or df.describe().to_string(). At most the first 16 KiB are returned.",
   input: z.strictObject({
-    name: z.string().describe("Name of the variable."),
-    query: z.string().optional().describe("Python expression to evaluate instead."),
+    name: z.string(),
+    query: z.string().optional(),
   }),
   output: z.object({
     session_id: z.string(),

@@ -5,9 +5,8 @@ const stopWithinMs = 5_000;
 
 export const rlmResetTool = defineTool({
   name: "rlm_reset",
-  title: "Clear the shared sandbox",
-  description:
-    "Stop the run in the shared session and clear its variables, imports and checkpoints. Files in its working directory stay.",
+  title: "Clear the shared session",
+  description: "Stop the run of the shared session and clear its variables and checkpoints. Files stay.",
   input: z.strictObject({}),
   output: z.object({ session_id: z.string(), cleared: z.boolean() }),
   effect: "destroys",
@@ -20,6 +19,6 @@ export const rlmResetTool = defineTool({
       await sandbox.runs.wait(runId, { timeoutMs: stopWithinMs }).catch(() => {});
     }
     await session.reset();
-    return { facts: { session_id: session.id, cleared: true } };
+    return { facts: { session_id: session.id, cleared: true }, text: "cleared; files in the working directory stay" };
   },
 });

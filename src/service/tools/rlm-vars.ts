@@ -8,7 +8,7 @@ const maxSummary = 200;
 export const rlmVarsTool = defineTool({
   name: "rlm_vars",
   title: "List the variables",
-  description: `List the variables of the shared session with their types and a short summary of each value, ${maxVariables} at maxVariables.`,
+  description: "List the variables of the shared session with type and a summary of the value.",
   input: z.strictObject({}),
   output: z.strictObject({ session_id: z.string(), variables: z.array(variableSchema), total: z.int() }),
   effect: "reads",
@@ -19,7 +19,12 @@ export const rlmVarsTool = defineTool({
       const { name, type, size, summary } = encodeVariable(one);
       return { name: short(name), type: short(type), size, summary: short(summary) };
     });
-    return { facts: { session_id: session.id, variables, total: all.length } };
+    const lines = variables.map(({ name, type, summary }) => `${name}: ${type} = ${summary}`);
+    const more = all.length - variables.length;
+    const text = [...(lines.length > 0 ? lines : ["no variables"]), ...(more > 0 ? [`and ${more} more`] : [])].join(
+      "\n",
+    );
+    return { facts: { session_id: session.id, variables, total: all.length }, text };
   },
 });
 

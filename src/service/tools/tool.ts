@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Sandbox } from "../sandbox.ts";
+import type { PolicyFacts } from "./policy-facts.ts";
 
 /** A tool without a transport. A surface adapts it with `callTool` and `toolHints`. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
@@ -7,6 +8,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly title: string;
   /** under 2,000 characters: some clients truncate it there */
   readonly description: string;
+  /** a sentence about what the policy gives, for the end of the description */
+  readonly limits?: (facts: PolicyFacts) => string;
   /** the schema that the model sees also validates its call */
   readonly input: Input;
   readonly output: Output;
@@ -14,6 +17,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly effect: "reads" | "changes" | "destroys" | "code";
   /** default: only tools that read are idempotent */
   readonly isIdempotent?: boolean;
+  /** returns texts that some clients would write to a file unless told */
+  readonly isLarge?: boolean;
   /** keeps the tool in the model's context if a client hides tools behind a search */
   readonly isMain?: boolean;
   call(args: z.output<Input>, sandbox: Sandbox, context: ToolContext): Promise<ToolReply<z.output<Output>>>;
@@ -35,10 +40,10 @@ export interface ToolProgress {
   readonly message: string;
 }
 
-/** `facts` hold everything the model needs: some clients show nothing else. */
+/** The answer of a tool. `facts` are for programs, `text` is for models: each holds everything. */
 export interface ToolReply<Facts> {
   readonly facts: Facts;
-  /** the same facts for clients that read text; absent: the facts as JSON */
+  /** the same facts in few words; absent: the facts as JSON */
   readonly text?: string;
   /** images and files, after the text */
   readonly more?: readonly ToolContent[];
@@ -61,7 +66,6 @@ export interface ArtifactLink {
   readonly name: string;
   readonly mimeType: string;
   readonly size: number;
-  readonly description: string;
 }
 
 /** Type-checks a definition against its own schemas, then erases their types. */

@@ -1,7 +1,5 @@
-import { cancelRunTool } from "./cancel-run.ts";
 import { checkpointTool } from "./checkpoint.ts";
 import { closeSessionTool } from "./close-session.ts";
-import { forkSessionTool } from "./fork-session.ts";
 import { getRunTool } from "./get-run.ts";
 import { listArtifactsTool } from "./list-artifacts.ts";
 import { readArtifactTool } from "./read-artifact.ts";
@@ -12,18 +10,17 @@ import { rlmLoadTool } from "./rlm-load.ts";
 import { rlmResetTool } from "./rlm-reset.ts";
 import { rlmSubAgentTool } from "./rlm-sub-agent.ts";
 import { rlmVarsTool } from "./rlm-vars.ts";
-import { rollbackTool } from "./rollback.ts";
 import { runPythonTool } from "./run-python.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolsetName } from "./toolset-name.ts";
 import { uploadFileTool } from "./upload-file.ts";
 
 const rlm = [rlmExecTool, rlmLoadTool, rlmGetTool, rlmVarsTool, rlmResetTool];
-const interpreter = [runPythonTool, uploadFileTool, closeSessionTool, checkpointTool, rollbackTool, forkSessionTool];
+const interpreter = [runPythonTool, uploadFileTool, closeSessionTool, checkpointTool];
 /** Both sets need these: long runs, files, truncated output. */
-const shared = [getRunTool, cancelRunTool, listArtifactsTool, readArtifactTool, readOutputTool];
+const shared = [getRunTool, listArtifactsTool, readArtifactTool, readOutputTool];
 
-/** The tools of a set. The sub-agent is offered only if a model is configured. */
+/** The tools of a set. The sub-agent is offered only where it works. */
 export function toolsOf(name: ToolsetName, options: { hasModel: boolean }): Tool[] {
   return [
     ...(name === "rlm" ? [] : interpreter),

@@ -1,20 +1,18 @@
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
+import { sessionArgument } from "./session-argument.ts";
 import { defineTool } from "./tool.ts";
 
 export const uploadFileTool = defineTool({
   name: "upload_file",
   title: "Put a file into a session",
-  description: `Write a file to a session's working directory; code opens it by the same path. Give \`content\` for text, \`content_base64\` for bytes, or \`delete\` to remove the file. Without session_id a new session starts, and its id is returned. For large project files use rlm_load instead: it does not pass them through the conversation.`,
+  description: "Write a file into a session's working directory; code opens it by the same path.",
   input: z.strictObject({
-    path: z.string().describe("Path in the working directory, such as data/input.csv."),
-    content: z.string().optional().describe("Text."),
-    content_base64: z.string().optional().describe("Bytes as base64."),
+    path: z.string().describe("Such as data/input.csv."),
+    content: z.string().optional().describe("Text, or"),
+    content_base64: z.string().optional().describe("bytes."),
     delete: z.literal(true).optional().describe("Delete the file instead."),
-    session_id: z
-      .string()
-      .optional()
-      .describe("session_id that an earlier call returned; omit it to start a new session."),
+    session_id: sessionArgument,
   }),
   output: z.strictObject({
     session_id: z.string(),
@@ -26,19 +24,21 @@ export const uploadFileTool = defineTool({
   isIdempotent: true,
   async call({ path, content, content_base64, delete: isDeletion, session_id }, sandbox, { signal }) {
     if (isDeletion) {
-      if (session_id === undefined || content !== undefined || content_base64 !== undefined) {
-        throw new CodecellError("usage", "delete needs session_id and path, and no content");
+      if (content !== undefined || content_base64 !== undefined) {
+        throw new CodecellError("usage", "delete needs a path and no content");
       }
       const session = await sandbox.session(session_id);
       await session.removeFile(path);
       sandbox.artifactsChanged();
-      return { facts: { session_id: session.id, name: path, deleted: true as const } };
+      const text = `deleted ${path}${sandbox.mention(session.id)}`;
+      return { facts: { session_id: session.id, name: path, deleted: true as const }, text };
     }
     const data = contentOf(content, content_base64);
     const session = await sandbox.session(session_id);
     const { size } = await session.upload(path, data, signal);
     sandbox.artifactsChanged();
-    return { facts: { session_id: session.id, name: path, size } };
+    const text = `wrote ${size} bytes to ${path}${sandbox.mention(session.id)}`;
+    return { facts: { session_id: session.id, name: path, size }, text };
   },
 });
 

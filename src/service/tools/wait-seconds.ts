@@ -8,4 +8,4 @@ export const waitSeconds = z
   .min(0)
   .max(maxWaitSeconds)
   .default(maxWaitSeconds)
-  .describe("Seconds to wait for the result; after that the status is running, with a run_id for get_run.");
+  .describe("Seconds until the call returns; a run that needs longer goes on, for get_run.");

@@ -18,7 +18,7 @@ const shared = {
 /** The result of every tool that runs code. */
 export const toolRunSchema = z.strictObject({
   ...shared,
-  run_id: z.string().describe("for get_run and cancel_run"),
+  run_id: z.string().describe("for get_run"),
   session_id: z.string().describe("pass it to the next call to keep variables and files"),
   artifacts: z
     .array(z.strictObject({ uri: z.string().describe("address of the MCP resource"), ...artifactSchema.shape }))

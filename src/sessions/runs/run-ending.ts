@@ -37,6 +37,7 @@ export function runResult(
     ...output.gathered(),
     value: done.result,
     error: done.error,
+    ...(done.line === undefined ? {} : { stoppedAtLine: done.line }),
     truncated: output.wasTruncated(done) || done.resultTruncated === true,
     stdoutBytes: done.stdoutBytes,
     stderrBytes: done.stderrBytes,

@@ -52,6 +52,8 @@ export interface RunResult {
   /** repr of the last expression's value */
   readonly value: string | undefined;
   readonly error: RunError | undefined;
+  /** the line of its code that was running when it timed out or was interrupted; absent: unknown */
+  readonly stoppedAtLine?: number;
   readonly displays: readonly DisplayEvent[];
   /** whether output or value was truncated; the true sizes are beside it */
   readonly truncated: boolean;

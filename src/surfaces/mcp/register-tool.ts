@@ -5,15 +5,32 @@ import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { callTool, type ToolOutcome } from "../../service/tools/call-tool.ts";
 import type { Tool, ToolContext } from "../../service/tools/tool.ts";
 import { toolHints } from "../../service/tools/tool-hints.ts";
+import { leanSchema } from "./lean-schema.ts";
+
+export interface RegisterOptions {
+  /** whether answers hold structured content too, and tools their output schemas */
+  readonly isStructured: boolean;
+  readonly logger: Logger;
+}
 
 /** Offers a tool of the service layer over MCP. */
-export function registerTool(server: McpServer, tool: Tool, sandbox: LazySandbox, logger: Logger): void {
-  const { name, title, description, input, output, isMain } = tool;
-  const annotations = { title, ...toolHints(tool, sandbox.effects) };
-  const _meta = { "anthropic/maxResultSizeChars": 100_000, ...(isMain ? { "anthropic/alwaysLoad": true } : {}) };
-  const schemas: { inputSchema: z.ZodObject; outputSchema: z.ZodObject } = { inputSchema: input, outputSchema: output };
-  server.registerTool(name, { title, description, ...schemas, annotations, _meta }, async (args, context) =>
-    toResult(await callTool(tool, sandbox, { args, context: contextOf(context), logger })),
+export function registerTool(server: McpServer, tool: Tool, sandbox: LazySandbox, options: RegisterOptions): void {
+  const { isStructured, logger } = options;
+  const { name, title, limits, input, output, isMain, isLarge } = tool;
+  const { facts } = sandbox;
+  const description = limits && facts ? `${tool.description} ${limits(facts)}` : tool.description;
+  const annotations = toolHints(tool, sandbox.effects);
+  const meta = {
+    ...(isLarge ? { "anthropic/maxResultSizeChars": 100_000 } : {}),
+    ...(isMain ? { "anthropic/alwaysLoad": true } : {}),
+  };
+  const _meta = Object.keys(meta).length > 0 ? { _meta: meta } : {};
+  const inputSchema = leanSchema(input);
+  const schemas: { inputSchema: z.ZodObject; outputSchema?: z.ZodObject } = isStructured
+    ? { inputSchema, outputSchema: output }
+    : { inputSchema };
+  server.registerTool(name, { title, description, ...schemas, annotations, ..._meta }, async (args, context) =>
+    toResult(await callTool(tool, sandbox, { args, context: contextOf(context), logger }), isStructured),
   );
 }
 
@@ -31,9 +48,12 @@ function contextOf({ mcpReq }: ServerContext): ToolContext {
   };
 }
 
-/** The content blocks of the service have the same shape as MCP's. */
-function toResult(outcome: ToolOutcome): CallToolResult {
+/**
+ * The content blocks of the service have the same shape as MCP's. Most clients show structured content instead of the
+ * text, with all its empty fields, so it is sent only on request.
+ */
+function toResult(outcome: ToolOutcome, isStructured: boolean): CallToolResult {
   const content = [...outcome.content];
-  if (!outcome.isError) return { content, structuredContent: outcome.facts };
-  return { content, isError: true, _meta: { "codecell/error": outcome.error } };
+  if (outcome.isError) return { content, isError: true, _meta: { "codecell/error": outcome.error } };
+  return isStructured ? { content, structuredContent: outcome.facts } : { content };
 }

@@ -2,7 +2,10 @@ import { readFile } from "node:fs/promises";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { estimateTokens } from "../../service/output/estimate-tokens.ts";
+import { policyFacts, strictestFacts } from "../../service/tools/policy-facts.ts";
 import type { HostEffects } from "../../service/tools/tool-hints.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
@@ -18,13 +21,14 @@ async function listed(options: McpServerOptions = {}, from = sandbox) {
   await client.connect(near);
   const { tools } = await client.listTools();
   const { resources } = await client.listResources();
+  const instructions = client.getInstructions() ?? "";
   await client.close();
-  return { tools, resources, instructions: client.getInstructions() ?? "" };
+  return { tools, resources, instructions };
 }
 
 test("listing tools and resources opens no sandbox", async () => {
   const { tools, resources } = await listed();
-  expect(tools).toHaveLength(16);
+  expect(tools).toHaveLength(13);
   expect(resources).toEqual([]);
   expect(sandbox.opened).toBeUndefined();
 });
@@ -35,12 +39,63 @@ test("tool descriptions are short enough that clients do not truncate them", asy
     expect(description.length, name).toBeGreaterThan(50);
     expect(description.length, name).toBeLessThan(2_000);
   }
+  expect(instructions.length).toBeGreaterThan(500);
   expect(instructions.length).toBeLessThan(2_000);
 });
 
 test("every tool rejects unknown arguments", async () => {
   const { tools } = await listed();
   for (const { name, inputSchema } of tools) expect(inputSchema.additionalProperties, name).toBe(false);
+});
+
+test("the names of the tools that other projects use are in the default set", async () => {
+  const names = (await listed()).tools.map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining([
+      ...["run_python", "close_session", "upload_file", "list_artifacts", "read_artifact"],
+      ...["rlm_exec", "rlm_load", "rlm_get", "rlm_vars", "rlm_reset"],
+    ]),
+  );
+});
+
+test.each([
+  ["all", 2_500],
+  ["interpreter", 1_500],
+  ["rlm", 1_500],
+] as const)("listing the tools of %s costs at most %i tokens", async (tools, tokens) => {
+  const withFacts = new LazySandbox({ projectDir: "/nowhere", open: () => Promise.reject(), facts: strictestFacts });
+  const list = (await listed({ tools }, withFacts)).tools;
+  expect(estimateTokens(JSON.stringify({ tools: list }))).toBeLessThanOrEqual(tokens);
+});
+
+test("tools have output schemas only if structured content is requested", async () => {
+  expect((await listed()).tools.filter(({ outputSchema }) => outputSchema !== undefined)).toEqual([]);
+  const structured = (await listed({ structured: true })).tools;
+  expect(structured.filter(({ outputSchema }) => outputSchema === undefined)).toEqual([]);
+});
+
+test("the instructions and the tools that run code state the limits of the policy", async () => {
+  const facts = policyFacts(
+    parsePolicy({
+      proc: { timeout: "90s", memory: "3GiB" },
+      net: { enabled: true, allowlist: ["api.example.org"] },
+      fs: { mounts: [{ source: "/srv/data", target: "/data" }] },
+    }),
+  );
+  const there = new LazySandbox({ projectDir: "/nowhere", open: () => Promise.reject(), facts });
+  const { tools, instructions } = await listed({}, there);
+  const run = tools.find(({ name }) => name === "run_python")?.description ?? "";
+  for (const fact of ["90s", "3GiB", "api.example.org"]) {
+    expect(run).toContain(fact);
+    expect(instructions).toContain(fact);
+  }
+  expect(instructions).toContain("/data");
+  expect(instructions).not.toContain("/srv");
+  expect((await listed()).instructions).not.toContain("Limits");
+});
+
+test("a server without a policy file states the limits of the empty policy", () => {
+  expect(strictestFacts).toEqual(policyFacts(parsePolicy({})));
 });
 
 test("the hints of run_python depend on the policy", async () => {
@@ -60,7 +115,7 @@ test("the main tools are marked to stay in a model's context", async () => {
   expect(main.sort()).toEqual(["get_run", "rlm_exec", "rlm_load", "run_python"]);
 });
 
-test("the sub-agent tool is offered only if a model is configured", async () => {
+test("the sub-agent tool is offered only where it works", async () => {
   const names = async (hasModel: boolean) => (await listed({ hasModel })).tools.map(({ name }) => name);
   expect(await names(false)).not.toContain("rlm_sub_agent");
   expect(await names(true)).toContain("rlm_sub_agent");
@@ -78,7 +133,7 @@ test("docs/tools.md lists every tool with its parameters", async () => {
 
 test("docs/tools.md has examples that match the output schemas", async () => {
   const page = await readFile(new URL("../../../docs/tools.md", import.meta.url), "utf8");
-  const { tools } = await listed();
+  const { tools } = await listed({ structured: true });
   for (const { name, outputSchema } of tools) {
     const section = page.slice(page.indexOf(`\n### ${name}(`) + 1).split(/\n###? /)[0] ?? "";
     const [, answer = "null"] = [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) => text);

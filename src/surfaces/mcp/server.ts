@@ -12,8 +12,10 @@ import { registerTool } from "./register-tool.ts";
 export interface McpServerOptions {
   /** which tools to offer; default: all */
   readonly tools?: ToolsetName;
-  /** whether a model is configured for sub-agents */
+  /** whether sub-agents work, so that rlm_sub_agent is offered; no version of codecell has them yet */
   readonly hasModel?: boolean;
+  /** whether answers hold structured content too, and tools their output schemas, for programs; default: false */
+  readonly structured?: boolean;
   readonly logger?: Logger;
 }
 
@@ -21,16 +23,18 @@ const listTtlMs = 300_000;
 
 /** Creates the MCP server of one connection. It owns nothing: connections of one sandbox share its sessions and runs. */
 export function createMcpServer(sandbox: LazySandbox, options: McpServerOptions = {}): McpServer {
-  const { tools = "all", hasModel = false, logger = silentLogger } = options;
+  const { tools = "all", hasModel = false, structured = false, logger = silentLogger } = options;
   const server = new McpServer(
     { name: "codecell", title: "codecell sandbox", version: codecellVersion() },
     {
-      instructions: instructionsFor(tools),
+      instructions: instructionsFor(tools, sandbox.facts),
       capabilities: { tools: {}, resources: { listChanged: true } },
       cacheHints: { "tools/list": { ttlMs: listTtlMs, cacheScope: "public" } },
     },
   );
-  for (const tool of toolsOf(tools, { hasModel })) registerTool(server, tool, sandbox, logger);
+  for (const tool of toolsOf(tools, { hasModel })) {
+    registerTool(server, tool, sandbox, { isStructured: structured, logger });
+  }
   registerArtifactResources(server, sandbox);
   return server;
 }

@@ -20,7 +20,7 @@ export function answeredRun(
 ): Record<string, unknown> {
   const notes = Array.isArray(fields.notes) ? fields.notes : [];
   return {
-    ...pick(fields, ["exitCode", "result", "resultTruncated", "error", "files", "filesComplete"]),
+    ...pick(fields, ["exitCode", "result", "resultTruncated", "error", "line", "files", "filesComplete"]),
     t: "done",
     id,
     status: statusOf(fields, stop),

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { policyFileName } from "../../../policy/file/load-policy.ts";
-import { defaultPolicyFile } from "./mcp-effects.ts";
 import { assertHttpFlags, parsePort, parseToolset } from "./mcp-options.ts";
+import { defaultPolicyFile } from "./mcp-outlook.ts";
 
 test("parsePort accepts only valid ports", () => {
   expect(parsePort(undefined)).toBe(0);

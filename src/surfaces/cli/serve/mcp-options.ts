@@ -6,7 +6,11 @@ import { logOptions } from "../shell/log-options.ts";
 
 export const mcpOptions = {
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
-  model: { type: "string", value: "NAME", help: "Model for sub-agents. Default: $CODECELL_MODEL." },
+  structured: {
+    type: "boolean",
+    help: "Answer with structured content too, and list output schemas: for programs. Models need more tokens for it.",
+  },
+  model: { type: "string", value: "NAME", help: "Model for sub-agents. This version has no sub-agents: no effect." },
   http: { type: "boolean", help: "Serve Streamable HTTP instead of standard input and output." },
   host: { type: "string", value: "ADDRESS", help: "With --http: address to listen on. Default: 127.0.0.1." },
   port: { type: "string", value: "PORT", help: "With --http: port to listen on. Default: 0, any free port." },

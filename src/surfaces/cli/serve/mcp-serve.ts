@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { messageOf } from "../../../lib/errors.ts";
 import { LazySandbox } from "../../../service/lazy-sandbox.ts";
@@ -10,9 +11,9 @@ import { parseArguments } from "../shell/arguments.ts";
 import { clientGone } from "../shell/client-gone.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { mcpEffects } from "./mcp-effects.ts";
+import { rememberPython } from "./known-python.ts";
 import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
-import { isModelConfigured } from "./model-configured.ts";
+import { mcpOutlook } from "./mcp-outlook.ts";
 import { projectDirectory } from "./project-directory.ts";
 
 /** After the client disconnects, every cell is closed within 3 s, saved or not. */
@@ -36,14 +37,19 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   assertHttpFlags(flags);
   await checkPolicyFlags(flags, terminal);
   using logger = openCommandLogger(flags, terminal);
-  const hasModel = isModelConfigured(flags.model, terminal.env);
-  const effects = await mcpEffects(flags, terminal);
-  const options = { tools, hasModel, logger };
+  const outlook = await mcpOutlook(flags, terminal);
+  const options = { tools, structured: flags.structured === true, logger };
   await using cleanup = new Cleanup();
   let reload = () => {}; // before the first tool call there is no policy to reload
   const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
-    effects,
+    ...outlook,
+    onPython(python) {
+      if (isDeepStrictEqual(python, outlook.facts?.python)) return;
+      rememberPython(python, flags, terminal).catch((error: unknown) => {
+        logger.debug("what Python has could not be kept", { error: messageOf(error) });
+      });
+    },
     async open() {
       const { openMcpManager, mcpReloader } = await import("./mcp-open.ts");
       const manager = await openMcpManager(flags, { terminal, runners: await runners() }, logger);

@@ -30,7 +30,6 @@ import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { keepTokenFile } from "./keep-token-file.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
-import { isModelConfigured } from "./model-configured.ts";
 import { projectDirectory } from "./project-directory.ts";
 import { limitsJson, parseLimits } from "./serve-limits.ts";
 import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
@@ -109,11 +108,10 @@ async function start(
   });
   cleanup.defer(() => codecell[Symbol.asyncDispose]());
   await makeDirectories(stateDir, 0o700);
-  const hasModel = isModelConfigured(undefined, terminal.env);
   const publicName = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
   const service = new HttpService({
     ...{ codecell, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
-    mount: mcpMount({ tools: parseToolset(flags.tools), hasModel, logger }),
+    mount: mcpMount({ tools: parseToolset(flags.tools), logger }),
     projectDir: projectDirectory(terminal),
     ...{ stateDir, limits },
     auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,

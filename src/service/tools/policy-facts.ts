@@ -1,0 +1,82 @@
+import type { Policy } from "../../policy/schema.ts";
+import { formatDuration, formatSize } from "../../policy/units.ts";
+
+/** The interpreter of a cell, as an earlier session found it. */
+export interface PythonFacts {
+  readonly version: string;
+  /** those of `notablePackages` that it has */
+  readonly packages: readonly string[];
+}
+
+/** Packages that a model would like to know about, most wanted first. */
+export const notablePackages: readonly string[] = [
+  ...["numpy", "pandas", "matplotlib", "scipy", "sklearn", "sympy", "PIL", "requests", "polars", "pyarrow", "duckdb"],
+  ...["seaborn", "plotly", "networkx", "statsmodels", "openpyxl", "lxml", "bs4", "yaml", "torch", "micropip", "pip"],
+];
+
+/** What a policy gives to a program, as a model needs to know it before it writes one. Names no path of the host. */
+export interface PolicyFacts {
+  readonly timeoutMs: number;
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+  /** hosts that code may reach; undefined: it has no network */
+  readonly hosts: readonly string[] | undefined;
+  /** paths in the cell, beside the working directory */
+  readonly mounts: readonly { readonly target: string; readonly isWritable: boolean }[];
+  /** whether a closed session is saved */
+  readonly isPersistent: boolean;
+  /** modules that every session has imported */
+  readonly preload: readonly string[];
+  /** absent: not known yet */
+  readonly python?: PythonFacts;
+}
+
+const maxNamed = 12;
+
+/** The facts of the empty policy, for a server that has no policy file and must not load the parser. */
+export const strictestFacts: PolicyFacts = {
+  ...{ timeoutMs: 30_000, memoryBytes: 512 * 1024 ** 2, diskBytes: 256 * 1024 ** 2 },
+  ...{ hosts: undefined, mounts: [], isPersistent: false, preload: [] },
+};
+
+/** What a policy gives to a program. */
+export function policyFacts({ proc, net, fs, session, kernel }: Policy): PolicyFacts {
+  const { timeoutMs, memoryBytes, diskBytes } = proc;
+  return {
+    ...{ timeoutMs, memoryBytes, diskBytes },
+    hosts: net.enabled ? net.allowlist.map(String) : undefined,
+    mounts: [
+      ...(fs.deps === undefined ? [] : [{ target: "/deps", isWritable: false }]),
+      ...fs.mounts.map(({ target, mode }) => ({ target, isWritable: mode === "rw" })),
+    ],
+    isPersistent: session.persist,
+    preload: kernel.preload,
+  };
+}
+
+/** The limits and the interpreter in a few words, for a tool's description. */
+export function limitsText({ timeoutMs, memoryBytes, diskBytes, hosts, python }: PolicyFacts): string {
+  const network = hosts === undefined ? "no network" : `network: ${named(hosts) || "no host is allowed"}`;
+  const limits = `Limits: ${formatDuration(timeoutMs)} per run, ${formatSize(memoryBytes)} memory, ${formatSize(diskBytes)} disk, ${network}.`;
+  return python ? `${limits} ${pythonText(python)}.` : limits;
+}
+
+/** `Python 3.11.2 with numpy, pandas` */
+export function pythonText({ version, packages }: PythonFacts): string {
+  return `Python ${version} with ${named(packages) || "only the standard library"}`;
+}
+
+/** Where files are, for the instructions. */
+export function filesText({ mounts, isPersistent, preload }: PolicyFacts): string {
+  const seen = mounts.map(({ target, isWritable }) => (isWritable ? `${target} (writable)` : target));
+  return [
+    `The working directory is /workspace${isPersistent ? " and is saved with its session" : ""}.`,
+    ...(seen.length > 0 ? [`Also mounted: ${named(seen)}.`] : ["Nothing else of the user's machine is visible."]),
+    ...(preload.length > 0 ? [`Already imported: ${named(preload)}.`] : []),
+  ].join(" ");
+}
+
+function named(names: readonly string[]): string {
+  const rest = names.length - maxNamed;
+  return `${names.slice(0, maxNamed).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}

@@ -1,0 +1,50 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { type PolicyFacts, policyFacts, strictestFacts } from "../../../service/tools/policy-facts.ts";
+import { type HostEffects, hostEffects } from "../../../service/tools/tool-hints.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { knownPython } from "./known-python.ts";
+import type { McpFlags } from "./mcp-options.ts";
+
+/** The same name as `policyFileName`, without importing the parser. */
+export const defaultPolicyFile = "sandbox.policy.yaml";
+
+/** What a client and its model learn of the policy before the first call. */
+export interface McpOutlook {
+  readonly effects: HostEffects;
+  /** absent: the policy cannot be read */
+  readonly facts?: PolicyFacts;
+}
+
+/**
+ * What code may do outside its cell, for the tools' hints, and its limits, for the instructions. The policy is read only if there is one, because that is the
+ * slowest step, and most clients start a server only to list its tools.
+ */
+export async function mcpOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOutlook> {
+  const { effects, facts } = await policyOutlook(flags, terminal);
+  const python = facts && (await knownPython(flags, terminal));
+  return { effects, ...(facts ? { facts: { ...facts, ...(python ? { python } : {}) } } : {}) };
+}
+
+async function policyOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOutlook> {
+  const isNamed = flags.policy !== undefined || Boolean(terminal.env.CODECELL_POLICY);
+  const hasPolicy = isNamed || (await exists(join(terminal.cwd, defaultPolicyFile)));
+  const { workspace, mount, timeout, memory } = flags;
+  const isPlain = !hasPolicy && [workspace, mount, timeout, memory].every((flag) => flag === undefined);
+  if (isPlain) return { effects: { writesHost: false, reachesNetwork: false }, facts: strictestFacts };
+  try {
+    const { mcpPolicy } = await import("./mcp-open.ts");
+    const policy = await mcpPolicy(flags, terminal);
+    return { effects: hostEffects(policy), facts: policyFacts(policy) };
+  } catch {
+    // The first call reports a policy that cannot be read; until then, assume the worst.
+    return { effects: { writesHost: true, reachesNetwork: true } };
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

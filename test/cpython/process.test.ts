@@ -1,0 +1,10 @@
+import { processRunner } from "../../src/runners/process/runner.ts";
+import { skipsProcess } from "../support/process-cells.ts";
+import { describeCpython } from "./suite.ts";
+
+await describeCpython({
+  kind: "process",
+  title: "a process cell",
+  make: () => processRunner(),
+  isMissing: skipsProcess,
+});

@@ -1,3 +1,4 @@
+import { usualModules } from "../cpython/modules.ts";
 import { describeCpython } from "../cpython/suite.ts";
 import { sharedKernelTiers } from "../support/process-cells.ts";
 
@@ -6,5 +7,5 @@ const tier = sharedKernelTiers.find(({ isMissing }) => !isMissing) ?? sharedKern
 
 if (tier?.make !== undefined) {
   const { make, isMissing = false } = tier;
-  await describeCpython({ kind: "container", title: "a container", make, isMissing });
+  await describeCpython({ kind: "container", title: "a container", make, modules: usualModules, isMissing });
 }

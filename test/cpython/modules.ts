@@ -5,7 +5,7 @@ export interface TestModule {
 }
 
 /** Modules around processes, signals, sockets and files, without the tests that mostly wait. The slowest come first. */
-const usual: readonly TestModule[] = [
+export const usualModules: readonly TestModule[] = [
   some("test_subprocess", [
     "ProcessTestCaseNoPoll",
     "_timeout",
@@ -59,7 +59,7 @@ const long: readonly TestModule[] = [
 
 /** `CODECELL_TEST_CPYTHON=all` adds the long ones, with a limit of their own. */
 export const runsAll = process.env.CODECELL_TEST_CPYTHON === "all";
-export const modules = runsAll ? withLong() : usual;
+export const modules = runsAll ? withLong() : usualModules;
 /** for one module, in seconds */
 export const moduleSeconds = runsAll ? 600 : 75;
 
@@ -68,5 +68,5 @@ function some(module: string, without: readonly string[] = []): TestModule {
 }
 
 function withLong(): TestModule[] {
-  return [...long, ...usual.filter(({ module }) => !long.some((one) => one.module === module))];
+  return [...long, ...usualModules.filter(({ module }) => !long.some((one) => one.module === module))];
 }

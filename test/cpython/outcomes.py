@@ -17,28 +17,25 @@ DESCRIPTORS = 1024  # the same everywhere: some tests use all of them
 
 
 class Outcomes(unittest.TestResult):
-    """Keeps a file up to date, so that a crash or a hang loses nothing."""
+    """Writes each outcome to a file at once, so that a crash or a hang loses nothing."""
 
     def __init__(self, path):
         super().__init__()
-        self.path, self.tests = path, {}
+        self.file = open(path, "w")
 
-    def save(self, running=None):
-        with open(self.path + ".new", "w") as file:
-            json.dump({"tests": self.tests, "running": running}, file)
-        os.replace(self.path + ".new", self.path)
+    def save(self, *entry):
+        self.file.write(json.dumps(entry) + "\n")
+        self.file.flush()
 
     def note(self, test, outcome, detail=""):
-        # A test counts as failed if one of its sub-tests or its cleanup fails.
-        if self.tests.get(test.id(), [""])[0] != "failed":
-            self.tests[test.id()] = [outcome, detail]
+        self.save("outcome", test.id(), outcome, detail)
 
     def fail(self, test, error):
         self.note(test, "failed", "%s: %s" % (error[0].__name__, str(error[1]).strip().split("\n")[0][:200]))
 
     def startTest(self, test):
         super().startTest(test)
-        self.save(test.id())
+        self.save("running", test.id())
 
     def addSuccess(self, test):
         self.note(test, "ok")
@@ -75,7 +72,7 @@ def run_module(module, without, path):
 
     loaded = unittest.defaultTestLoader.loadTestsFromName("test." + module)
     unittest.TestSuite(wanted(loaded)).run(outcomes)
-    outcomes.save()
+    outcomes.save("ended")
 
 
 def run_apart(directory, seconds, task):
@@ -97,14 +94,22 @@ def run_apart(directory, seconds, task):
             ending = "still running after %d s" % seconds
             os.killpg(child.pid, 9)
             child.wait()
-        try:
-            with open(path) as file:
-                said = json.load(file)
-        except FileNotFoundError:
-            said = {"tests": {}, "running": task["module"]}
-        if said["running"] is not None:
-            said["tests"][said["running"]] = ["failed", ending]
-        return {"module": task["module"], "tests": said["tests"]}
+        return {"module": task["module"], "tests": collect(path, task["module"], ending)}
+
+
+def collect(path, module, ending):
+    """The outcome of each test. One that did not end has failed, and so has one with a failed sub-test or cleanup."""
+    tests, running = {}, module
+    if os.path.exists(path):
+        with open(path) as file:
+            for kind, *entry in map(json.loads, file):
+                if kind == "outcome" and tests.get(entry[0], [""])[0] != "failed":
+                    tests[entry[0]] = entry[1:]
+                elif kind != "outcome":
+                    running = entry[0] if kind == "running" else None
+    if running is not None:
+        tests[running] = ["failed", ending]
+    return tests
 
 
 def main(directory, seconds, workers, tasks):

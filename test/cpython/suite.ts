@@ -3,19 +3,20 @@ import type { SandboxRunner } from "../../src/runners/runner.ts";
 import type { Missing } from "../contract/required.ts";
 import { type Comparison, compareOutcomes, type Outcomes } from "./compare.ts";
 import { type CellKind, differences } from "./differences.ts";
-import { modules, type TestModule } from "./modules.ts";
+import type { TestModule } from "./modules.ts";
 import { type CpythonTests, findCpythonTests, runBare, runInCell } from "./run-modules.ts";
 
 export interface CpythonCell {
   readonly kind: CellKind;
   readonly title: string;
   readonly make: () => SandboxRunner;
+  readonly modules: readonly TestModule[];
   /** true: this machine cannot start such a cell, and that has been reported */
   readonly isMissing: boolean;
 }
 
 /** CPython's own tests in a cell, compared with the bare machine. */
-export async function describeCpython({ kind, title, make, isMissing }: CpythonCell): Promise<void> {
+export async function describeCpython({ kind, title, make, modules, isMissing }: CpythonCell): Promise<void> {
   const tests = await findCpythonTests();
   if (tests === undefined) console.warn(`skipped: ${missing.reason}. To bring them: ${missing.hint}`);
   const options = tests === undefined ? { skip: true, meta: { missing } } : isMissing ? { skip: true } : {};
@@ -28,6 +29,7 @@ export async function describeCpython({ kind, title, make, isMissing }: CpythonC
         if (tests === undefined) return;
         const first = await runBoth(tests, modules);
         if (first === undefined) return skip(`the cell's Python is not ${tests.version}, which the tests are for`);
+        expect(silentModules(modules, first.bare), "modules of which nothing passes on the bare machine").toEqual([]);
         const found = await withoutChance(tests, first);
         expect(found.unexpected, "new differences: fix them, or list them in differences.ts with the reason").toEqual(
           [],
@@ -59,6 +61,12 @@ export async function describeCpython({ kind, title, make, isMissing }: CpythonC
     const again = second && compareOutcomes(second.bare, second.cell, listed).unexpected.map((one) => one.test);
     return { ...found, unexpected: found.unexpected.filter((one) => again?.includes(one.test) ?? true) };
   }
+}
+
+/** A module that does not even import would otherwise look like one without differences. */
+function silentModules(modules: readonly TestModule[], bare: Outcomes): string[] {
+  const passing = [...bare].filter(([, { outcome }]) => outcome === "ok").map(([test]) => test);
+  return modules.map(({ module }) => module).filter((module) => !passing.some((test) => test.startsWith(`${module}.`)));
 }
 
 const missing: Missing = {

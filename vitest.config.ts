@@ -39,7 +39,7 @@ export default defineConfig({
       {
         test: {
           name: "runtime",
-          include: ["test/{contract,parity,escape,fault,e2e}/**/*.test.ts", ...ownDocker],
+          include: ["test/{contract,parity,escape,fault,e2e,cpython}/**/*.test.ts", ...ownDocker],
           exclude: contracts,
           ...patience,
           testTimeout: 180_000,

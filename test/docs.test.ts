@@ -6,6 +6,7 @@ import { auditEventTypes } from "../src/audit/event.ts";
 import { commands } from "../src/surfaces/cli/commands.ts";
 import { errorExitCodes } from "../src/surfaces/cli/shell/exit-codes.ts";
 import { errorStatuses } from "../src/surfaces/http/answers/error-status.ts";
+import { differences } from "./cpython/differences.ts";
 import { probes } from "./parity/probes.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -52,6 +53,11 @@ test("docs/errors.md lists every error code, and no other, with its HTTP status 
   const written = Object.fromEntries(rows.map(([, code, status, exit]) => [code, [Number(status), Number(exit)]]));
   const codes = Object.keys(errorStatuses) as (keyof typeof errorStatuses)[];
   expect(written).toEqual(Object.fromEntries(codes.map((code) => [code, [errorStatuses[code], errorExitCodes[code]]])));
+});
+
+test("docs/compatibility.md has a row for each difference that the comparison with CPython's tests lists", () => {
+  const rows = [...textOf("docs/compatibility.md").matchAll(/^\| ([^|]+?) \| /gm)].map(([, topic]) => topic);
+  expect(rows).toEqual(expect.arrayContaining(differences.map(({ topic }) => topic)));
 });
 
 test("docs/isolation.md states the number of probes that every tier runs", () => {

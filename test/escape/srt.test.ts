@@ -42,6 +42,14 @@ print(json.dumps(sorted(entry.split("=")[0] for entry in open("/proc/self/enviro
     expect(names.filter((name) => !["PATH", "SHLVL", "PWD", "OLDPWD", "_"].includes(name))).toEqual([]);
   });
 
+  test.skipIf(!existsSync("/etc/services"))(
+    "knows names of ports and protocols from the files of the host",
+    async () => {
+      const code = `import socket\nprint(json.dumps([socket.getservbyname("https"), socket.getprotobyname("udp")]))`;
+      expect(await look(session, code)).toEqual([443, 17]);
+    },
+  );
+
   test("is unprivileged: no capability, not root, no new privileges", async () => {
     const code = `
 import os

@@ -39,6 +39,12 @@ const network: readonly Probe[] = [
     `attempt(lambda: socket.getaddrinfo("localhost", 80, socket.AF_INET, socket.SOCK_STREAM))`,
     "done",
   ),
+  asks(
+    "knows the usual names of ports and protocols",
+    `[socket.getservbyname("https", "tcp"), socket.getservbyname("domain", "udp"), socket.getservbyport(5432), socket.getprotobyname("udp")]`,
+    [443, 53, "postgresql", 17],
+    wasmOnly("OSError", noSockets),
+  ),
 ];
 
 const files: readonly Probe[] = [

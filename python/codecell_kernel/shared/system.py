@@ -10,6 +10,7 @@ PR_SET_DUMPABLE, PR_SET_NAME, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 4, 15, 22, 3
 FILTER_HEADER = Struct("HxxxxxxQ")
 SECCOMP = {"x86_64": 317, "aarch64": 277}  # the number of the system call
 MODE_FILTER, SET_MODE_FILTER, NEW_LISTENER = 2, 1, 8
+WAIT_KILLABLE_RECV = 32  # since Linux 5.19
 
 
 def symbol(name):
@@ -36,11 +37,20 @@ def add_filter(program):
 
 
 def add_reporting_filter(program):
-    """Adds a filter that reports calls to a listener. Returns the listener's descriptor, or -1 if that is impossible."""
+    """Adds a filter that reports calls to a listener. Returns the listener's descriptor, or -1 if that is impossible.
+
+    Without WAIT_KILLABLE_RECV, any signal that has a handler ends a reported call with EINTR, even after the listener has read
+    the report. Programs do not expect that of kill(2). SIGKILL still ends the wait, so a listener cannot make its caller
+    unkillable.
+    """
     number = SECCOMP.get(posix.uname().machine)
     if number is None:
         return -1
-    return _ctypes.call_function(symbol("syscall"), (number, SET_MODE_FILTER, NEW_LISTENER, filter_pointer(program)))
+    for flags in (NEW_LISTENER | WAIT_KILLABLE_RECV, NEW_LISTENER):
+        fd = _ctypes.call_function(symbol("syscall"), (number, SET_MODE_FILTER, flags, filter_pointer(program)))
+        if fd >= 0:
+            break
+    return fd
 
 
 def prctl(option, value=0, third=0):

@@ -13,7 +13,8 @@ from .processes import pids
 
 NOTIFICATION = Struct("<QIIiIQQQQ")
 RESPONSE = Struct("<QqiI")
-RECEIVE, SEND = 0xC0502100, 0xC0182101
+RECEIVE, SEND, SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
+SYNC_WAKE_UP = 1  # since Linux 6.6
 CONTINUE = 1
 ESRCH, ENOSYS = 3, 38
 NUMBERS = {
@@ -32,6 +33,11 @@ class KillGuard:
         from fcntl import ioctl
 
         self.ioctl = ioctl
+        try:
+            # The caller hands its processor over: a call takes half the time, and fewer signals arrive before RECEIVE.
+            ioctl(fd, SET_FLAGS, SYNC_WAKE_UP)
+        except OSError:
+            pass
         self.poll = select.poll()
         self.poll.register(fd, select.POLLIN)
         self.by_pid, self.by_thread = NUMBERS[posix.uname().machine]

@@ -127,8 +127,13 @@ const fcntlRule = [...load(argumentLow(1)), ...ifEqual([...signalsByDescriptor.f
 
 /**
  * Allows local sockets, TCP and UDP. Raw, packet, vsock and other sockets are only attack surface of the Linux kernel. The
- * type is checked too, because with protocol 0 it selects SCTP (5) or DCCP (6). Netlink is refused although getifaddrs() and
- * socket.if_nameindex() need it: name resolution works without it, and the cell has only loopback to list.
+ * type is checked too, because with protocol 0 it selects SCTP (5) or DCCP (6).
+ *
+ * Netlink is refused although getifaddrs() and socket.if_nameindex() need it. Even without a capability and in an own network
+ * namespace, a NETLINK_ROUTE socket reaches every RTM_GET* handler of the Linux kernel: queueing disciplines, filters, bridges,
+ * tunnels. These have leaked the Linux kernel's memory to callers without any privilege (CVE-2016-4486), and a filter sees the
+ * socket's protocol but not the requests, so it could not allow only the listing of interfaces. A cell has only loopback to list,
+ * if_nametoindex() works, and name resolution works without netlink.
  */
 const socketRule = [
   ...load(argumentLow(0)),

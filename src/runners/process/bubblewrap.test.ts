@@ -80,7 +80,7 @@ describe.each([
   });
 
   test("has its own users, host names and name service configuration", () => {
-    for (const name of ["passwd", "group", "hosts", "nsswitch.conf"]) {
+    for (const name of ["passwd", "group", "hosts", "nsswitch.conf", "services", "protocols"]) {
       expect(has(args, "--ro-bind", `/state/etc/${name}`, `/etc/${name}`)).toBe(true);
     }
   });

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
@@ -6,6 +7,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
 import { claimHostDirectory, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot } from "../linux/host-root.ts";
+import { internetNames } from "../linux/internet-names.ts";
 import { startJanitor } from "../linux/janitor.ts";
 import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { findSrtPackage, type SrtPackage } from "./package.ts";
@@ -65,6 +67,10 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
     cleanup.defer(() => started[Symbol.asyncDispose]());
     return started;
   };
-  const programs = ["/usr", ...links.map(({ path }) => path), ...directories, ...etc, srt.filterDirectory];
+  // srt shows host paths only, so names of ports and protocols come from the host's own files
+  const names = Object.keys(internetNames)
+    .map((name) => `/etc/${name}`)
+    .filter((path) => existsSync(path));
+  const programs = ["/usr", ...links.map(({ path }) => path), ...directories, ...etc, ...names, srt.filterDirectory];
   return { srt, runtimeDir, ownDir, programs, uids, service };
 }

@@ -96,6 +96,11 @@ describe("the spec of a container", () => {
     ).toBe(true);
   });
 
+  test("has names of ports and protocols, which small images lack", () => {
+    const targets = host().Mounts.map(({ Target }) => Target);
+    expect(targets).toEqual(expect.arrayContaining(["/etc/services", "/etc/protocols"]));
+  });
+
   test.each(["/sys", "/proc/kcore", "/proc/keys", "/proc/kallsyms", "/proc/cmdline", "/proc/partitions"])(
     "hides %s",
     (path) => {

@@ -33,8 +33,19 @@ const hiddenPaths = [
 ];
 const fixedPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-/** Files in /etc that describe users, host names and name servers. A cell sees one user, `localhost` and nothing of the host. */
-export const identityFiles = ["passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"] as const;
+/**
+ * Files in /etc that describe users, host names, name servers and the names of ports and protocols. A cell sees one user,
+ * `localhost` and nothing of the host.
+ */
+export const identityFiles = [
+  "passwd",
+  "group",
+  "hosts",
+  "resolv.conf",
+  "nsswitch.conf",
+  "services",
+  "protocols",
+] as const;
 
 export interface ContainerParts extends ClosedEntries {
   readonly policy: Policy;

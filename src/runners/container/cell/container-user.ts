@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectories } from "../../../lib/files/make-directories.ts";
 import { chooseCellUid } from "../../linux/cell-user.ts";
+import { internetNames } from "../../linux/internet-names.ts";
 import type { CellMount } from "../../linux/mounts.ts";
 import type { UidRange } from "../../linux/private-uid.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -37,6 +38,8 @@ export async function writeIdentity(below: string, { uid, gid }: ContainerUser):
     // empty, because Podman would write the host's name servers here and its host names into /etc/hosts
     "resolv.conf": "",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+    // small images such as Debian's have neither
+    ...internetNames,
   } satisfies Record<(typeof identityFiles)[number], string>;
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o644 });
   return directory;

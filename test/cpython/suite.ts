@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import type { SandboxRunner } from "../../src/runners/runner.ts";
+import type { Missing } from "../contract/required.ts";
+import { type Comparison, compareOutcomes, type Outcomes } from "./compare.ts";
+import { type CellKind, differences } from "./differences.ts";
+import type { TestModule } from "./modules.ts";
+import { type CpythonTests, findCpythonTests, runBare, runInCell } from "./run-modules.ts";
+
+export interface CpythonCell {
+  readonly kind: CellKind;
+  readonly title: string;
+  readonly make: () => SandboxRunner;
+  readonly modules: readonly TestModule[];
+  /** true: this machine cannot start such a cell, and that has been reported */
+  readonly isMissing: boolean;
+}
+
+/** CPython's own tests in a cell, compared with the bare machine. */
+export async function describeCpython({ kind, title, make, modules, isMissing }: CpythonCell): Promise<void> {
+  const tests = await findCpythonTests();
+  if (tests === undefined) console.warn(`skipped: ${missing.reason}. To bring them: ${missing.hint}`);
+  const options = tests === undefined ? { skip: true, meta: { missing } } : isMissing ? { skip: true } : {};
+  const listed = differences.filter((one) => one.in.includes(kind));
+
+  describe(title, options, () => {
+    test(
+      "gives CPython's own tests the outcomes of the bare machine, except for listed differences",
+      async ({ skip }) => {
+        if (tests === undefined) return;
+        const first = await runBoth(tests, modules);
+        if (first === undefined) return skip(`the cell's Python is not ${tests.version}, which the tests are for`);
+        expect(silentModules(modules, first.bare), "modules of which nothing passes on the bare machine").toEqual([]);
+        const found = await withoutChance(tests, first);
+        expect(found.unexpected, "new differences: fix them, or list them in differences.ts with the reason").toEqual(
+          [],
+        );
+        expect(found.stale, "listed differences that no longer occur: remove them from differences.ts").toEqual([]);
+      },
+      25 * 60_000,
+    );
+  });
+
+  interface Both {
+    readonly bare: Outcomes;
+    readonly cell: Outcomes;
+  }
+
+  async function runBoth(tests: CpythonTests, which: readonly TestModule[]): Promise<Both | undefined> {
+    await using runner = make();
+    const [bare, cell] = await Promise.all([runBare(tests, which), runInCell(tests, which, runner)]);
+    return cell && { bare, cell };
+  }
+
+  /** Many of these tests measure time and fail by chance on a busy machine: a difference counts if it occurs twice. */
+  async function withoutChance(tests: CpythonTests, first: Both): Promise<Comparison> {
+    const found = compareOutcomes(first.bare, first.cell, listed);
+    const suspects = modules.filter(({ module }) => found.unexpected.some(({ test }) => test.startsWith(`${module}.`)));
+    if (suspects.length === 0) return found;
+    console.warn(`CPython's tests: again ${JSON.stringify(found.unexpected)}`);
+    const second = await runBoth(tests, suspects);
+    const again = second && compareOutcomes(second.bare, second.cell, listed).unexpected.map((one) => one.test);
+    return { ...found, unexpected: found.unexpected.filter((one) => again?.includes(one.test) ?? true) };
+  }
+}
+
+/** A module that does not even import would otherwise look like one without differences. */
+function silentModules(modules: readonly TestModule[], bare: Outcomes): string[] {
+  const passing = [...bare].filter(([, { outcome }]) => outcome === "ok").map(([test]) => test);
+  return modules.map(({ module }) => module).filter((module) => !passing.some((test) => test.startsWith(`${module}.`)));
+}
+
+const missing: Missing = {
+  name: "CPython's own tests",
+  reason: "CPython's own tests for /usr/bin/python3 are not installed",
+  hint: "apt install libpython3.11-testsuite (the version of /usr/bin/python3)",
+};

@@ -6,9 +6,7 @@ import { denyMatcher } from "../paths/deny.ts";
 import { hostGrants } from "../paths/host-grants.ts";
 import { isBelow } from "../paths/host-path.ts";
 import type { Policy } from "../schema.ts";
-import { parsePolicyText } from "./parse-policy.ts";
-import { maxPolicyBytes } from "./policy-text.ts";
-import { policyInvalid, rulePath } from "./problem.ts";
+import { maxPolicyBytes, policyInvalid, rulePath } from "./problem.ts";
 
 export const policyFileName = "sandbox.policy.yaml";
 
@@ -20,7 +18,10 @@ export interface LoadPolicyOptions {
 /** Reads and parses a policy file; paths in it are relative to its directory. */
 export async function loadPolicy(file: string, options: LoadPolicyOptions = {}): Promise<Policy> {
   const path = resolve(file);
-  const policy = parsePolicyText(await readBounded(path, file), { file, baseDir: dirname(path), ...options });
+  const text = await readBounded(path, file);
+  // loaded here, because programs without a policy file do not need a YAML parser
+  const { parsePolicyText } = await import("./parse-policy-text.ts");
+  const policy = parsePolicyText(text, { file, baseDir: dirname(path), ...options });
   refuseWritablePolicy(path, file, policy);
   return policy;
 }

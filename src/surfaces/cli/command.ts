@@ -7,7 +7,7 @@ import type { Terminal } from "./shell/terminal.ts";
 export interface CommandContext {
   readonly terminal: Terminal;
   /** Creates every runner. This starts nothing; the caller disposes them. */
-  runners(logger: Logger): Runner[];
+  runners(logger: Logger): Runner[] | Promise<Runner[]>;
 }
 
 /** One command: its help, and what it does. */

@@ -38,7 +38,7 @@ async function runDoctor(argv: readonly string[], context: CommandContext): Prom
 }
 
 async function diagnose(context: CommandContext): Promise<Diagnosis> {
-  const there = context.runners(silentLogger);
+  const there = await context.runners(silentLogger);
   const runners = await Promise.all(
     [...runnerNames].reverse().map(async (name) => {
       const runner = there.find((one) => one.name === name);
@@ -53,7 +53,7 @@ async function diagnose(context: CommandContext): Promise<Diagnosis> {
 }
 
 /** `open` disposes the runners, even if none of them can be used. */
-async function chooseForAuto(runners: ReturnType<CommandContext["runners"]>): Promise<Diagnosis["choice"]> {
+async function chooseForAuto(runners: Awaited<ReturnType<CommandContext["runners"]>>): Promise<Diagnosis["choice"]> {
   try {
     await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners });
     return { runner: codecell.runner, passedOver: codecell.choice.passedOver };

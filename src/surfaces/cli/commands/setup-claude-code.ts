@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
+import { packageRoot } from "../../../lib/files/package-root.ts";
 import { loadPolicy } from "../../../policy/file/load-policy.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { notesText } from "../format/notes-text.ts";
@@ -124,7 +124,7 @@ async function takeAway(
   return code;
 }
 
-const launcher = fileURLToPath(new URL("../../../../bin/codecell.js", import.meta.url));
+const launcher = join(packageRoot(), "bin", "codecell.js");
 
 function serverEntry(flags: SetupFlags, cwd: string): McpEntry {
   const [command, ...before] = flags.here ? [process.execPath, launcher] : ["npx", "-y", "codecell"];

@@ -27,7 +27,7 @@ export async function openForCommand(
   const codecell = await Codecell.open({
     policy,
     audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
-    runners: runners(logger),
+    runners: await runners(logger),
     stateDir: stateDirOf(flags, terminal),
     filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved

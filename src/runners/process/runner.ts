@@ -31,7 +31,8 @@ import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
 import { takeListener } from "./listener-registry.ts";
 import { planProcess } from "./plan.ts";
-import { type BubblewrapProbe, probeBubblewrap, trialMs } from "./probe.ts";
+import { trialMs } from "./probe.ts";
+import { RememberedProbe } from "./remembered-probe.ts";
 import { Template } from "./template.ts";
 
 /** Options of the process runner. All have defaults. */
@@ -63,24 +64,28 @@ class ProcessRunner implements SandboxRunner {
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
   readonly #templates = new Map<string, StartedTemplate>();
-  readonly #python = pythonFinder(process.getuid?.() === 0);
-  #probe: Promise<BubblewrapProbe> | undefined;
+  readonly #python: ReturnType<typeof pythonFinder>;
+  readonly #prober: RememberedProbe;
+  #probe: ReturnType<RememberedProbe["find"]> | undefined;
   #host: Promise<Host> | undefined;
   #cells = 0;
 
   constructor(options: ProcessRunnerOptions) {
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
+    this.#prober = new RememberedProbe({ runtimeDir: options.runtimeDir });
+    this.#python = pythonFinder(process.getuid?.() === 0, { runtimeDir: options.runtimeDir });
   }
 
-  async probe({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<Probe> {
+  async probe({ isWanted = false, isPatient = false, isFresh = false }: ProbeOptions = {}): Promise<Probe> {
     const unheld = noFilterHere();
     if (unheld) return unheld;
+    if (isFresh) this.#probe ??= this.#prober.findAgain(trialMs.patient);
     const patience = isWanted || isPatient ? "patient" : "quick";
     const found = await this.#bubblewrap(trialMs[patience]);
     if (!found.available) return found;
     try {
-      await this.#python(undefined, probeTimeoutMs[patience]);
+      await this.#python(undefined, { timeoutMs: probeTimeoutMs[patience], isFresh });
     } catch (error) {
       if (!(error instanceof CodecellError)) throw error;
       return { available: false, reason: error.message, hint: error.hint ?? "" };
@@ -96,6 +101,19 @@ class ProcessRunner implements SandboxRunner {
   }
 
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
+    try {
+      return await this.#start(spec, options);
+    } catch (error) {
+      const isOurs = error instanceof CodecellError && error.code === "cell_start_failed";
+      if (!isOurs || !(await this.#bubblewrap(trialMs.patient)).isRemembered) throw error;
+      // What an earlier process found out may no longer be true. Then its failure explains more than ours.
+      const found = await this.#prober.findAgain(trialMs.patient);
+      if (found.available) throw error;
+      throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint, cause: error });
+    }
+  }
+
+  async #start(spec: CellSpec, options: StartOptions): Promise<Cell> {
     const host = await this.#openHost();
     const hasDirectory = spec.workspace !== undefined && spec.policy.fs.workspace === undefined;
     const plan = planProcess(spec.policy, host.facts, hasDirectory);
@@ -270,8 +288,8 @@ class ProcessRunner implements SandboxRunner {
   }
 
   /** A failure is not cached, because the machine may have been busy, or may be fixed meanwhile. */
-  async #bubblewrap(limitMs: number): Promise<BubblewrapProbe> {
-    this.#probe ??= probeBubblewrap(limitMs);
+  async #bubblewrap(limitMs: number): ReturnType<RememberedProbe["find"]> {
+    this.#probe ??= this.#prober.find(limitMs);
     const found = await this.#probe;
     if (!found.available) this.#probe = undefined;
     return found;

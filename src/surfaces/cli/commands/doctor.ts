@@ -43,7 +43,11 @@ async function diagnose(context: CommandContext): Promise<Diagnosis> {
     [...runnerNames].reverse().map(async (name) => {
       const runner = there.find((one) => one.name === name);
       if (runner === undefined) return { name, probe: "not in this version" as const };
-      return { name, insideSandbox: runner.insideSandbox, probe: await runner.probe({ isPatient: true }) };
+      return {
+        name,
+        insideSandbox: runner.insideSandbox,
+        probe: await runner.probe({ isPatient: true, isFresh: true }),
+      };
     }),
   );
   const choice = await chooseForAuto(there);

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { benchEngine, image } from "./engine.js";
+import { openDocker } from "../scripts/pictures/docker.js";
 import { interleave, ms, row, timed } from "./harness.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -16,12 +16,16 @@ const rounds = 15;
 export async function cli() {
   const stateHome = await mkdtemp(join(tmpdir(), "codecell-bench-"));
   await chmod(stateHome, 0o711); // if we are root, cells run as another user and must be able to enter
-  const { client, lacking } = await benchEngine();
-  if (!client) console.error(`skipped the comparison with docker run: ${lacking}`);
-  const program = (command, args) => () => timed(() => finished(command, args, stateHome));
+  const here = process.env.DOCKER_HOST;
+  const { engine, lacking, close } = await openDocker();
+  if (here === undefined) delete process.env.DOCKER_HOST; // a private daemon must not change what `auto` chooses
+  if (!engine) console.error(`skipped the comparison with docker run: ${lacking}`);
+  const program = (command, args, env) => () =>
+    timed(() => finished(command, args, { XDG_STATE_HOME: stateHome, ...env }));
   const node = (...args) => program(process.execPath, args);
   const run = (...flags) => node(launcher, "run", ...flags, "-c", "print(1)");
-  const docker = ["run", "--rm", "--network", "none", "--entrypoint", "python3", image, "-c", "print(1)"];
+  const docker = ["run", "--rm", "--network", "none", "--entrypoint", "python3", engine?.image, "-c", "print(1)"];
+  const dockerEnv = engine?.host === undefined ? {} : { DOCKER_HOST: engine.host };
   const variants = {
     node: node("-e", "0"),
     help: node(launcher, "--help"),
@@ -30,12 +34,13 @@ export async function cli() {
     mcp: () => firstReply(stateHome),
     empty: node("--input-type=module", "-e", ""),
     library: node("--input-type=module", "-e", 'import "codecell"'),
-    ...(client ? { docker: program("docker", docker) } : {}),
+    ...(engine ? { docker: program("docker", docker, dockerEnv) } : {}),
   };
   try {
     for (const measure of Object.values(variants)) await measure();
     return rowsOf(await interleave(variants, rounds));
   } finally {
+    await close();
     await rm(stateHome, { recursive: true, force: true });
   }
 }
@@ -59,9 +64,12 @@ function rowsOf(figures) {
   ];
 }
 
-async function finished(command, args, stateHome) {
-  const env = { ...process.env, XDG_STATE_HOME: stateHome };
-  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
+async function finished(command, args, env) {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   const [code] = await once(child, "exit");
   if (code !== 0) throw new Error(`${command} ${args.join(" ")} exited with ${code}`);
 }

@@ -26,6 +26,7 @@ const sharedChunks = [
   { name: "tools", holds: ({ id, isBelow }) => isBelow(mcpServer) && id.startsWith(join(root, "src", "service")) },
   { name: "sessions", holds: ({ isBelow }) => isBelow("index") }, // everything that opens a session
   { name: "run", holds: ({ isBelow }) => isBelow("surfaces/cli/commands/run") },
+  { name: "process-runner", holds: ({ isBelow }) => isBelow("runners/process/runner") },
   { name: "runners", holds: ({ isBelow }) => isBelow("runners/built-in-runners") },
 ];
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
@@ -97,7 +98,8 @@ class ProcessRunner implements SandboxRunner {
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
     // Each session has its own directory, unless the policy names one for all of them.
-    return planProcess(policy, (await this.#openHost()).facts, policy.fs.workspace === undefined);
+    const { facts } = this.#hostFor(policy, await this.#openHost());
+    return planProcess(policy, facts, policy.fs.workspace === undefined);
   }
 
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
@@ -114,7 +116,7 @@ class ProcessRunner implements SandboxRunner {
   }
 
   async #start(spec: CellSpec, options: StartOptions): Promise<Cell> {
-    const host = await this.#openHost();
+    const host = this.#hostFor(spec.policy, await this.#openHost());
     const hasDirectory = spec.workspace !== undefined && spec.policy.fs.workspace === undefined;
     const plan = planProcess(spec.policy, host.facts, hasDirectory);
     const runnerVersion = `bubblewrap ${host.facts.bubblewrap}`;
@@ -147,6 +149,17 @@ class ProcessRunner implements SandboxRunner {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#cleanup[Symbol.asyncDispose]();
+  }
+
+  /**
+   * A single cell starts twice as fast without a template. Not if the policy opens host directories, or without cgroups: there the
+   * template also notices new mounts, and limits the number of files in memory.
+   */
+  #hostFor(policy: Policy, host: Host): Host {
+    const { facts, layouts } = host;
+    const isPlain = hostGrants(policy).length === 0 && policy.kernel.preload.length === 0;
+    const isDirect = this.#options.isForOneCell && layouts.direct && isPlain && facts.cgroups.kind !== "none";
+    return isDirect ? { ...host, facts: { ...facts, layout: "direct" } } : host;
   }
 
   /** Retries with a new template, because the last one may have exited since the last cell. */

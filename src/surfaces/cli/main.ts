@@ -2,6 +2,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
 import { nearest } from "../../policy/file/suggest.ts";
 import { codecellVersion } from "../../service/version.ts";
+import type { RunnersUse } from "../../sessions/built-in-runners.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { type CommandEntry, commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./format/help.ts";
@@ -13,7 +14,7 @@ import { processTerminal } from "./shell/process-terminal.ts";
  */
 export async function main(
   argv: readonly string[],
-  context: CommandContext = { terminal: processTerminal(), runners: everyRunner },
+  context: CommandContext = { terminal: processTerminal(), runners: runnersHere },
 ): Promise<number> {
   try {
     return await dispatch(argv, context);
@@ -27,8 +28,8 @@ export async function main(
   }
 }
 
-async function everyRunner(logger: Logger) {
-  return (await import("../../sessions/built-in-runners.ts")).builtInRunners(logger);
+async function runnersHere(logger: Logger, use?: RunnersUse) {
+  return (await import("../../sessions/built-in-runners.ts")).loadRunners(logger, use);
 }
 
 async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {

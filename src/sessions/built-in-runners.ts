@@ -1,5 +1,6 @@
 import type { Logger } from "../lib/log/logger.ts";
 import type { RunnerName } from "../policy/schema.ts";
+import { announced } from "../runners/announced-runner.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 
 /** What the runners are for. */
@@ -10,8 +11,15 @@ export interface RunnersUse {
   readonly isForOneCell?: boolean;
 }
 
-/** Loads and creates the runners of this package. This starts nothing. Surfaces do not import runners; they get them here. */
+/**
+ * Loads and creates the runners of this package, which log a line before anybody waits for a second. This starts nothing.
+ * Surfaces do not import runners; they get them here.
+ */
 export async function loadRunners(logger: Logger, use: RunnersUse = {}): Promise<SandboxRunner[]> {
+  return await announced((counted) => createRunners(counted, use), logger);
+}
+
+async function createRunners(logger: Logger, use: RunnersUse): Promise<SandboxRunner[]> {
   switch (use.named) {
     case "process":
       return [(await import("../runners/process/runner.ts")).processRunner({ ...use, logger })];

@@ -1,5 +1,6 @@
 // npm run bench [-- --json] [-- NAME…]: prints every figure as a ratio with its bound. Exits with 1 if one misses its bound.
 import { bulk, output } from "./bulk.js";
+import { cli } from "./cli.js";
 import { coldStart } from "./cold-start.js";
 import { containers } from "./containers.js";
 import { egress } from "./egress.js";
@@ -11,6 +12,7 @@ import { warmRun } from "./warm-run.js";
 import { wasmStart } from "./wasm-start.js";
 
 const suites = {
+  cli,
   "cold-start": coldStart,
   "warm-run": warmRun,
   bulk,

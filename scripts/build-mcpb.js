@@ -19,7 +19,14 @@ if (manifest.version !== version) {
   process.exit(1);
 }
 if (!values.json) console.error("packing …");
-const places = ["bin", "dist", "python/codecell_kernel", "images", ...(await productionPackages())];
+const places = [
+  "bin",
+  "dist/bundled",
+  "dist/runners/wasm/guest",
+  "python/codecell_kernel",
+  "images",
+  ...(await productionPackages()),
+];
 const names = ["package.json", "LICENSE", "README.md", ...(await Promise.all(places.map(filesBelow))).flat()].sort();
 const files = await Promise.all(names.map(async (name) => ({ name, data: await readFile(join(root, name)) })));
 const archive = zip([

@@ -1,12 +1,21 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+/** The modules that a build bundles: what the package exports, and the programs that it starts. */
+const entries = [
+  ...Object.values<{ types?: string }>(exports).flatMap(
+    ({ types }) => /^\.\/dist\/(.*)\.d\.ts$/.exec(types ?? "")?.[1] ?? [],
+  ),
+  ...["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance", "egress/process/proxy-process"],
+];
 
 test("a build removes the output of a deleted source file", async () => {
   const project = await mkdtemp(join(tmpdir(), "codecell-build-"));
@@ -15,14 +24,36 @@ test("a build removes the output of a deleted source file", async () => {
       await cp(join(root, part), join(project, part), { recursive: true });
     }
     await symlink(join(root, "node_modules"), join(project, "node_modules"));
-    await mkdir(join(project, "src"));
-    await writeFile(join(project, "src", "index.ts"), "export const kept = 1;\n");
-    await mkdir(join(project, "dist", "sessions"), { recursive: true });
-    await writeFile(join(project, "dist", "sessions", "gone.js"), "");
+    for (const entry of entries) {
+      await mkdir(dirname(join(project, "src", entry)), { recursive: true });
+      await writeFile(join(project, "src", `${entry}.ts`), `export const kept = ${JSON.stringify(entry)};\n`);
+    }
+    for (const place of ["dist/sessions", "dist/bundled/chunks"]) {
+      await mkdir(join(project, place), { recursive: true });
+      await writeFile(join(project, place, "gone.js"), "");
+    }
 
     await promisify(execFile)("npm", ["run", "build"], { cwd: project });
 
-    expect((await readdir(join(project, "dist"))).sort()).toEqual(["index.d.ts", "index.js", "index.js.map"]);
+    const made = await readdir(join(project, "dist"), { recursive: true, withFileTypes: true });
+    const names = made
+      .filter((file) => file.isFile())
+      .map(({ parentPath, name }) => relative(join(project, "dist"), join(parentPath, name)));
+    expect(names.filter((name) => name.endsWith("gone.js"))).toEqual([]);
+    // the bundler decides how it divides the code, and an entry that is only a reference to a chunk has no map
+    const isFree = (name: string) => /^bundled\/(?:chunks\/|.*\.map$)/.test(name);
+    const kinds = [
+      ["", "d.ts"],
+      ["", "js"],
+      ["", "js.map"],
+      ["bundled", "js"],
+    ] as const;
+    expect(names.filter((name) => !isFree(name)).sort()).toEqual(
+      [
+        ...entries.flatMap((entry) => kinds.map(([place, kind]) => join(place, `${entry}.${kind}`))),
+        "bundled/LICENSES.txt",
+      ].sort(),
+    );
   } finally {
     await rm(project, { recursive: true });
   }

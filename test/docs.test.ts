@@ -3,13 +3,14 @@ import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { auditEventTypes } from "../src/audit/event.ts";
-import { commands } from "../src/surfaces/cli/commands.ts";
+import { commands as entries } from "../src/surfaces/cli/commands.ts";
 import { errorExitCodes } from "../src/surfaces/cli/shell/exit-codes.ts";
 import { errorStatuses } from "../src/surfaces/http/answers/error-status.ts";
 import { differences } from "./cpython/differences.ts";
 import { probes } from "./parity/probes.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const commands = await Promise.all(entries.map(({ load }) => load()));
 const files = readdirSync(root, { withFileTypes: true })
   .filter(({ name }) => !["node_modules", "dist", ".git"].includes(name))
   .flatMap((entry) => (entry.isDirectory() ? filesBelow(entry.name) : [entry.name]));

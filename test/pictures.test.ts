@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { commands } from "../src/surfaces/cli/commands.ts";
+import { commands as entries } from "../src/surfaces/cli/commands.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const commands = await Promise.all(entries.map(({ load }) => load()));
 const folder = join(root, "docs", "pictures");
 const pictures = readdirSync(folder)
   .filter((name) => name.endsWith(".svg"))

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parsePolicy, parsePolicyText } from "./file/parse-policy.ts";
+import { parsePolicy } from "./file/parse-policy.ts";
+import { parsePolicyText } from "./file/parse-policy-text.ts";
 import { builtinDeny } from "./paths/builtin-deny.ts";
 import { refusedPlaces } from "./paths/host-path.ts";
 import { policyRules, ruleNames } from "./rules.ts";

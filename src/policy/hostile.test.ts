@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { mergePolicy } from "./change/merge.ts";
-import { parsePolicy, parsePolicyText } from "./file/parse-policy.ts";
-import { maxPolicyBytes } from "./file/policy-text.ts";
+import { parsePolicy } from "./file/parse-policy.ts";
+import { parsePolicyText } from "./file/parse-policy-text.ts";
+import { maxPolicyBytes } from "./file/problem.ts";
 
 /** Accepts success or our own error, nothing else. */
 function onlyOurErrors(action: () => unknown): void {

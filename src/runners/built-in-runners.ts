@@ -6,14 +6,17 @@ import type { SandboxRunner } from "./runner.ts";
 import { srtRunner } from "./srt/runner.ts";
 import { wasmRunner } from "./wasm/runner.ts";
 
-/** Every runner of this package. Creating one starts nothing. */
-export function builtInRunners(logger: Logger = silentLogger): SandboxRunner[] {
+/** Every runner of this package. Creating one starts nothing. `isForOneCell`: only one cell will be started. */
+export function builtInRunners(
+  logger: Logger = silentLogger,
+  { isForOneCell = false }: { isForOneCell?: boolean } = {},
+): SandboxRunner[] {
   const silent = new SilentEngines();
   return [
     gvisorRunner({ logger, silent }),
     kataRunner({ logger, silent }),
     containerRunner({ logger, silent }),
-    processRunner({ logger }),
+    processRunner({ logger, isForOneCell }),
     srtRunner({ logger }),
     wasmRunner({ logger }),
   ];

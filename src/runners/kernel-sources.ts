@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { makeDirectories } from "../lib/files/make-directories.ts";
+import { packageRoot } from "../lib/files/package-root.ts";
 
 /** One file of the kernel. */
 export interface KernelSource {
@@ -23,9 +23,4 @@ export async function writeKernelSources(directory: string, sources: readonly Ke
     await makeDirectories(join(directory, folder), 0o755);
   }
   for (const { name, data } of sources) await writeFile(join(directory, name), data, { mode: 0o644 });
-}
-
-/** dist/runners and src/runners are both two levels below the package's root. */
-function packageRoot(): string {
-  return dirname(fileURLToPath(new URL("../../package.json", import.meta.url)));
 }

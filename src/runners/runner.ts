@@ -111,6 +111,8 @@ export interface ProbeOptions {
   readonly isWanted?: boolean;
   /** no other runner can be chosen instead, so the probe waits longer for a busy machine */
   readonly isPatient?: boolean;
+  /** do not believe what an earlier process found out */
+  readonly isFresh?: boolean;
 }
 
 /** How a cell is started. */

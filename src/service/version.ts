@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../lib/files/package-root.ts";
 
 const cache: { version?: string } = {};
 
-/** The version in package.json, which lies at the same distance from `src` and from `dist`. Read once. */
+/** The version in package.json. Read once. */
 export function codecellVersion(): string {
-  cache.version ??= (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+  cache.version ??= (
+    JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string }
+  ).version;
   return cache.version;
 }
-
-const file = new URL("../../package.json", import.meta.url);

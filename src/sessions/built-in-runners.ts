@@ -1,2 +1,33 @@
-/** Surfaces do not import runners; they get them here. */
-export { builtInRunners } from "../runners/built-in-runners.ts";
+import type { Logger } from "../lib/log/logger.ts";
+import type { RunnerName } from "../policy/schema.ts";
+import { announced } from "../runners/announced-runner.ts";
+import type { SandboxRunner } from "../runners/runner.ts";
+
+/** What the runners are for. */
+export interface RunnersUse {
+  /** the only runner that the policy allows; the code of the others is not loaded */
+  readonly named?: RunnerName | "auto";
+  /** one cell is started, and no more */
+  readonly isForOneCell?: boolean;
+}
+
+/**
+ * Loads and creates the runners of this package, which log a line before anybody waits for a second. This starts nothing.
+ * Surfaces do not import runners; they get them here.
+ */
+export async function loadRunners(logger: Logger, use: RunnersUse = {}): Promise<SandboxRunner[]> {
+  return await announced((counted) => createRunners(counted, use), logger);
+}
+
+async function createRunners(logger: Logger, use: RunnersUse): Promise<SandboxRunner[]> {
+  switch (use.named) {
+    case "process":
+      return [(await import("../runners/process/runner.ts")).processRunner({ ...use, logger })];
+    case "wasm":
+      return [(await import("../runners/wasm/runner.ts")).wasmRunner({ logger })];
+    case "srt":
+      return [(await import("../runners/srt/runner.ts")).srtRunner({ logger })];
+    default:
+      return (await import("../runners/built-in-runners.ts")).builtInRunners(logger, use);
+  }
+}

@@ -133,6 +133,7 @@ function assertBuilt(): void {
       .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
       .map((name) => statSync(join(root, "src", name)).mtimeMs),
   );
-  const built = statSync(join(root, "dist", "index.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const outputs = ["dist/index.js", "dist/bundled/index.js"].map((name) => join(root, name));
+  const built = Math.min(...outputs.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   if (built < newest) throw new Error("dist is older than src: run `npm run build` first");
 }

@@ -27,10 +27,30 @@ describe("the packed tarball", () => {
     expect(packed).toEqual(
       expect.arrayContaining([
         ...["README.md", "CHANGELOG.md", "LICENSE", "bin/codecell.js", "docs/library.md", "images/python/Dockerfile"],
-        ...["dist/index.js", "python/codecell_kernel/__init__.py"],
+        ...["dist/index.d.ts", "dist/bundled/index.js", "dist/bundled/LICENSES.txt", "dist/runners/wasm/guest/main.js"],
+        ...["python/codecell_kernel/__init__.py"],
       ]),
     );
     expect(packed.filter((path) => /\.test\.|^(?:src|test)\/|^python\/tests|__pycache__/.test(path))).toEqual([]);
+  });
+
+  test("contains everything that the README links to", async () => {
+    const text = await readFile(join(root, "README.md"), "utf8");
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, path = ""]) => path);
+    expect(links).toContain("docs/policy.md");
+    const isPacked = (link: string) => packed.some((path) => path === link || path.startsWith(`${link}/`));
+    expect(links.filter((link) => !isPacked(link))).toEqual([]);
+  });
+
+  test("contains no JavaScript twice, and each source map has the text of all its sources", async () => {
+    const scripts = packed.filter((path) => path.startsWith("dist/") && path.endsWith(".js"));
+    expect(scripts.filter((path) => !/^dist\/(?:bundled|runners\/wasm\/guest)\//.test(path))).toEqual([]);
+    const maps = packed.filter((path) => path.endsWith(".map"));
+    expect(maps.length).toBeGreaterThan(10);
+    for (const path of maps) {
+      const { sources, sourcesContent } = JSON.parse(await readFile(join(root, path), "utf8"));
+      expect({ path, texts: sourcesContent?.filter(Boolean).length }).toEqual({ path, texts: sources.length });
+    }
   });
 
   test("passes publint without suggestions", async () => {

@@ -1,15 +1,14 @@
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
-import { isBuildOlder } from "../../lib/files/is-build-older.ts";
-
-const below = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+import { isBundleOlder } from "../../lib/files/is-build-older.ts";
+import { packageRoot } from "../../lib/files/package-root.ts";
 
 /** The proxy's program. It always runs from dist, even when this file runs from source. */
 export function proxyEntry(): string {
-  const entry = below("dist/egress/process/proxy-process.js");
+  const entry = join(packageRoot(), "dist", "bundled", "egress", "process", "proxy-process.js");
   const isSource = import.meta.url.endsWith(".ts");
-  if (existsSync(entry) && !(isSource && isBuildOlder(below("dist/egress"), below("src/egress")))) return entry;
+  if (existsSync(entry) && !(isSource && isBundleOlder(entry, join(packageRoot(), "src", "egress")))) return entry;
   throw new CodecellError("internal", "the compiled egress proxy is missing, or older than its source", {
     hint: "run `npm run build` in the clone, or install codecell again",
   });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { firstTemplate } from "./first-template.ts";
 import { policyJsonSchema } from "./json-schema.ts";
-import { parsePolicy, parsePolicyText } from "./parse-policy.ts";
+import { parsePolicy } from "./parse-policy.ts";
+import { parsePolicyText } from "./parse-policy-text.ts";
 import { presetNames, presets } from "./presets.ts";
 
 const options = { file: "sandbox.policy.yaml", baseDir: "/srv/project" };

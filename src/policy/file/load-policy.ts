@@ -6,9 +6,7 @@ import { denyMatcher } from "../paths/deny.ts";
 import { hostGrants } from "../paths/host-grants.ts";
 import { isBelow } from "../paths/host-path.ts";
 import type { Policy } from "../schema.ts";
-import { parsePolicyText } from "./parse-policy.ts";
-import { maxPolicyBytes } from "./policy-text.ts";
-import { policyInvalid, rulePath } from "./problem.ts";
+import { maxPolicyBytes, policyInvalid, rulePath } from "./problem.ts";
 
 export const policyFileName = "sandbox.policy.yaml";
 
@@ -24,6 +22,8 @@ export async function loadPolicy(file: string, options: LoadPolicyOptions = {}):
   const path = resolve(file);
   const { mustBeOwn = false, ...context } = options;
   const text = await readBounded(path, file, mustBeOwn);
+  // loaded here, because programs without a policy file do not need a YAML parser
+  const { parsePolicyText } = await import("./parse-policy-text.ts");
   const policy = parsePolicyText(text, { file, baseDir: dirname(path), ...context });
   refuseWritablePolicy(path, file, policy);
   return policy;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { cpuMsOf } from "../../../test/support/cpu-time.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { parsePolicy, parsePolicyText } from "./parse-policy.ts";
+import { parsePolicy } from "./parse-policy.ts";
+import { parsePolicyText } from "./parse-policy-text.ts";
 
 const options = { file: "sandbox.policy.yaml", baseDir: "/srv/project", homeDir: "/home/someone" };
 

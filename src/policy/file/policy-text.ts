@@ -1,9 +1,7 @@
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Node, Parser } from "yaml";
 import { formatSize } from "../units.ts";
-import { type PolicyPath, type PolicyProblem, printable, rulePath } from "./problem.ts";
+import { maxPolicyBytes, type PolicyPath, type PolicyProblem, printable, rulePath } from "./problem.ts";
 
-/** Policies are small: a larger file is a mistake or an attack on the parser. */
-export const maxPolicyBytes = 256 * 1024;
 const maxTokens = 60_000;
 const maxDepth = 40;
 

@@ -14,6 +14,8 @@ export interface PolicyProblem {
 
 export type PolicyPath = readonly (string | number)[];
 
+/** Policies are small: a larger file is a mistake or an attack on the parser. */
+export const maxPolicyBytes = 256 * 1024;
 const maxShown = 20;
 
 /** One error for all problems, a line per problem. */

@@ -1,6 +1,7 @@
 /**
  * POSIX shell. Arguments: directories of cgroups, `--`, directories to remove. Standard input: the tag on the first line,
- * then "done" if the owner exits normally. No input is evaluated as shell code.
+ * then "nothing left" if the owner has removed everything itself, or "done" if it exits normally. No input is evaluated as
+ * shell code.
  */
 export const janitorScript = `
 PATH=/usr/bin:/bin:/usr/sbin:/sbin
@@ -10,6 +11,7 @@ IFS= read -r tag || exit 0
 case $tag in ''|*[!a-z0-9]*) exit 1;; esac
 ending=crash
 while IFS= read -r word; do ending=$word; done
+[ "$ending" = "nothing left" ] && exit 0
 # a bubblewrap may just be starting when its host process is killed, so check several times
 case $ending in done) looks=1;; *) looks=5;; esac
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { basename, normalize } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import { janitorScript } from "./janitor-script.ts";
+import { tidyUp } from "./tidy-up.ts";
 
 /** What a host process owns, and what must be removed after it exits. */
 export interface JanitorOwner {
@@ -47,7 +48,7 @@ export function startJanitor(owner: JanitorOwner): Janitor {
   let ending: Promise<void> | undefined;
   const end = async () => {
     child.ref();
-    child.stdin.end("done\n");
+    child.stdin.end(tidyUp(owner) ? "nothing left\n" : "done\n");
     const timer = setTimeout(() => child.kill("SIGKILL"), endingMs);
     await exited;
     clearTimeout(timer);

@@ -4,6 +4,8 @@ import { dirname, isAbsolute, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { ShortMemory } from "../../lib/files/short-memory.ts";
+import { recallPython, rememberPython } from "./remembered-python.ts";
 
 export interface PythonInstallation {
   /** real path on the host */
@@ -30,9 +32,11 @@ export interface FindPythonOptions {
   readonly cache?: Map<string, Promise<PythonInstallation>>;
   /** timeout for each candidate */
   readonly timeoutMs?: number;
+  readonly memory?: ShortMemory;
 }
 
 const oldestMinor = 9;
+const keepAnswerMs = 600_000;
 /** Timeouts for a busy machine: shorter while `auto` can still choose another runner. */
 export const probeTimeoutMs = { quick: 2_000, patient: 15_000 };
 const inside = { base: "/opt/python", environment: "/opt/venv" } as const;
@@ -74,19 +78,31 @@ export async function findPython(requested?: string, options: FindPythonOptions 
 /** findPython with a cache: each interpreter is examined once. */
 export function pythonFinder(
   forOtherUid: boolean,
-): (requested: string | undefined, timeoutMs?: number) => Promise<PythonInstallation> {
+  { runtimeDir }: { runtimeDir?: string | undefined } = {},
+): (requested: string | undefined, options?: { timeoutMs?: number; isFresh?: boolean }) => Promise<PythonInstallation> {
   const cache = new Map<string, Promise<PythonInstallation>>();
-  return (requested, timeoutMs = probeTimeoutMs.patient) => findPython(requested, { forOtherUid, cache, timeoutMs });
+  const memory = new ShortMemory("python", { keepMs: keepAnswerMs, runtimeDir });
+  return (requested, { timeoutMs = probeTimeoutMs.patient, isFresh = false } = {}) =>
+    findPython(requested, { forOtherUid, cache, timeoutMs, ...(isFresh ? {} : { memory }) });
 }
 
 function examined(executable: string, options: FindPythonOptions): Promise<PythonInstallation> {
   const key = `${options.forOtherUid ? "other" : "own"}:${executable}`;
   const known = options.cache?.get(key);
   if (known) return known;
-  const answer = examine(executable, options.forOtherUid ?? false, options.timeoutMs ?? probeTimeoutMs.patient);
+  const answer = recallOrExamine(executable, options);
   options.cache?.set(key, answer);
   answer.catch(() => options.cache?.delete(key)); // a Python that is installed later can then be found
   return answer;
+}
+
+async function recallOrExamine(candidate: string, options: FindPythonOptions): Promise<PythonInstallation> {
+  const { memory, forOtherUid = false, timeoutMs = probeTimeoutMs.patient } = options;
+  const known = memory && (await recallPython(memory, candidate));
+  if (known) return known;
+  const found = await examine(candidate, forOtherUid, timeoutMs);
+  if (memory) void rememberPython(memory, candidate, found);
+  return found;
 }
 
 async function examine(candidate: string, forOtherUid: boolean, timeoutMs: number): Promise<PythonInstallation> {

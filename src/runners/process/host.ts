@@ -20,6 +20,7 @@ export interface Host extends ClosedEntries {
   /** part of the name of everything that this process creates on the host */
   readonly tag: string;
   readonly facts: ProcessFacts;
+  readonly layouts: WorkingBubblewrap["layouts"];
   /** path of bubblewrap */
   readonly bubblewrap: string;
   /** uids for cells, if codecell runs as root */
@@ -38,6 +39,8 @@ export interface Host extends ClosedEntries {
 export interface HostOptions {
   readonly runtimeDir?: string;
   readonly layout?: Layout;
+  /** one cell is started, so a template that later cells are forked from would cost more than it saves */
+  readonly isForOneCell?: boolean;
   /** false: do not use cgroups */
   readonly cgroups?: boolean;
 }
@@ -74,6 +77,7 @@ export async function openHost(probe: WorkingBubblewrap, options: HostOptions, c
     ...{ tag, root, masks, runtimeDir, ownDir, identityDirectory, emptyFile, emptyDirectory },
     ...closed,
     bubblewrap: probe.path,
+    layouts: probe.layouts,
     uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
     facts: {
       bubblewrap: probe.version,

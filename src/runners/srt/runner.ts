@@ -68,7 +68,7 @@ class SrtRunner implements SandboxRunner {
     try {
       const host = await this.#openHost();
       const patience = isWanted || isPatient ? "patient" : "quick";
-      await this.#python(undefined, probeTimeoutMs[patience]);
+      await this.#python(undefined, { timeoutMs: probeTimeoutMs[patience] });
       this.#trial ??= trySrt(host, trialMs[patience]);
       await this.#trial;
     } catch (error) {

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isBuildOlder } from "../../lib/files/is-build-older.ts";
+import { packageRoot } from "../../lib/files/package-root.ts";
 
 /** The parts of the runtime, before they are copied into one directory. */
 export interface PackageFiles {
@@ -44,10 +44,4 @@ export function findPackageFiles(): FoundFiles {
       hint: "run `npm ci` in the clone, or install codecell again",
     };
   }
-}
-
-function packageRoot(): string {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(directory, "package.json"))) directory = dirname(directory);
-  return directory;
 }

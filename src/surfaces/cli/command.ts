@@ -1,4 +1,5 @@
 import type { Logger } from "../../lib/log/logger.ts";
+import type { RunnersUse } from "../../sessions/built-in-runners.ts";
 import type { Runner } from "./sessions/session-types.ts";
 import type { OptionTable } from "./shell/arguments.ts";
 import type { Terminal } from "./shell/terminal.ts";
@@ -6,8 +7,8 @@ import type { Terminal } from "./shell/terminal.ts";
 /** What a command gets besides its arguments. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** Creates every runner. This starts nothing; the caller disposes them. */
-  runners(logger: Logger): Runner[];
+  /** Creates every runner, or those for a use. This starts nothing; the caller disposes them. */
+  runners(logger: Logger, use?: RunnersUse): Runner[] | Promise<Runner[]>;
 }
 
 /** One command: its help, and what it does. */

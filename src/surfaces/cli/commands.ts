@@ -1,69 +1,170 @@
 import type { Command } from "./command.ts";
-import { artifactsGetCommand } from "./commands/artifacts-get.ts";
-import { artifactsLsCommand } from "./commands/artifacts-ls.ts";
-import { artifactsRmCommand } from "./commands/artifacts-rm.ts";
-import { auditExportCommand } from "./commands/audit-export.ts";
-import { auditHeadCommand } from "./commands/audit-head.ts";
-import { auditShowCommand } from "./commands/audit-show.ts";
-import { auditTailCommand } from "./commands/audit-tail.ts";
-import { auditVerifyCommand } from "./commands/audit-verify.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { imageBuildCommand } from "./commands/image-build.ts";
-import { imageLsCommand } from "./commands/image-ls.ts";
-import { imageShowCommand } from "./commands/image-show.ts";
-import { mcpCommand } from "./commands/mcp.ts";
-import { policyCheckCommand } from "./commands/policy-check.ts";
-import { policyExplainCommand } from "./commands/policy-explain.ts";
-import { policyExportCommand } from "./commands/policy-export.ts";
-import { policyInitCommand } from "./commands/policy-init.ts";
-import { policySchemaCommand } from "./commands/policy-schema.ts";
-import { replCommand } from "./commands/repl.ts";
-import { runCommand } from "./commands/run.ts";
-import { schemaCommand } from "./commands/schema.ts";
-import { serveCommand } from "./commands/serve.ts";
-import { sessionsLsCommand } from "./commands/sessions-ls.ts";
-import { sessionsRestoreCommand } from "./commands/sessions-restore.ts";
-import { sessionsRmCommand } from "./commands/sessions-rm.ts";
-import { sessionsSaveCommand } from "./commands/sessions-save.ts";
-import { sessionsShowCommand } from "./commands/sessions-show.ts";
-import { setupClaudeCodeCommand } from "./commands/setup-claude-code.ts";
-import { tokenCreateCommand } from "./commands/token-create.ts";
-import { tokenLsCommand } from "./commands/token-ls.ts";
-import { tokenRmCommand } from "./commands/token-rm.ts";
-import { tokenRotateCommand } from "./commands/token-rotate.ts";
+
+/** A command that is not loaded yet. Its name and summary are here too, so that the overview loads no command. */
+export interface CommandEntry extends Pick<Command, "name" | "summary"> {
+  load(): Promise<Command>;
+}
 
 /** Every command, in the order of the help. */
-export const commands: readonly Command[] = [
-  runCommand,
-  replCommand,
-  sessionsLsCommand,
-  sessionsShowCommand,
-  sessionsRmCommand,
-  sessionsSaveCommand,
-  sessionsRestoreCommand,
-  artifactsLsCommand,
-  artifactsGetCommand,
-  artifactsRmCommand,
-  auditTailCommand,
-  auditShowCommand,
-  auditVerifyCommand,
-  auditHeadCommand,
-  auditExportCommand,
-  mcpCommand,
-  serveCommand,
-  tokenCreateCommand,
-  tokenLsCommand,
-  tokenRotateCommand,
-  tokenRmCommand,
-  setupClaudeCodeCommand,
-  doctorCommand,
-  imageBuildCommand,
-  imageLsCommand,
-  imageShowCommand,
-  policyInitCommand,
-  policyCheckCommand,
-  policyExplainCommand,
-  policyExportCommand,
-  policySchemaCommand,
-  schemaCommand,
+export const commands: readonly CommandEntry[] = [
+  {
+    name: "run",
+    summary: "Run a program in a fresh cell or in a named session",
+    load: async () => (await import("./commands/run.ts")).runCommand,
+  },
+  {
+    name: "repl",
+    summary: "Open an interactive session that keeps its variables",
+    load: async () => (await import("./commands/repl.ts")).replCommand,
+  },
+  {
+    name: "sessions ls",
+    summary: "List saved and live sessions, most recently used first",
+    load: async () => (await import("./commands/sessions-ls.ts")).sessionsLsCommand,
+  },
+  {
+    name: "sessions show",
+    summary: "Show a session: saved variables, what could not be saved, recent runs and files",
+    load: async () => (await import("./commands/sessions-show.ts")).sessionsShowCommand,
+  },
+  {
+    name: "sessions rm",
+    summary: "Delete sessions: variables, history and files",
+    load: async () => (await import("./commands/sessions-rm.ts")).sessionsRmCommand,
+  },
+  {
+    name: "sessions save",
+    summary: "Load a session into a cell and save it again, listing what can be saved",
+    load: async () => (await import("./commands/sessions-save.ts")).sessionsSaveCommand,
+  },
+  {
+    name: "sessions restore",
+    summary: "Test restoring a session: load it into a cell and report what was restored",
+    load: async () => (await import("./commands/sessions-restore.ts")).sessionsRestoreCommand,
+  },
+  {
+    name: "artifacts ls",
+    summary: "List the files in a session's workspace",
+    load: async () => (await import("./commands/artifacts-ls.ts")).artifactsLsCommand,
+  },
+  {
+    name: "artifacts get",
+    summary: "Copy a file out of a session's workspace",
+    load: async () => (await import("./commands/artifacts-get.ts")).artifactsGetCommand,
+  },
+  {
+    name: "artifacts rm",
+    summary: "Delete files from a session's workspace",
+    load: async () => (await import("./commands/artifacts-rm.ts")).artifactsRmCommand,
+  },
+  {
+    name: "audit tail",
+    summary: "Show the latest events of the audit",
+    load: async () => (await import("./commands/audit-tail.ts")).auditTailCommand,
+  },
+  {
+    name: "audit show",
+    summary: "Show every recorded event of a session, with its code",
+    load: async () => (await import("./commands/audit-show.ts")).auditShowCommand,
+  },
+  {
+    name: "audit verify",
+    summary: "Find audit lines that were edited, removed, duplicated or moved",
+    load: async () => (await import("./commands/audit-verify.ts")).auditVerifyCommand,
+  },
+  {
+    name: "audit head",
+    summary: "Print the number and hash of each chain's last line, to keep elsewhere",
+    load: async () => (await import("./commands/audit-head.ts")).auditHeadCommand,
+  },
+  {
+    name: "audit export",
+    summary: "Export events as JSON lines or CSV, sorted by time across all chains",
+    load: async () => (await import("./commands/audit-export.ts")).auditExportCommand,
+  },
+  {
+    name: "mcp",
+    summary: "Serve sessions to an MCP client",
+    load: async () => (await import("./commands/mcp.ts")).mcpCommand,
+  },
+  {
+    name: "serve",
+    summary: "Serve sessions over HTTP: REST, events and MCP",
+    load: async () => (await import("./commands/serve.ts")).serveCommand,
+  },
+  {
+    name: "token create",
+    summary: "Create a token for `codecell serve`",
+    load: async () => (await import("./commands/token-create.ts")).tokenCreateCommand,
+  },
+  {
+    name: "token ls",
+    summary: "List the tokens of `codecell serve`",
+    load: async () => (await import("./commands/token-ls.ts")).tokenLsCommand,
+  },
+  {
+    name: "token rotate",
+    summary: "Give a token a new secret",
+    load: async () => (await import("./commands/token-rotate.ts")).tokenRotateCommand,
+  },
+  {
+    name: "token rm",
+    summary: "Remove a token",
+    load: async () => (await import("./commands/token-rm.ts")).tokenRmCommand,
+  },
+  {
+    name: "setup claude-code",
+    summary: "Add the MCP server to Claude Code",
+    load: async () => (await import("./commands/setup-claude-code.ts")).setupClaudeCodeCommand,
+  },
+  {
+    name: "doctor",
+    summary: "Show which runners are available, and how to fix the others",
+    load: async () => (await import("./commands/doctor.ts")).doctorCommand,
+  },
+  {
+    name: "image build",
+    summary: "Build the image that container cells run in",
+    load: async () => (await import("./commands/image-build.ts")).imageBuildCommand,
+  },
+  {
+    name: "image ls",
+    summary: "List the images built for cells",
+    load: async () => (await import("./commands/image-ls.ts")).imageLsCommand,
+  },
+  {
+    name: "image show",
+    summary: "Show one image; by default the one that cells use",
+    load: async () => (await import("./commands/image-show.ts")).imageShowCommand,
+  },
+  {
+    name: "policy init",
+    summary: "Write a commented sandbox.policy.yaml into the current directory",
+    load: async () => (await import("./commands/policy-init.ts")).policyInitCommand,
+  },
+  {
+    name: "policy check",
+    summary: "Validate a policy file and report every problem in it",
+    load: async () => (await import("./commands/policy-check.ts")).policyCheckCommand,
+  },
+  {
+    name: "policy explain",
+    summary: "Show how each rule of a policy is enforced on this machine, or why it is refused",
+    load: async () => (await import("./commands/policy-explain.ts")).policyExplainCommand,
+  },
+  {
+    name: "policy export",
+    summary: "Convert a policy into settings for a sandbox around the MCP server itself",
+    load: async () => (await import("./commands/policy-export.ts")).policyExportCommand,
+  },
+  {
+    name: "policy schema",
+    summary: "Print the JSON Schema for policy files, for editors",
+    load: async () => (await import("./commands/policy-schema.ts")).policySchemaCommand,
+  },
+  {
+    name: "schema",
+    summary: "Print the JSON Schema of the objects that `--json`, HTTP and MCP return",
+    load: async () => (await import("./commands/schema.ts")).schemaCommand,
+  },
 ];

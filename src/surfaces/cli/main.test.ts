@@ -16,6 +16,10 @@ test("codecell without a command prints an overview and a usage error", async ()
   expect(await cli(["--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("Commands:") });
 });
 
+test("the overview names and summarizes each command as its own help does", async () => {
+  for (const { name, summary, load } of commands) expect(await load()).toMatchObject({ name, summary });
+});
+
 test("codecell --version prints the version", async () => {
   expect((await cli(["--version"])).stdout).toMatch(/^codecell \d+\.\d+\.\d+\n$/);
 });

@@ -1,23 +1,20 @@
 import { CodecellError } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/log/logger.ts";
 import { nearest } from "../../policy/file/suggest.ts";
 import { codecellVersion } from "../../service/version.ts";
-import { builtInRunners } from "../../sessions/built-in-runners.ts";
-import { namingOuterSandbox } from "../../sessions/outer-sandbox.ts";
+import type { RunnersUse } from "../../sessions/built-in-runners.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { type CommandEntry, commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./format/help.ts";
 import { processTerminal } from "./shell/process-terminal.ts";
-import { reportFailure } from "./shell/report-failure.ts";
 
-/** Commands that are loaded alone to start faster: loading the whole list takes 0.1 s. */
-const loadedAlone: Readonly<Record<string, () => Promise<Command>>> = {
-  run: async () => (await import("./commands/run.ts")).runCommand,
-  repl: async () => (await import("./commands/repl.ts")).replCommand,
-};
-
-/** The command line: arguments in, exit code out. */
+/**
+ * The command line: arguments in, exit code out. What only some calls need is imported where it is used, so that the
+ * others start fast.
+ */
 export async function main(
   argv: readonly string[],
-  context: CommandContext = { terminal: processTerminal(), runners: builtInRunners },
+  context: CommandContext = { terminal: processTerminal(), runners: runnersHere },
 ): Promise<number> {
   try {
     return await dispatch(argv, context);
@@ -25,8 +22,14 @@ export async function main(
     // Search the raw words, because the failure may be that they do not parse.
     const words = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
     const options = { json: words.includes("--json"), verbose: words.includes("--verbose") };
+    const { namingOuterSandbox } = await import("../../sessions/outer-sandbox.ts");
+    const { reportFailure } = await import("./shell/report-failure.ts");
     return reportFailure(await namingOuterSandbox(error, context.terminal.env), context.terminal, options);
   }
+}
+
+async function runnersHere(logger: Logger, use?: RunnersUse) {
+  return (await import("../../sessions/built-in-runners.ts")).loadRunners(logger, use);
 }
 
 async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {
@@ -36,24 +39,21 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
     stdout.write(`codecell ${codecellVersion()}\n`);
     return 0;
   }
-  const alone = Object.hasOwn(loadedAlone, first ?? "") ? await loadedAlone[first ?? ""]?.() : undefined;
-  if (alone) return perform(alone, rest, context);
-  const { commands } = await import("./commands.ts");
   if (first === undefined) {
     stderr.write(overviewHelp(commands));
     return 2;
   }
   if (first === "--help" || first === "-h" || first === "help") {
-    stdout.write(rest.length === 0 ? overviewHelp(commands) : helpFor(rest, commands));
+    stdout.write(rest.length === 0 ? overviewHelp(commands) : await helpFor(rest));
     return 0;
   }
   const [second, ...more] = rest;
-  if ((second === "--help" || second === "-h") && more.length === 0 && groupOf(first, commands).length > 0) {
-    stdout.write(helpFor([first], commands));
+  if ((second === "--help" || second === "-h") && more.length === 0 && groupOf(first).length > 0) {
+    stdout.write(await helpFor([first]));
     return 0;
   }
-  const { command, args } = findCommand(argv, commands);
-  return perform(command, args, context);
+  const { entry, args } = findCommand(argv);
+  return perform(await entry.load(), args, context);
 }
 
 async function perform(command: Command, args: readonly string[], context: CommandContext): Promise<number> {
@@ -63,13 +63,10 @@ async function perform(command: Command, args: readonly string[], context: Comma
 }
 
 /** `policy check` has two words, `run` has one. */
-function findCommand(
-  argv: readonly string[],
-  commands: readonly Command[],
-): { command: Command; args: readonly string[] } {
+function findCommand(argv: readonly string[]): { entry: CommandEntry; args: readonly string[] } {
   for (const length of [2, 1]) {
-    const command = commands.find(({ name }) => name === argv.slice(0, length).join(" "));
-    if (command !== undefined) return { command, args: argv.slice(length) };
+    const entry = commands.find(({ name }) => name === argv.slice(0, length).join(" "));
+    if (entry !== undefined) return { entry, args: argv.slice(length) };
   }
   const [first = "", second] = argv;
   if (first.startsWith("-")) {
@@ -77,7 +74,7 @@ function findCommand(
       hint: "`codecell help` lists the commands",
     });
   }
-  const group = groupOf(first, commands).map(({ name }) => name);
+  const group = groupOf(first).map(({ name }) => name);
   const isGroup = group.length > 0;
   const written = isGroup ? `${first} ${second ?? ""}`.trim() : first;
   const names = isGroup ? group : commands.map(({ name }) => name.split(" ")[0] ?? "").concat("help", "version");
@@ -99,14 +96,14 @@ function findCommand(
 }
 
 /** The commands that start with this word, such as those of `policy`. */
-function groupOf(word: string, commands: readonly Command[]): readonly Command[] {
+function groupOf(word: string): readonly CommandEntry[] {
   return commands.filter(({ name }) => name.startsWith(`${word} `));
 }
 
-function helpFor(words: readonly string[], commands: readonly Command[]): string {
-  const group = groupOf(words[0] ?? "", commands);
-  if (words.length === 1 && group.length > 0) return group.map(commandHelp).join("\n");
-  return commandHelp(findCommand(words, commands).command);
+async function helpFor(words: readonly string[]): Promise<string> {
+  const group = groupOf(words[0] ?? "");
+  const entries = words.length === 1 && group.length > 0 ? group : [findCommand(words).entry];
+  return (await Promise.all(entries.map(({ load }) => load()))).map(commandHelp).join("\n");
 }
 
 /** Whether `--help` or `-h` comes before any `--` and is not the value of another option. */

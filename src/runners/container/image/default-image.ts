@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../../../lib/files/package-root.ts";
 
 /** The repository of codecell's images in an engine. The tag is the version. */
 export const imageRepository = "codecell-python";
@@ -16,7 +18,7 @@ export function imageVersion(dockerfile: string, base: string): string {
   return createHash("sha256").update(`${base}\n${dockerfile}`).digest("hex").slice(0, 12);
 }
 
-/** The Dockerfile of this version of codecell. Its relative path is the same from `src` and from `dist`. */
+/** The Dockerfile of this version of codecell. */
 export function readDockerfile(): string {
-  return readFileSync(new URL("../../../../images/python/Dockerfile", import.meta.url), "utf8");
+  return readFileSync(join(packageRoot(), "images", "python", "Dockerfile"), "utf8");
 }

@@ -38,12 +38,12 @@ async function runDoctor(argv: readonly string[], context: CommandContext): Prom
 }
 
 async function diagnose(context: CommandContext): Promise<Diagnosis> {
-  const there = context.runners(silentLogger);
+  const there = await context.runners(silentLogger);
   const strongestFirst = [...there].sort((a, b) => compareIsolation(b.isolation, a.isolation));
   const runners = await Promise.all(
     strongestFirst.map(async (runner) => {
       const { name, insideSandbox } = runner;
-      return { name, insideSandbox, probe: await runner.probe({ isPatient: true }) };
+      return { name, insideSandbox, probe: await runner.probe({ isPatient: true, isFresh: true }) };
     }),
   );
   const choice = await chooseForAuto(there);
@@ -53,7 +53,7 @@ async function diagnose(context: CommandContext): Promise<Diagnosis> {
 }
 
 /** `open` disposes the runners, even if none of them can be used. */
-async function chooseForAuto(runners: ReturnType<CommandContext["runners"]>): Promise<Diagnosis["choice"]> {
+async function chooseForAuto(runners: Awaited<ReturnType<CommandContext["runners"]>>): Promise<Diagnosis["choice"]> {
   try {
     await using codecell = await LiveSessions.open({ policy: parsePolicy({}), runners });
     return { runner: codecell.runner, passedOver: codecell.choice.passedOver };

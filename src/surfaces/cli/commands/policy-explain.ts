@@ -52,7 +52,7 @@ async function runPolicyExplain(argv: readonly string[], context: CommandContext
 /** The plan of the runner that would be used. If every runner refuses, the plan of the strongest available one. */
 async function explain(policy: Policy, context: CommandContext): Promise<Omit<Explanation, "file">> {
   try {
-    await using codecell = await LiveSessions.open({ policy, runners: context.runners(silentLogger) });
+    await using codecell = await LiveSessions.open({ policy, runners: await context.runners(silentLogger) });
     const { plan, probe, runner } = codecell.choice;
     const [, ...passedOver] = choiceLines(codecell.choice);
     const whole = planWithHost(plan, policy, runner);
@@ -67,7 +67,7 @@ async function explain(policy: Policy, context: CommandContext): Promise<Omit<Ex
 
 async function explainRefusal(policy: Policy, context: CommandContext): Promise<Omit<Explanation, "file"> | undefined> {
   await using cleanup = new Cleanup();
-  const runners = context.runners(silentLogger);
+  const runners = await context.runners(silentLogger);
   for (const runner of runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
   const wanted = policy.isolation.runner;
   const names = [...runnerNames].reverse().filter((name) => wanted === "auto" || name === wanted);

@@ -76,7 +76,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   using interruption = new Interruption(terminal);
   try {
     using logger = openCommandLogger(values, terminal);
-    await using codecell = await openForCommand(values, context, logger, { persist: false });
+    await using codecell = await openForCommand(values, context, logger, { persist: false, isForOneCell: true });
     interruption.signal.throwIfAborted();
     const end = () => void codecell.close().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });

@@ -11,7 +11,7 @@ export function commandHelp(command: Command): string {
 }
 
 /** The help of `codecell` itself. */
-export function overviewHelp(commands: readonly Command[]): string {
+export function overviewHelp(commands: readonly Pick<Command, "name" | "summary">[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const lines = [
     "Run untrusted code under one policy file, in the strongest sandbox available on this machine.",

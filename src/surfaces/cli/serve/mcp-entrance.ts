@@ -10,7 +10,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const terminal = processTerminal();
   try {
     const { serveMcp } = await import("./mcp-serve.ts");
-    const runners = async () => (await import("../../../sessions/built-in-runners.ts")).builtInRunners;
+    const runners = async () => (await import("../../../sessions/built-in-runners.ts")).loadRunners;
     return await serveMcp(args, { terminal, runners });
   } catch (error) {
     const { reportFailure } = await import("../shell/report-failure.ts");

@@ -32,7 +32,7 @@ export async function openMcpManager(
   const place = named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) };
   const audit = await commandAudit(served, flags, terminal, logger);
   const stateDir = stateDirOf(flags, terminal);
-  const options = { policy, runners: runners(logger), stateDir, ...place, logger, audit };
+  const options = { policy, runners: await runners(logger), stateDir, ...place, logger, audit };
   return Codecell.open(options).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
   });

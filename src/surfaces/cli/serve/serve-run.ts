@@ -100,7 +100,7 @@ async function start(
   const runtimeDir = runtimeDirOf(flags, terminal);
   const stateDir = stateDirOf(flags, terminal);
   const codecell = await Codecell.open({
-    ...{ policy, runners: runners(logger), stateDir, logger },
+    ...{ policy, runners: await runners(logger), stateDir, logger },
     audit: await commandAudit(effective, flags, terminal, logger),
     ...(runtimeDir === undefined ? {} : { runtimeDir }),
   }).catch(async (error: unknown) => {

@@ -11,6 +11,8 @@ import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 export interface CommandRules {
   /** overrides `session.persist` of the policy */
   readonly persist: boolean;
+  /** the command starts one cell and exits */
+  readonly isForOneCell?: boolean;
 }
 
 /** Opens a codecell under the policy from the flags; with `verbose`, prints the policy and the runner. */
@@ -18,7 +20,7 @@ export async function openForCommand(
   flags: PolicyFlags & StateFlags,
   { terminal, runners }: CommandContext,
   logger: CommandLogger,
-  { persist }: CommandRules,
+  { persist, isForOneCell = false }: CommandRules,
 ): Promise<Codecell> {
   const effective = await effectivePolicy(flags, terminal);
   logger.explain(policyLines(effective));
@@ -27,7 +29,7 @@ export async function openForCommand(
   const codecell = await Codecell.open({
     policy,
     audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
-    runners: runners(logger),
+    runners: await runners(logger, { named: policy.isolation.runner, isForOneCell }),
     stateDir: stateDirOf(flags, terminal),
     filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved

@@ -16,7 +16,7 @@ export interface PlanInsideSrt {
 export async function planInsideSrt(policy: Policy, context: CommandContext): Promise<PlanInsideSrt> {
   const { runner: wanted } = policy.isolation;
   await using cleanup = new Cleanup();
-  const runners = context.runners(silentLogger);
+  const runners = await context.runners(silentLogger);
   for (const runner of runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
   const working = runners.filter(({ insideSandbox }) => insideSandbox === "works");
   const named = runners.find(({ name }) => name === wanted);

@@ -1,14 +1,12 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { CodecellError } from "../../../lib/errors.ts";
+import { packageRoot } from "../../../lib/files/package-root.ts";
 import { denyMatcher } from "../../../policy/paths/deny.ts";
 import { findDenied } from "../../../policy/paths/find-denied.ts";
 import { isBelow } from "../../../policy/paths/host-path.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import { openedPaths, type SrtPaths } from "../../../policy/srt/srt-settings.ts";
-
-export const packageRoot = fileURLToPath(new URL("../../../..", import.meta.url)).replace(/\/$/, "");
 
 export interface SrtPlaces {
   readonly stateDir: string;
@@ -34,7 +32,7 @@ export async function gatherSrtPaths(policy: Policy, places: SrtPlaces): Promise
     });
   }
   const system = systemPlaces.filter((path) => existsSync(path));
-  const own = [process.execPath, ...nodeLibraries(), ...packageFiles(packageRoot), ...places.insideFiles];
+  const own = [process.execPath, ...nodeLibraries(), ...packageFiles(packageRoot()), ...places.insideFiles];
   const elsewhere = own.filter((path) => !system.some((place) => path === place || isBelow(path, place)));
   return {
     platform,

@@ -91,7 +91,7 @@ function lower(bytes: number | undefined, limit: number | undefined): number | u
 function moduleRemedy(module: string, { policy, python }: RunSurroundings): string {
   const has = python ? `here is ${pythonText(python)}; ` : "";
   const install = policy?.net.enabled ? "" : "there is no network to install it from; ";
-  return `${has}${install}the user can add ${module} with fs.deps, kernel.python or kernel.image of the policy`;
+  return `${has}${install}the user can choose a Python with ${module} in the policy (kernel.python, kernel.image)`;
 }
 
 function freshRemedy(others: readonly string[]): string {

@@ -86,6 +86,17 @@ describe("the audit of a session", () => {
     expect(audit.of("run.started")).toMatchObject([{ codeBytes: 10 }]);
   });
 
+  test("the audit contains the number of arguments, but neither the arguments nor standard input", async () => {
+    const audit = new FakeAudit();
+    const { codecell } = await open(audit);
+    const session = await codecell.openSession();
+    await session.run("x", { args: ["hunter2", "b"], file: "hunter2.py", stdin: "hunter2" });
+    await session.run("x");
+    await codecell.close();
+    expect(audit.of("run.started").map(({ args }) => args)).toEqual([2, undefined]);
+    expect(JSON.stringify(audit.events)).not.toContain("hunter2");
+  });
+
   test("the audit contains the name of an exception but not its message", async () => {
     const audit = new FakeAudit();
     const error = { name: "ValueError", message: "the key is hunter2", traceback: "hunter2" };

@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { aboutPath } from "../lib/files/about-path.ts";
 import { isHeld, type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
 
 /** A socket's path can have 104 to 108 bytes, and the lock adds a suffix. */
@@ -44,6 +45,8 @@ async function withShortPath<Answer>(
       isKept = true;
       return () => handle.close();
     });
+  } catch (error) {
+    throw aboutPath(error, path); // `/proc/self/fd/24/lock` would mean nothing to a reader
   } finally {
     if (!isKept) await handle.close();
   }

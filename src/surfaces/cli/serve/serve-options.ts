@@ -17,7 +17,7 @@ export const serveOptions = {
     type: "string",
     multiple: true,
     value: "NAME",
-    help: "Additional host name of this service. Repeatable.",
+    help: "Additional host name of this service; a local one with its port. Repeatable.",
   },
   "open-metrics": { type: "boolean", help: "Let this machine read /metrics without a token." },
   drain: { type: "string", value: "10s", help: "How long a shutdown waits for running code. Default: 10s." },

@@ -45,6 +45,8 @@ export {
 export type { PageRequest, TextPage } from "./output/text-page.ts";
 /** A search in a kept text. */
 export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-search.ts";
+/** Standard input of a run that gets it from a later call. */
+export { LateStdin } from "./runs/late-stdin.ts";
 /** Keeps runs that outlive their caller: wait, watch, interrupt, cancel. */
 export {
   type FollowedRun,

@@ -1,11 +1,34 @@
-import { usualModules } from "../cpython/modules.ts";
+import { existsSync } from "node:fs";
+import { afterAll } from "vitest";
+import { Cleanup } from "../../src/lib/cleanup.ts";
+import { containerRunner } from "../../src/runners/container/runner.ts";
+import { skipOrFail } from "../contract/required.ts";
+import { containerModules } from "../cpython/modules.ts";
 import { describeCpython } from "../cpython/suite.ts";
-import { sharedKernelTiers } from "../support/process-cells.ts";
+import { importHostPython } from "../support/host-python-image.ts";
+import { PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
 
-/** Docker and Podman start the same programs on the same Linux kernel: one of them is enough. */
-const tier = sharedKernelTiers.find(({ isMissing }) => !isMissing) ?? sharedKernelTiers[0];
+const image = "codecell-cpython:latest";
+/** what the tests of the chosen modules call */
+const programs = [
+  ...["bash", "sh", "sleep", "cat", "echo", "true", "false", "ls", "tty"].map((name) => `/bin/${name}`),
+  ...["env", "id"].map((name) => `/usr/bin/${name}`),
+].filter((path) => existsSync(path));
 
-if (tier?.make !== undefined) {
-  const { make, isMissing = false } = tier;
-  await describeCpython({ kind: "container", title: "a container", make, modules: usualModules, isMissing });
-}
+const isMissing = skipOrFail("container", privateDockerProbe());
+const cleanup = new Cleanup();
+afterAll(() => cleanup[Symbol.asyncDispose]());
+
+await describeCpython({
+  kind: "container",
+  title: "a container",
+  prepare: async () => {
+    // with this machine's Python, so that nothing but the container differs
+    const docker = await PrivateDocker.start();
+    cleanup.defer(() => docker[Symbol.asyncDispose]());
+    await importHostPython(docker.client, image, { programs, hasTests: true });
+    return () => containerRunner({ engine: "docker", image, addresses: docker.addresses });
+  },
+  modules: containerModules,
+  isMissing,
+});

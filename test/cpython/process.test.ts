@@ -6,7 +6,7 @@ import { describeCpython } from "./suite.ts";
 await describeCpython({
   kind: "process",
   title: "a process cell",
-  make: () => processRunner(),
+  prepare: async () => () => processRunner(),
   modules,
   isMissing: skipsProcess,
 });

@@ -9,14 +9,15 @@ import { type CpythonTests, findCpythonTests, runBare, runInCell } from "./run-m
 export interface CpythonCell {
   readonly kind: CellKind;
   readonly title: string;
-  readonly make: () => SandboxRunner;
+  /** starts what the cell needs, and says how to make its runner */
+  readonly prepare: () => Promise<() => SandboxRunner>;
   readonly modules: readonly TestModule[];
   /** true: this machine cannot start such a cell, and that has been reported */
   readonly isMissing: boolean;
 }
 
 /** CPython's own tests in a cell, compared with the bare machine. */
-export async function describeCpython({ kind, title, make, modules, isMissing }: CpythonCell): Promise<void> {
+export async function describeCpython({ kind, title, prepare, modules, isMissing }: CpythonCell): Promise<void> {
   const tests = await findCpythonTests();
   if (tests === undefined) console.warn(`skipped: ${missing.reason}. To bring them: ${missing.hint}`);
   const options = tests === undefined ? { skip: true, meta: { missing } } : isMissing ? { skip: true } : {};
@@ -27,16 +28,17 @@ export async function describeCpython({ kind, title, make, modules, isMissing }:
       "gives CPython's own tests the outcomes of the bare machine, except for listed differences",
       async ({ skip }) => {
         if (tests === undefined) return;
-        const first = await runBoth(tests, modules);
+        const make = await prepare();
+        const first = await runBoth(tests, modules, make);
         if (first === undefined) return skip(`the cell's Python is not ${tests.version}, which the tests are for`);
         expect(silentModules(modules, first.bare), "modules of which nothing passes on the bare machine").toEqual([]);
-        const found = await withoutChance(tests, first);
+        const found = await withoutChance(tests, first, make);
         expect(found.unexpected, "new differences: fix them, or list them in differences.ts with the reason").toEqual(
           [],
         );
         expect(found.stale, "listed differences that no longer occur: remove them from differences.ts").toEqual([]);
       },
-      25 * 60_000,
+      45 * 60_000, // two rounds, each with a limit of its own
     );
   });
 
@@ -45,19 +47,23 @@ export async function describeCpython({ kind, title, make, modules, isMissing }:
     readonly cell: Outcomes;
   }
 
-  async function runBoth(tests: CpythonTests, which: readonly TestModule[]): Promise<Both | undefined> {
+  async function runBoth(
+    tests: CpythonTests,
+    which: readonly TestModule[],
+    make: () => SandboxRunner,
+  ): Promise<Both | undefined> {
     await using runner = make();
     const [bare, cell] = await Promise.all([runBare(tests, which), runInCell(tests, which, runner)]);
     return cell && { bare, cell };
   }
 
   /** Many of these tests measure time and fail by chance on a busy machine: a difference counts if it occurs twice. */
-  async function withoutChance(tests: CpythonTests, first: Both): Promise<Comparison> {
+  async function withoutChance(tests: CpythonTests, first: Both, make: () => SandboxRunner): Promise<Comparison> {
     const found = compareOutcomes(first.bare, first.cell, listed);
     const suspects = modules.filter(({ module }) => found.unexpected.some(({ test }) => test.startsWith(`${module}.`)));
     if (suspects.length === 0) return found;
     console.warn(`CPython's tests: again ${JSON.stringify(found.unexpected)}`);
-    const second = await runBoth(tests, suspects);
+    const second = await runBoth(tests, suspects, make);
     const again = second && compareOutcomes(second.bare, second.cell, listed).unexpected.map((one) => one.test);
     return { ...found, unexpected: found.unexpected.filter((one) => again?.includes(one.test) ?? true) };
   }

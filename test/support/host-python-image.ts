@@ -10,6 +10,8 @@ const importMs = 120_000;
 
 export interface HostPythonParts {
   readonly programs?: readonly string[];
+  /** true: with CPython's own tests, as far as this machine has them */
+  readonly hasTests?: boolean;
   /** a host directory whose content goes to the image's root */
   readonly overlay?: string;
   /** Dockerfile instructions */
@@ -23,14 +25,14 @@ export interface HostPythonParts {
 export async function importHostPython(
   client: EngineClient,
   name: string,
-  { programs = usual, overlay, changes = [] }: HostPythonParts = {},
+  { programs = usual, hasTests = false, overlay, changes = [] }: HostPythonParts = {},
 ): Promise<void> {
   const run = promisify(execFile);
   const library = (await run(python, ["-I", "-c", "import os; print(os.path.dirname(os.__file__))"])).stdout.trim();
   const modules = (await run("find", [`${library}/lib-dynload`, "-name", "*.so"])).stdout.trim().split("\n");
   const { stdout } = await run("ldd", [await realpath(python), ...programs, ...modules]);
   const libraries = new Set([...stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm)].map((match) => match[1] as string));
-  const unused = ["test", "__pycache__", "dist-packages", "idlelib", "ensurepip", "config-3*"];
+  const unused = [...(hasTests ? [] : ["test"]), "__pycache__", "dist-packages", "idlelib", "ensurepip", "config-3*"];
   const tar = spawn(
     "tar",
     [

@@ -3,6 +3,8 @@ import type { HashCache } from "../../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { ChangedFile, DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { formatSize } from "../../policy/units.ts";
+import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import type { InterpreterState } from "../interpreter/interpreter-state.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
@@ -40,6 +42,8 @@ export interface RunCourse {
   /** what the interpreter lost before the run ended */
   readonly lost: string[];
   readonly signal?: AbortSignal;
+  /** how much output is kept, if it is not the policy's `proc.output` */
+  readonly outputBytes?: number;
   /** The session is free for its next run. */
   drop(): void;
 }
@@ -113,7 +117,18 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   if (recovering) await recovering;
   if (interpreter.recovery || !session.isAlive()) lost.push(...interpreter.takeNews());
   const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
-  return runResult(course, done, { status, durationMs, lost, ...found, egress, receipt: cell.receipt });
+  const receipt = course.outputBytes === undefined ? cell.receipt : receiptOf(cell.receipt, course.outputBytes);
+  return runResult(course, done, { status, durationMs, lost, ...found, egress, receipt });
+}
+
+/** The receipt of a run with an output limit of its own. */
+function receiptOf(receipt: EnforcementReceipt, outputBytes: number): EnforcementReceipt {
+  const rules = receipt.rules.map((row) => {
+    return row.rule === "proc.output"
+      ? { ...row, value: formatSize(outputBytes), how: `for this run; ${row.how}` }
+      : row;
+  });
+  return { ...receipt, rules };
 }
 
 /** What the run says it changed is a hint: the host opens and checks each file itself. */

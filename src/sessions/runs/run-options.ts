@@ -12,10 +12,12 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** what to do while another run is running; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
+  /** @internal how much output is kept, instead of the policy's `proc.output`: for the owner's own command line */
+  readonly outputBytes?: number;
 }
 
 /** How one run in a cell goes. */
-export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal"> {
+export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "outputBytes"> {
   /** at most the policy's `proc.timeout` */
   readonly timeoutMs?: number;
 }

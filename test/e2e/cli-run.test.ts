@@ -89,6 +89,7 @@ describe("codecell run", () => {
     const { code, stdout, stderr } = await run("-c", "for n in range(300_000): print('line', n)");
     expect({ code, stderr, length: stdout.length }).toEqual({ code: 0, stderr: "", length: 3_488_890 });
     expect(stdout.endsWith("\nline 299999\n")).toBe(true);
+    expect((await run("-c", "1", "--receipt")).stderr).toMatch(/^proc\.output +64MiB .* for this run; /m);
   });
 
   test("truncates output at the limit, says so and fails", async () => {

@@ -43,7 +43,7 @@ async function connected(url: string, token: string): Promise<Client> {
 test("an MCP server embedded in a program uses that program's sessions and leaves them open", async () => {
   const sandbox = sandboxFor(codecell);
   const [near, far] = InMemoryTransport.createLinkedPair();
-  await createMcpServer(sandbox).connect(far);
+  await createMcpServer(sandbox, { structured: true }).connect(far);
   const client = new Client({ name: "test", version: "1" });
   await client.connect(near);
   const { tools } = await client.listTools();
@@ -59,7 +59,11 @@ test("an MCP server embedded in a program uses that program's sessions and leave
 
 test("the HTTP service can be mounted in another program's server, with MCP beside its routes", async () => {
   const token = newTokenText();
-  const service = new HttpService({ codecell, tokens: TokenStore.single(token), mount: mcpMount() });
+  const service = new HttpService({
+    codecell,
+    tokens: TokenStore.single(token),
+    mount: mcpMount({ structured: true }),
+  });
   cleanup.defer(() => service[Symbol.asyncDispose]());
   const server = createServer((request, response) => service.handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -76,7 +80,7 @@ test("the MCP server can be served alone on its own port", async () => {
   const token = newTokenText();
   const sandbox = sandboxFor(codecell);
   cleanup.defer(() => sandbox[Symbol.asyncDispose]());
-  const server = new MountServer({ sandbox, mount: mcpMount(), token });
+  const server = new MountServer({ sandbox, mount: mcpMount({ structured: true }), token });
   const listener = await listen(server, { host: "127.0.0.1", port: 0 });
   cleanup.defer(() => listener.end());
   cleanup.defer(() => server[Symbol.asyncDispose]());

@@ -127,11 +127,27 @@ X
     expect(await run("-c", "import sys; sys.exit(7)")).toMatchObject({ code: 7, stdout: "", stderr: "" });
   });
 
-  test("truncates output at the limit and says so", async () => {
-    const { code, stdout, stderr } = await run("-c", "print('x' * (3 << 20))");
-    expect(code).toBe(0);
-    expect(stdout.length).toBeLessThanOrEqual(1 << 20);
-    expect(stderr).toContain("codecell: output was truncated: the program printed 3 MiB");
+  test("writes all of a long output into a pipe", async () => {
+    const { code, stdout, stderr } = await run("-c", "for n in range(300_000): print('line', n)");
+    expect({ code, stderr, length: stdout.length }).toEqual({ code: 0, stderr: "", length: 3_488_890 });
+    expect(stdout.endsWith("\nline 299999\n")).toBe(true);
+    expect((await run("-c", "1", "--receipt")).stderr).toMatch(/^proc\.output +64MiB .* for this run; /m);
+  });
+
+  test("truncates output at the limit, says so and fails", async () => {
+    const code = "print('first' + 'x' * (3 << 20) + 'last')";
+    const finished = await run("-c", code, "--output-limit", "1MiB");
+    expect(finished.code).toBe(1);
+    expect(finished.stdout.length).toBeLessThanOrEqual(1 << 20);
+    expect(finished.stdout).toMatch(/^firstx+\n\[\.\.\. [\d,]+ bytes left out \.\.\.\]\nx+last\n$/);
+    expect(finished.stderr).toContain("codecell: output was truncated: the program printed 3 MiB");
+    expect(finished.stderr).toContain("and 2 MiB in the middle were left out; raise the limit with --output-limit");
+  });
+
+  test("fails if a pipe gets only a part of the value", async () => {
+    const { code, stderr } = await run("-c", "'x' * 30_000");
+    expect(code).toBe(1);
+    expect(stderr).toContain("codecell: the value or a display was truncated; print it to get all of it");
   });
 });
 

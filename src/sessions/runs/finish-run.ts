@@ -3,6 +3,8 @@ import type { HashCache } from "../../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { ChangedFile, DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { formatSize } from "../../policy/units.ts";
+import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import type { DiskFinding } from "../../runners/runner.ts";
 import type { InterpreterState } from "../interpreter/interpreter-state.ts";
 import type { SharedCell } from "../shared-cell.ts";
@@ -42,6 +44,8 @@ export interface RunCourse {
   /** what the interpreter lost before the run ended */
   readonly lost: string[];
   readonly signal?: AbortSignal;
+  /** how much output is kept, if it is not the policy's `proc.output` */
+  readonly outputBytes?: number;
   /** The session is free for its next run. */
   drop(): void;
 }
@@ -118,9 +122,20 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
   const denied = done.error && deniedFileNote(done.error, cell.rules.policy);
   const told = disk ? withDisk(done, disk) : done;
+  const receipt = course.outputBytes === undefined ? cell.receipt : receiptOf(cell.receipt, course.outputBytes);
   return runResult(course, denied ? { ...told, notes: [...told.notes, denied] } : told, {
-    ...{ status, durationMs, lost, ...found, egress, receipt: cell.receipt },
+    ...{ status, durationMs, lost, ...found, egress, receipt },
   });
+}
+
+/** The receipt of a run with an output limit of its own. */
+function receiptOf(receipt: EnforcementReceipt, outputBytes: number): EnforcementReceipt {
+  const rules = receipt.rules.map((row) => {
+    return row.rule === "proc.output"
+      ? { ...row, value: formatSize(outputBytes), how: `for this run; ${row.how}` }
+      : row;
+  });
+  return { ...receipt, rules };
 }
 
 /** The run wrote more than `proc.disk`: its cell may have been ended for it. */

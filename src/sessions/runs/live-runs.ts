@@ -50,7 +50,8 @@ export class LiveRuns {
   /** Sends the code to the kernel. `number` is the session's: a restored session keeps counting, while its cell starts at 1. */
   start(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
     const { cell, interpreter } = this.#session;
-    const { timeoutMs: limitMs, outputBytes } = cell.rules.policy.proc;
+    const { timeoutMs: limitMs, outputBytes: keptBytes } = cell.rules.policy.proc;
+    const outputBytes = options.outputBytes ?? keptBytes;
     const language = options.language ?? defaultLanguage;
     const timeoutMs = Math.min(options.timeoutMs ?? limitMs, limitMs);
     const around = programOf(options);
@@ -87,7 +88,9 @@ export class LiveRuns {
       isBegun = true;
       if (isInterrupted) interrupt();
       const signal = options.signal ? { signal: options.signal } : {};
-      return finishRun(this.#session, { id, output, interrupt, timeoutMs, started, lost, drop, ...signal }, done);
+      const limit = options.outputBytes === undefined ? {} : { outputBytes };
+      const course = { id, output, interrupt, timeoutMs, started, lost, drop, ...signal, ...limit };
+      return finishRun(this.#session, course, done);
     };
     const { runner, policyHash: policy } = cell.receipt;
     const facts = {

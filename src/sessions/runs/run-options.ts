@@ -21,10 +21,13 @@ export interface RunOptions {
   readonly file?: string;
   /** what to do while another run is running; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
+  /** @internal how much output is kept, instead of the policy's `proc.output`: for the owner's own command line */
+  readonly outputBytes?: number;
 }
 
 /** Options of one run in a cell. */
-export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
+export interface LiveRunOptions
+  extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file" | "outputBytes"> {
   /** at most the policy's `proc.timeout` */
   readonly timeoutMs?: number;
 }

@@ -6,9 +6,10 @@ import { policyOptions } from "../policy/policy-options.ts";
 import { openForCommand } from "../sessions/open-for-command.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { openCommandLogger } from "../shell/command-logger.ts";
-import { runExitCode } from "../shell/exit-codes.ts";
+import { printedExitCode, runExitCode } from "../shell/exit-codes.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { logOptions } from "../shell/log-options.ts";
+import { pipeLimit } from "../shell/pipe-limit.ts";
 import { fileAndArguments, programOptions } from "../shell/program-options.ts";
 import { readCode } from "../shell/read-code.ts";
 import { stateOptions } from "../shell/state-dir.ts";
@@ -46,6 +47,8 @@ export const runCommand: Command = {
       "--, are the program's arguments. Put -- before arguments that start with a dash.",
     "Exit code: 0 success, 1 the program failed (or the program's own code), 2 usage error, 3 refused by policy, 4 runner unavailable, " +
       "70 internal error, 75 session in use, 124 timed out, 130 interrupted, 137 out of memory.",
+    "A pipe or a file gets up to 64 MiB of output, unless the policy or --output-limit sets another limit. If a part of the " +
+      "output or of the value is missing there, the exit code is 1 and stderr says how much.",
     "Ctrl-C interrupts the program; a second Ctrl-C kills it.",
     "With --session, the variables are saved before the command exits. Variables that cannot be saved or restored are " +
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
@@ -81,7 +84,8 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     const end = () => void codecell.close().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });
     const session = await codecell.session();
-    const run = session.run(code.text, how);
+    const limit = values.json || values["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
+    const run = session.run(code.text, { ...how, ...limit });
     interruption.watch(run);
     if (values.json) {
       const result = await run;
@@ -95,7 +99,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
       showReceipt: values.receipt,
       lostOutput: () => interruption.lostOutput,
     });
-    return interruption.exitCode ?? runExitCode(result);
+    return interruption.exitCode ?? printedExitCode(result, terminal.stdout);
   } catch (error) {
     // A signal during the start makes it fail with some error. Report the signal, not that error.
     if (interruption.exitCode !== undefined) return interruption.exitCode;

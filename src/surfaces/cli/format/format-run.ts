@@ -29,11 +29,16 @@ export function resultRemarks(
       result.state === "lost" ? "the session's variables are lost" : "the session was restored to an earlier state",
     );
   }
-  if (result.truncated) {
-    const sizes = `${formatBytes(result.stdoutBytes)} on stdout, ${formatBytes(result.stderrBytes)} on stderr`;
-    remarks.push(`output was truncated: the program printed ${sizes}; raise proc.output in the policy to keep more`);
-  }
+  if (result.truncated) remarks.push(truncationText(result));
   return remarks;
+}
+
+function truncationText({ stdoutBytes, stderrBytes, leftOutBytes }: RunResult): string {
+  const leftOut = leftOutBytes.stdout + leftOutBytes.stderr;
+  if (leftOut === 0) return "the value or a display was truncated; print it to get all of it";
+  const sizes = `${formatBytes(stdoutBytes)} on stdout, ${formatBytes(stderrBytes)} on stderr`;
+  const missing = `${formatBytes(leftOut)} in the middle were left out`;
+  return `output was truncated: the program printed ${sizes}, and ${missing}; raise the limit with --output-limit`;
 }
 
 /** ` after 30 s` for a run that timed out, from the receipt; empty for every other status. */

@@ -11,10 +11,10 @@ test.each(["data", "data:relative", ":/data", "data:/data:wx"])("--mount rejects
 });
 
 test("policy flags become rules, with paths relative to the current directory", () => {
-  const flags = { runner: "wasm", timeout: "10s", memory: "1GiB", workspace: "w" };
+  const flags = { runner: "wasm", timeout: "10s", memory: "1GiB", "output-limit": "2MiB", workspace: "w" };
   expect(flagsToOverride(flags, "/p").override).toEqual({
     isolation: { runner: "wasm" },
-    proc: { timeout: "10s", memory: "1GiB" },
+    proc: { timeout: "10s", memory: "1GiB", output: "2MiB" },
     fs: { workspace: "/p/w" },
   });
   expect(flagsToOverride({}, "/p").override).toEqual({});
@@ -24,6 +24,7 @@ test.each([
   [{ timeout: "10" }, "did you mean 10s?"],
   [{ memory: "512" }, "did you mean 512MiB?"],
   [{ memory: "2gb" }, "did you mean 2GB?"],
+  [{ "output-limit": "64" }, "did you mean 64MiB?"],
   [{ runner: "wsam" }, "did you mean wasm?"],
   [{ runner: "firecracker" }, "use one of: auto, wasm, srt, process, container, kata, gvisor"],
 ])("the policy flags %j are rejected with a suggestion", (flags, hint) => {

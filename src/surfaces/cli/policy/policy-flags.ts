@@ -10,9 +10,11 @@ type Mount = NonNullable<NonNullable<PolicyOverride["fs"]>["mounts"]>[number];
 
 /** Turns flags into rules; paths are relative to the current directory. Mounts are separate, because they are added. */
 export function flagsToOverride(flags: PolicyFlags, cwd: string): { override: PolicyOverride; mounts: Mount[] } {
+  const output = flags["output-limit"];
   const proc = {
     ...(flags.timeout === undefined ? {} : { timeout: unit("--timeout", flags.timeout, suggestDuration) }),
     ...(flags.memory === undefined ? {} : { memory: unit("--memory", flags.memory, suggestSize) }),
+    ...(output === undefined ? {} : { output: unit("--output-limit", output, suggestSize) }),
   };
   const override: PolicyOverride = {
     ...(flags.runner === undefined ? {} : { isolation: { runner: parseRunnerName(flags.runner) } }),

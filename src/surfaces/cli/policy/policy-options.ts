@@ -10,6 +10,11 @@ export const policyOptions = {
   runner: { type: "string", value: "NAME", help: "Runner to use: auto, process, wasm …" },
   timeout: { type: "string", value: "10s", help: "Timeout of one run." },
   memory: { type: "string", value: "512MiB", help: "Memory limit of the whole cell." },
+  "output-limit": {
+    type: "string",
+    value: "1MiB",
+    help: "Output of one run. Of more, the beginning and the end are kept.",
+  },
   mount: {
     type: "string",
     multiple: true,
@@ -28,6 +33,7 @@ export interface PolicyFlags {
   readonly runner?: string | undefined;
   readonly timeout?: string | undefined;
   readonly memory?: string | undefined;
+  readonly "output-limit"?: string | undefined;
   readonly mount?: string[] | undefined;
   readonly workspace?: string | undefined;
 }

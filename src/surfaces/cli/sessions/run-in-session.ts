@@ -6,7 +6,8 @@ import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
-import { runExitCode } from "../shell/exit-codes.ts";
+import { printedExitCode, runExitCode } from "../shell/exit-codes.ts";
+import { pipeLimit } from "../shell/pipe-limit.ts";
 import type { Code } from "../shell/read-code.ts";
 import { bringBack } from "./bring-back.ts";
 import { keepSession } from "./keep-session.ts";
@@ -26,7 +27,8 @@ export async function runInSession(
   return withSessions(flags, context, async (sessions, interruption) => {
     const session = await sessions.session(id);
     await bringBack(session);
-    const run = session.run(code.text, how);
+    const limit = flags.json || flags["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
+    const run = session.run(code.text, { ...how, ...limit });
     interruption.watch(run);
     const expectedNote = session.restored?.note;
     const options = {
@@ -39,7 +41,8 @@ export async function runInSession(
     const result = flags.json ? await run : await printRun(run, terminal, options);
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);
-    const exitCode = runExitCode(result) || kept.exitCode;
+    const runCode = flags.json ? runExitCode(result) : printedExitCode(result, terminal.stdout);
+    const exitCode = runCode || kept.exitCode;
     if (flags.json) {
       const { workspace } = session.record;
       const links = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);

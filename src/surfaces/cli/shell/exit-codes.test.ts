@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runExitCode } from "./exit-codes.ts";
+import { printedExitCode, runExitCode } from "./exit-codes.ts";
 
 test.each([
   ["ok", 0, 0],
@@ -17,3 +17,15 @@ test.each([
 ] as const)("a run that ends with %s and code %s exits with %i", (status, exitCode, expected) => {
   expect(runExitCode({ status, exitCode })).toBe(expected);
 });
+
+test.each([
+  ["ok", true, false, 1],
+  ["ok", true, true, 0],
+  ["ok", false, false, 0],
+  ["timeout", true, false, 124],
+] as const)(
+  "a run that ends with %s (truncated: %s, on a terminal: %s) exits with %i",
+  (status, truncated, isTTY, expected) => {
+    expect(printedExitCode({ status, exitCode: 0, truncated }, { isTTY })).toBe(expected);
+  },
+);

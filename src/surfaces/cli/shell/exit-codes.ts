@@ -55,5 +55,13 @@ export function runExitCode({ status, exitCode }: Pick<RunResult, "status" | "ex
   return code === "own" ? exitCode || 1 : code;
 }
 
+/** Exit code of a run whose output was printed. A program that reads it from a pipe must notice that a part is missing. */
+export function printedExitCode(
+  result: Pick<RunResult, "status" | "exitCode" | "truncated">,
+  stdout: { readonly isTTY: boolean },
+): number {
+  return runExitCode(result) || (result.truncated && !stdout.isTTY ? 1 : 0);
+}
+
 /** 128 + the signal's number, as in a shell; `EIO` (output cannot be written) is a disk failure. */
 export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143, EIO: 74 } as const;

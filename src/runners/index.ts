@@ -1,5 +1,6 @@
 /** The kernel's settings in a cell, which `Cell.setup` carries. */
 export type { KernelSetup } from "../kernel/messages.ts";
+export type { ModuleHint } from "../kernel/preload-failure.ts";
 /** The hint, cause and details of a `CodecellError`. */
 export type { CodecellErrorOptions } from "../lib/errors.ts";
 /** A listening socket that a cell handed to the host. */
@@ -39,9 +40,11 @@ export type { Choice, PassedOver, PassedOverKind } from "./registry.ts";
 export type {
   Carrier,
   Cell,
+  CellDisk,
   CellExit,
   CellSpec,
   CellUsage,
+  DiskFinding,
   Guarantee,
   InsideSandbox,
   Probe,

@@ -33,10 +33,9 @@ export async function describeCpython({ kind, title, prepare, modules, isMissing
         if (first === undefined) return skip(`the cell's Python is not ${tests.version}, which the tests are for`);
         expect(silentModules(modules, first.bare), "modules of which nothing passes on the bare machine").toEqual([]);
         const found = await withoutChance(tests, first, make);
-        expect(found.unexpected, "new differences: fix them, or list them in differences.ts with the reason").toEqual(
-          [],
-        );
-        expect(found.stale, "listed differences that no longer occur: remove them from differences.ts").toEqual([]);
+        const news = found.unexpected.map(({ test, inCell }) => `${test} ${inCell}`);
+        expect(news, `new differences, to fix or to list in differences.ts:\n${news.join("\n")}`).toEqual([]);
+        expect(found.stale, `differences.ts lists what no longer occurs:\n${found.stale.join("\n")}`).toEqual([]);
       },
       45 * 60_000, // two rounds, each with a limit of its own
     );

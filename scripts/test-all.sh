@@ -23,7 +23,7 @@ step static 300 npm run test:static
 # Two parallel lanes of about the same length. Tests of real runtimes mostly wait, so the second lane runs two files at a
 # time to keep both cores busy.
 containers() {
-  suite containers 1000 --project containers
+  suite containers 1150 --project containers
 }
 others() {
   local failed=0
@@ -31,7 +31,7 @@ others() {
   step check-clients 120 npx tsc --noEmit -p test/clients || failed=1
   suite clients 400 --config test/clients/vitest.config.ts || failed=1
   # the contract of containers runs in the other lane
-  suite runtime 900 --project contract --project runtime --exclude test/containers/contract.test.ts || failed=1
+  suite runtime 1100 --project contract --project runtime --exclude test/containers/contract.test.ts || failed=1
   return "$failed"
 }
 failed=0

@@ -25,6 +25,7 @@ export {
   KeptOutput,
   type KeptOutputLimits,
   type KeptPage,
+  type KeptResult,
   type StreamSize,
   type TextChoice,
 } from "./output/kept-output.ts";
@@ -45,6 +46,8 @@ export {
 export type { PageRequest, TextPage } from "./output/text-page.ts";
 /** A search in a kept text. */
 export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-search.ts";
+/** A budget for request bodies that are held in memory. */
+export { BodyMemory } from "./read-body.ts";
 /** Standard input of a run that gets it from a later call. */
 export { LateStdin } from "./runs/late-stdin.ts";
 /** Keeps runs that outlive their caller: wait, watch, interrupt, cancel. */
@@ -69,6 +72,8 @@ export type { Sessions } from "./tenants/tenant-sessions.ts";
 export { callTool, type ToolCall, type ToolOutcome } from "./tools/call-tool.ts";
 /** Instructions for a model that gets a set of tools. */
 export { instructionsFor } from "./tools/instructions.ts";
+/** What a policy and its Python mean for a model: limits, hosts, packages. */
+export type { PolicyFacts, PythonFacts } from "./tools/policy-facts.ts";
 /** A tool without a transport: name, description, schemas and handler. */
 export {
   type ArtifactLink,

@@ -50,8 +50,9 @@ const signsOfDenial =
  * forbidden. A cell that does not start comes after a successful trial, so it needs the same evidence everywhere.
  */
 export function isLikelyCause({ kind, name }: OuterSandbox, { code, message, details }: CodecellError): boolean {
-  if (/forbids namespaces|inside another sandbox/.test(message) || message.includes(name)) return false; // said already
   const isAmbient = kind === "container" || kind === "user-namespace";
+  if (message.includes(name)) return false; // said already
+  if (/forbids namespaces|inside another sandbox/.test(message)) return !isAmbient; // the name and its remedy say more
   if (!isAmbient && code !== "cell_start_failed") return true;
   const diagnostics = typeof details.diagnostics === "string" ? details.diagnostics : "";
   return signsOfDenial.test(`${message}\n${diagnostics}`);

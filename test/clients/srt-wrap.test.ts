@@ -160,7 +160,7 @@ describe.skipIf(absent.length > 0 || (await lacking("claude")))("codecell mcp in
         env: { ...home.env, PATH: `${home.env.PATH}${delimiter}${searchPath}` },
       });
     const known = async () => (await claude(home, "mcp", "get", "codecell")).stdout;
-    expect(await setup("--here")).toMatchObject({ code: 0 });
+    expect(await setup()).toMatchObject({ code: 0 });
     expect(await known()).toContain("✔ Connected");
     expect(await setup("--wrap", "srt")).toMatchObject({ code: 0, stdout: expect.stringContaining("mcp remove") });
     expect(await known()).toMatch(/✔ Connected[\s\S]*Args: -i .*--settings/);

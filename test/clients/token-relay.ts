@@ -6,13 +6,20 @@ export interface TokenRelay extends AsyncDisposable {
 }
 
 /**
- * Adds the bearer token to every request, for clients that cannot send one. Everything else passes unchanged, also the `Host`
- * and `Origin` headers, so that the server's own checks of them are tested.
+ * Adds the bearer token to every request, for clients that cannot send one. `Host` and `Origin` keep their names, so that the
+ * server's own checks of them are tested; the relay's port becomes that of the server.
  */
 export async function startTokenRelay(target: URL, token: string): Promise<TokenRelay> {
-  const server = createServer((incoming, outgoing) => pass(incoming, outgoing, target, token));
+  let port = 0;
+  const server = createServer((incoming, outgoing) => {
+    for (const name of ["host", "origin"] as const) {
+      const value = incoming.headers[name];
+      if (value) incoming.headers[name] = value.replace(new RegExp(`:${port}$`), `:${target.port}`);
+    }
+    pass(incoming, outgoing, target, token);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  port = (server.address() as AddressInfo).port;
   return {
     url: `http://127.0.0.1:${port}${target.pathname}`,
     async [Symbol.asyncDispose]() {

@@ -33,7 +33,7 @@ const outcomes: readonly Outcome[] = [
   {
     name: "plot",
     calls: [() => python("import matplotlib.pyplot as plt\nplt.plot([3, 1, 2])\nplt.savefig('line.png')\nplt.show()")],
-    shows: [/^status: ok · N ms\n(?:\[displays\][^[]*)?\[artifacts\]\nline\.png \(image\/png, \d+ bytes\)(?:\n|$)/],
+    shows: [/^status: ok · N ms\n\[stdout\]\n\[image 1\]\n\[artifacts\]\nline\.png \(image\/png, \d+ bytes\)(?:\n|$)/],
     images: 1,
     tokens: 90,
   },

@@ -335,7 +335,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
         ["get_run", { run_id: mine.run_id }],
         ["list_artifacts", { session_id: mine.session_id }],
         ["close_session", { session_id: mine.session_id }],
-        ["fork_session", { session_id: mine.session_id }],
+        ["checkpoint", { action: "fork", session_id: mine.session_id }],
       ] as const) {
         const { isError, content } = await mcp.callTool({ name, arguments: args });
         expect([name, isError]).toEqual([name, true]);

@@ -15,6 +15,8 @@ import { McpPair } from "./mcp-client.ts";
 
 export interface ComparedRunner {
   readonly make: () => SandboxRunner;
+  /** as `codecell run` makes it, which starts one cell; default: the same */
+  readonly makeForOneCell?: () => SandboxRunner;
   /** the name that REQUIRE_RUNNERS and reports have for it; default: the runner's own */
   readonly name?: string;
   /** default: the runner's own answer, however long it takes */
@@ -25,7 +27,7 @@ export interface ComparedRunner {
 
 /** The same call has the same receipt in the library, on the command line, over HTTP and over MCP. */
 export async function compareSurfaces(title: string, compared: ComparedRunner): Promise<void> {
-  const { make, env } = compared;
+  const { make, makeForOneCell = make, env } = compared;
   const sample = make();
   const probe = await (compared.probe?.(sample) ?? sample.probe({ isPatient: true }));
   await sample[Symbol.asyncDispose]();
@@ -82,7 +84,9 @@ export async function compareSurfaces(title: string, compared: ComparedRunner): 
     test.skipIf(env === undefined)(
       "is the same for `codecell run` and a session whose files stay in the cell",
       async () => {
-        expect(await run()).toEqual((await inLibrary(policy, { filesStayInCell: true })).rules);
+        expect(await run()).toEqual(
+          (await inLibrary(policy, { filesStayInCell: true, runners: [makeForOneCell()] })).rules,
+        );
       },
     );
 
@@ -92,7 +96,7 @@ export async function compareSurfaces(title: string, compared: ComparedRunner): 
     });
 
     test.skipIf(env === undefined)("is summarised over MCP, where a client asks for it", async () => {
-      await using pair = await McpPair.open("stdio", "modern", ["--policy", file], env);
+      await using pair = await McpPair.open("stdio", "modern", ["--policy", file, "--structured"], env);
       const { facts } = await pair.call("run_python", { code: "1" });
       expect(facts).not.toHaveProperty("receipt");
       const asked = await pair.call("get_run", { run_id: facts.run_id, receipt: true });

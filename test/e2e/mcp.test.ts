@@ -181,7 +181,7 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     ].join("\n");
     const run = await pair.call("run_python", { code });
     expect(run.facts).toMatchObject({ stdout: "before\n   a\n0  3\nafter\n", value: "   a\n0  3" });
-    expect(run.text).toContain("before\n   a\n0  3\nafter\n");
+    expect(run.text).toContain("before\n   a\n0  3\nafter");
     expect(run.text.split("0  3")).toHaveLength(3);
   });
 

@@ -32,7 +32,8 @@ async function libraryRows(input: PolicyInput, root: string): Promise<readonly E
   return (await session.receipt()).rules;
 }
 
-await compareSurfaces("the process runner", { make: () => processRunner(), env: {} });
+const makeForOneCell = () => processRunner({ isForOneCell: true });
+await compareSurfaces("the process runner", { make: () => processRunner(), makeForOneCell, env: {} });
 await compareSurfaces("the srt runner", { make: () => testedSrtRunner(), probe: probeSrt });
 
 describe("the receipt of", () => {

@@ -29,7 +29,8 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
   let mcp: Client;
   beforeAll(async () => {
     directory = await ServiceDirectory.make();
-    const { url } = (await directory.serve(["--runner", runner], { env: { CODECELL_TOKEN: token } })).facts;
+    const { url } = (await directory.serve(["--runner", runner, "--structured"], { env: { CODECELL_TOKEN: token } }))
+      .facts;
     http = new TestClient(url, token);
     mcp = new Client({ name: "wire", version: "1" });
     const requestInit = { headers: { authorization: `Bearer ${token}` } };
@@ -51,7 +52,9 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
   const overHttp = async (session: string, code: string): Promise<WireRun> =>
     runSchema.parse((await http.run(await http.session(session), code)).json);
   const overMcp = async (code: string): Promise<ToolRun> =>
-    toolRunSchema.parse((await mcp.callTool({ name: "run_python", arguments: { code } })).structuredContent);
+    toolRunSchema.parse(
+      (await mcp.callTool({ name: "run_python", arguments: { code, session_id: "new" } })).structuredContent,
+    );
 
   test.each(Object.entries(programs))("is the same on every surface for %s", async (title, code) => {
     const session = title.replaceAll(" ", "-");

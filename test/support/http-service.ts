@@ -78,7 +78,7 @@ export class TestService implements AsyncDisposable {
         logger: setup.logger ?? silentLogger,
         projectDir: stateDir,
       },
-      mount: mcpMount(setup.logger ? { logger: setup.logger } : {}),
+      mount: mcpMount({ structured: true, ...(setup.logger ? { logger: setup.logger } : {}) }),
       ...(setup.audit ? { auditDir: auditDirectory(stateDir) } : {}),
       ...(setup.limits ? { limits: setup.limits } : {}),
       ...(setup.openMetrics ? { openMetrics: true } : {}),

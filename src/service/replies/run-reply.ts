@@ -50,13 +50,15 @@ export function endedReply(
   const more = unlisted > 0 ? [`${unlisted} more files were written; list_artifacts lists them`] : [];
   const found = result.notes.filter((note) => !isTold(note, result));
   const notes = [...identity.notes, ...found, ...images.notes, ...more, ...leftOut].slice(0, maxNotes);
-  const error = result.error && { ...result.error, traceback: foldTraceback(result.error.traceback) };
-  const shortened = { ...result, notes, artifacts, error };
+  const shortened = { ...result, notes, artifacts };
   const shaped = fitted(shortened, () => sandbox.handleFor(result));
   const reference = { runId, sessionId, downloadUrl, artifactUri: (name: string) => artifactUri(sessionId, name) };
   const facts = encodeToolRun(shortened, shaped, images.blocks.length, reference);
   const isContinued = news?.isContinued === true && !result.truncated;
-  const shown = isContinued ? fitted({ ...shortened, ...printed(news) }, () => sandbox.handleFor(result)) : shaped;
+  // Facts are for programs and keep the whole traceback; a model reads its own frames faster without those of libraries.
+  const error = result.error && { ...result.error, traceback: foldTraceback(result.error.traceback) };
+  const forModel = { ...shortened, error, ...(isContinued ? printed(news) : {}) };
+  const shown = isContinued || error ? fitted(forModel, () => sandbox.handleFor(result)) : shaped;
   const session = sandbox.mention(sessionId);
   const text = endedText({ result, shaped: shown, artifacts: facts.artifacts, isContinued, session });
   return { facts, text, more: [...images.blocks, ...artifacts.map((artifact) => artifactLink(sessionId, artifact))] };

@@ -26,10 +26,11 @@ export interface RunOptions {
 }
 
 /** Options of one run in a cell. */
-export interface LiveRunOptions
-  extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file" | "outputBytes"> {
+export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
   /** at most the policy's `proc.timeout` */
   readonly timeoutMs?: number;
+  /** how much output is kept, instead of the policy's `proc.output` */
+  readonly outputBytes?: number;
 }
 
 /** A timeout as people write it, in milliseconds. */

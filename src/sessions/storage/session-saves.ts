@@ -220,12 +220,12 @@ function tellDifferences(session: LiveSession, snapshot: SnapshotInfo, failed: R
   session.addNote(`not restored: ${named.join("; ")}`);
 }
 
-/** Notes that another process has to report: this one may close the session before its next result. */
+/** @internal Notes that another process has to report: this one may close the session before its next result. */
 export function unreported({ losses }: LiveSession): Pick<SessionRecord, "unreported"> {
   return { unreported: losses.isUnseen ? losses.notes.slice(0, 40).map((note) => note.slice(0, 2000)) : undefined };
 }
 
-/** Refuses to save a state that the caller does not know yet, and reports the loss instead. */
+/** @internal Refuses to save a state that the caller does not know yet, and reports the loss instead. */
 export function lossBefore(id: string, { losses }: LiveSession, { snapshot }: SessionRecord): CodecellError {
   const notes = losses.take().join(" ") || "the interpreter crashed and its variables are lost";
   const kept = snapshot ? `; the save after run ${snapshot.run} is kept` : "";

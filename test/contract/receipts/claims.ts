@@ -212,8 +212,12 @@ export const claims: ClaimTable = {
     claim("runtime", "quota in the virtual file system; files live in memory, under the memory limits", cell.diskQuota),
   ],
   "proc.output": [
-    claim("supervisor watchdog", `the rest is cut and counted; ${runaway}`, cell.outputCut),
-    claim("runtime", `cut and counted outside the interpreter; ${runaway}`, cell.outputCut),
+    claim("supervisor watchdog", `the middle of a longer output is cut and counted; ${runaway}`, cell.outputCut),
+    claim(
+      "runtime",
+      `the middle of a longer output is cut and counted outside the interpreter; ${runaway}`,
+      cell.outputCut,
+    ),
   ],
   "proc.background": [
     claim("supervisor watchdog", "processes that a run leaves behind are killed", cell.nothingLeft),

@@ -23,6 +23,7 @@ export const serveOptions = {
   drain: { type: "string", value: "10s", help: "How long a shutdown waits for running code. Default: 10s." },
   ...limitOptions,
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools /mcp offers. Default: all." },
+  structured: { type: "boolean", help: "Let /mcp answer with structured content too, and list output schemas." },
   "print-openapi": { type: "boolean", help: "Print the OpenAPI document and exit." },
   "state-dir": {
     type: "string",

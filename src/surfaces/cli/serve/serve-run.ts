@@ -111,7 +111,7 @@ async function start(
   const publicName = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
   const service = new HttpService({
     ...{ codecell, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
-    mount: mcpMount({ tools: parseToolset(flags.tools), logger }),
+    mount: mcpMount({ tools: parseToolset(flags.tools), structured: flags.structured === true, logger }),
     projectDir: projectDirectory(terminal),
     ...{ stateDir, limits },
     auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,

@@ -75,7 +75,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
     const cell = one.descendants();
     process.kill(one.pid, "SIGTERM");
     expect((await one.finished).code).toBe(143);
-    expect(living(cell)).toEqual([]);
+    await expect.poll(() => living(cell)).toEqual([]);
     expect(await run("killed", "-c", "x")).toMatchObject({ code: 0, stdout: "0\n" });
   });
 

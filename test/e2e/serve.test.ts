@@ -124,7 +124,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     for await (const event of events) rest.push(event);
     expect(rest.at(-1)).toMatchObject({ event: "result", data: { run: { status: "ok", stdout: "go\ndone\n" } } });
     expect((await first.server.finished).code).toBe(0);
-    expect(living(below)).toEqual([]);
+    await expect.poll(() => living(below)).toEqual([]);
 
     const second = await serve(["--runner", "process", ...policy]);
     const again = new TestClient(second.facts.url, token);

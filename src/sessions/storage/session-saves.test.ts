@@ -18,6 +18,7 @@ function fakeSaves() {
   const session = {
     ...{ pythonVersion: "3.99.0", receipt: { runner: "fake" }, isAlive: true, isBusy: false, stateRun: 1 },
     losses: new InterpreterLosses(),
+    addNote() {},
     snapshot: async () => {
       snapshots++;
       return Buffer.alloc(0);
@@ -72,6 +73,30 @@ test("a session under steady use is saved within ten seconds, although no pause 
       saves.changed();
       await vi.advanceTimersByTimeAsync(400);
     }
+    expect(snapshots()).toBe(1);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a crash just before an automatic save does not end automatic saves", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  try {
+    const { saves, session, snapshots } = fakeSaves();
+    const state = session as { stateRun: number };
+    const crashed = vi.spyOn(session, "snapshot").mockImplementationOnce(async () => {
+      state.stateRun = 0; // the interpreter went back to an older copy
+      return Buffer.alloc(0);
+    });
+    const change = async () => {
+      void saves.changing();
+      saves.changed();
+      await vi.advanceTimersByTimeAsync(2_500);
+    };
+    await change();
+    expect([crashed.mock.calls.length, snapshots()]).toEqual([1, 0]);
+    state.stateRun = 2;
+    await change();
     expect(snapshots()).toBe(1);
   } finally {
     vi.useRealTimers();

@@ -204,8 +204,9 @@ export class SessionSaves {
 
   /** An automatic save failed: the next result says so. */
   #notSaved(error: unknown): void {
-    // A value that kills the interpreter during a save would do so after every run.
-    if (error instanceof CodecellError && error.code === "cell_lost") this.#savesByItself = false;
+    // A value that kills the interpreter during a save would do so after every run. A crash before the save says nothing.
+    const isFromSave = error instanceof CodecellError && error.code === "cell_lost" && !error.details.wasLostBefore;
+    if (isFromSave) this.#savesByItself = false;
     this.#of.live?.addNote(`the variables could not be saved: ${messageOf(error)}`);
   }
 }
@@ -231,6 +232,7 @@ export function lossBefore(id: string, { losses }: LiveSession, { snapshot }: Se
   const kept = snapshot ? `; the save after run ${snapshot.run} is kept` : "";
   return new CodecellError("cell_lost", `session ${id} was not saved: ${notes}${kept}`, {
     hint: "check the variables, then save again",
+    details: { wasLostBefore: true },
   });
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { GuestCalls, GuestFailure, type OnGuestCall } from "./guest-calls.ts";
+import { GuestFailure } from "../lib/guest-failure.ts";
+import { GuestCalls, type OnGuestCall } from "./guest-calls.ts";
 import type { HostMessage } from "./messages.ts";
 
 type Sent = { readonly message: HostMessage; readonly body: string };

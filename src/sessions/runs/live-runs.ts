@@ -58,6 +58,7 @@ export class LiveRuns {
     const started = performance.now();
     const id = this.#kernel.nextRunId;
     const output = new RunOutput(progress.log, outputBytes);
+    if (options.isStreamed) progress.log.forgetWhatIsRead();
     const lost: string[] = [];
     let isBegun = false;
     let isInterrupted = false;

@@ -76,6 +76,7 @@ export class LiveRuns {
         { language, code, timeoutMs, outputBytes, ...around },
         {
           onOutput: (stream, bytes, skipped) => output.receive(stream, bytes, skipped),
+          onHeld: (bytes) => progress.log.hold(bytes),
           onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
           // What is lost after this moment belongs to the next result.
           onEnd: () => lost.push(...interpreter.takeNews()),

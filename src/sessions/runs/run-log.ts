@@ -20,6 +20,7 @@ export class RunLog {
   #isClosed = false;
   #bytes = 0;
   #isForgetful = false;
+  #heldBytes = 0;
 
   /** How many events there are: the offset of the next one. */
   get length(): number {
@@ -29,6 +30,16 @@ export class RunLog {
   /** The approximate memory of the events, in bytes. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** How much the program has printed that the cell holds back: the last part of it follows at the end of the run. */
+  get heldBytes(): number {
+    return this.#isClosed ? 0 : this.#heldBytes;
+  }
+
+  /** @internal */
+  hold(bytes: number): void {
+    this.#heldBytes = bytes;
   }
 
   /** @internal From now on, the log drops the text and the bytes of an event as soon as a reader has it. */

@@ -72,6 +72,7 @@ export class LiveRuns {
     const begin = () => {
       interpreter.recovery?.beforeRun();
       this.#numbers.note(id, number);
+      cell.runStarts();
       const { done } = this.#kernel.run(
         { language, code, timeoutMs, outputBytes, ...around },
         {

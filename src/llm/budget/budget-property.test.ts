@@ -76,11 +76,15 @@ async function play(seed: number): Promise<{ held: number; refused: number; wait
     expectNoCapExceeded(budgets, `seed ${seed}, step ${step}`);
   }
   // everything that waits ends: it is served or refused when the rest settles
-  while (open.length > 0) {
-    for (const hold of open.splice(0)) hold.settle(hold.amount);
+  let isOver = false;
+  const allEnded = Promise.all(pending).then(() => {
+    isOver = true;
+  });
+  do {
     await new Promise((resolve) => setImmediate(resolve));
-  }
-  await Promise.all(pending);
+    for (const hold of open.splice(0)) hold.settle(hold.amount);
+  } while (!isOver);
+  await allEnded;
   expectNoCapExceeded(budgets, `seed ${seed}, at the end`);
   const spentByRoot = budgets[0]?.snapshot();
   for (const budget of budgets.slice(1)) {

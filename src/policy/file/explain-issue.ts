@@ -19,6 +19,8 @@ const unitSuggestions: Partial<Record<RuleName, (written: unknown) => string | u
   "proc.memory": suggestSize,
   "proc.disk": suggestSize,
   "proc.output": suggestSize,
+  "llm.callTimeout": suggestDuration,
+  "llm.timeout": suggestDuration,
 };
 
 const expectations: Record<string, string> = {

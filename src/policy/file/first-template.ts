@@ -55,6 +55,11 @@ const sections: readonly ExampleSection[] = [
     ],
   },
   {
+    name: "llm",
+    meaning: "Models that code may call through the host, with the host's keys: none, unless named here.",
+    examples: [["models", ["anthropic/claude-*"], "under limits of calls, tokens and money"]],
+  },
+  {
     name: "audit",
     meaning: "What is recorded of every run.",
     examples: [["code", "hash", "the code's hash instead of its text"]],

@@ -33,6 +33,7 @@ test("policyRules lists every rule once, in the order of the file", () => {
     ...["session.checkpoints", "session.pool", "kernel.preload", "kernel.python", "kernel.image"],
     ...["llm.models", "llm.calls", "llm.tokens", "llm.usd", "llm.depth", "llm.concurrency", "llm.promptChars"],
     ...["llm.callTimeout", "llm.timeout"],
+    ...["tools.allow", "tools.calls", "tools.timeout", "tools.arguments", "tools.result"],
     ...["audit.enabled", "audit.code", "audit.durable", "audit.keep", "audit.age"],
   ]);
 });

@@ -19,7 +19,7 @@ export type RuleName = Exclude<PolicyFieldName, "isolation.runner">;
 
 /** Rules that codecell enforces itself, outside the cells. Runners do not enforce them. */
 export type HostRuleName =
-  | Extract<RuleName, `llm.${string}` | `audit.${string}`>
+  | Extract<RuleName, `llm.${string}` | `tools.${string}` | `audit.${string}`>
   | "session.idle"
   | "session.lifetime"
   | "session.limit"
@@ -77,6 +77,11 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "llm.promptChars": ({ llm }) => String(llm.promptChars),
   "llm.callTimeout": ({ llm }) => formatDuration(llm.callTimeoutMs),
   "llm.timeout": ({ llm }) => formatDuration(llm.timeoutMs),
+  "tools.allow": ({ tools }) => list(tools.allow),
+  "tools.calls": ({ tools }) => String(tools.calls),
+  "tools.timeout": ({ tools }) => formatDuration(tools.timeoutMs),
+  "tools.arguments": ({ tools }) => formatSize(tools.argumentsBytes),
+  "tools.result": ({ tools }) => formatSize(tools.resultBytes),
   "audit.enabled": ({ audit }) => String(audit.enabled),
   "audit.code": ({ audit }) => audit.code,
   "audit.durable": ({ audit }) => String(audit.durable),
@@ -99,8 +104,10 @@ export function isHostRule<Rule extends RuleName>(rule: Rule): rule is Rule & Ho
 }
 
 /** Sections whose rules are all about what the host does for a cell. */
-function isOfHostSection(rule: RuleName): rule is Extract<RuleName, `llm.${string}` | `audit.${string}`> {
-  return /^(?:llm|audit)\./.test(rule);
+function isOfHostSection(
+  rule: RuleName,
+): rule is Extract<RuleName, `llm.${string}` | `tools.${string}` | `audit.${string}`> {
+  return /^(?:llm|tools|audit)\./.test(rule);
 }
 
 /** Every rule that a runner enforces. */

@@ -2,6 +2,7 @@ import { canonicalJson } from "../hash.ts";
 import { type UsdLimit, unlimited } from "../host-calls/llm-rules.ts";
 import { modelGlobCovers } from "../host-calls/model-glob.ts";
 import { commonGlobs } from "../host-calls/star-glob.ts";
+import { toolGlobCovers } from "../host-calls/tool-glob.ts";
 import { compareIsolation, type IsolationLevel } from "../isolation.ts";
 import { hostPatternCovers } from "../network/host-pattern.ts";
 import { inspectCovers } from "../network/inspect.ts";
@@ -131,6 +132,11 @@ const models: Order<string[]> = {
   join: union,
   meet: (a, b) => commonGlobs(a, b, modelGlobCovers),
 };
+const tools: Order<string[]> = {
+  narrows: (to, from) => to.every((glob) => from.some((wide) => toolGlobCovers(wide, glob))),
+  join: union,
+  meet: (a, b) => commonGlobs(a, b, toolGlobCovers),
+};
 const usd: Order<UsdLimit> = {
   narrows: (to, from) => from === unlimited || (to !== unlimited && to <= from),
   meet: (a, b) => (a === unlimited ? b : b === unlimited ? a : Math.min(a, b)),
@@ -194,6 +200,11 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "llm.promptChars": rule("llm", "promptChars", atMost),
   "llm.callTimeout": rule("llm", "callTimeoutMs", atMost),
   "llm.timeout": rule("llm", "timeoutMs", atMost),
+  "tools.allow": rule("tools", "allow", tools),
+  "tools.calls": rule("tools", "calls", atMost),
+  "tools.timeout": rule("tools", "timeoutMs", atMost),
+  "tools.arguments": rule("tools", "argumentsBytes", atMost),
+  "tools.result": rule("tools", "resultBytes", atMost),
   "audit.enabled": rule("audit", "enabled", onlyOn),
   "audit.code": rule("audit", "code", auditedCode),
   "audit.durable": rule("audit", "durable", onlyOn),

@@ -21,6 +21,9 @@ const unitSuggestions: Partial<Record<RuleName, (written: unknown) => string | u
   "proc.output": suggestSize,
   "llm.callTimeout": suggestDuration,
   "llm.timeout": suggestDuration,
+  "tools.timeout": suggestDuration,
+  "tools.arguments": suggestSize,
+  "tools.result": suggestSize,
 };
 
 const expectations: Record<string, string> = {

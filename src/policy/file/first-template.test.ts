@@ -25,6 +25,7 @@ test.each(presetNames)("every example in the first file of the preset %s is vali
     env: { TZ: "Europe/Berlin" },
     session: { persist: true },
     llm: { models: ["anthropic/claude-*"] },
+    tools: { allow: ["docs/*", "github/create_issue"] },
     audit: { code: "hash" },
     isolation: { minimum: "process" },
   });

@@ -24,6 +24,12 @@ const modelHosts: Answer = ({ llm }) =>
   llm.models.length === 0
     ? undefined
     : "srt lets the server reach only hosts of net.allowlist: it cannot call a model whose host is not among them";
+const toolLimits: Answer = ({ tools }) =>
+  tools.allow.length === 0 ? undefined : "enforced by the server inside srt, which does not know about tools";
+const toolServers: Answer = ({ tools }) =>
+  tools.allow.length === 0
+    ? undefined
+    : "MCP servers that the server starts run inside srt too, with what it may reach";
 const noProxyInside = "srt's own proxy does none of this, and no cell with a network starts inside srt";
 const wholeServer = "open to the whole server, not only to one cell: srt does not know about cells";
 
@@ -88,6 +94,11 @@ const answers: Record<RuleName, Answer> = {
   "llm.promptChars": heldByServer,
   "llm.callTimeout": heldByServer,
   "llm.timeout": heldByServer,
+  "tools.allow": toolServers,
+  "tools.calls": toolLimits,
+  "tools.timeout": toolLimits,
+  "tools.arguments": toolLimits,
+  "tools.result": toolLimits,
   "audit.enabled": heldInside,
   "audit.code": heldInside,
   "audit.durable": heldInside,

@@ -6,8 +6,11 @@ import type { Policy } from "../../policy/schema.ts";
 export interface HostCalls {
   /** whether the gateway to models is set up */
   readonly models: boolean;
+  /** whether other MCP servers are set up */
+  readonly tools: boolean;
 }
 
+export type ToolRuleName = Extract<HostRuleName, `tools.${string}`>;
 export type LlmRuleName = Extract<HostRuleName, `llm.${string}`>;
 
 /** How the host's gateway to models enforces each rule. */
@@ -31,4 +34,21 @@ export function heldForModels(rule: LlmRuleName, policy: Policy, { models }: Hos
   if (policy.llm.models.length === 0) return "the cell has no function that calls a model";
   if (!models) return "not used: no model is set up here, and the cell has no function that calls one";
   return byGateway[rule](policy);
+}
+
+/** How the host, which is the client of the other MCP servers, enforces each rule. */
+const byClient: Readonly<Record<ToolRuleName, string>> = {
+  "tools.allow":
+    "the cell has functions for these tools only, and the host checks each call; a glob permits read-only tools",
+  "tools.calls": "the host counts the calls of each run; more are refused",
+  "tools.timeout": "the host cancels the call",
+  "tools.arguments": "the host measures them before anything is sent",
+  "tools.result": "the host measures it; a larger one is not passed on",
+};
+
+/** Pure: how a rule about tools is enforced. Where nothing can call a tool, that is what the row says. */
+export function heldForTools(rule: ToolRuleName, { tools: { allow } }: Policy, { tools }: HostCalls): string {
+  if (allow.length === 0) return "the cell has no function that calls a tool of an MCP server";
+  if (!tools) return "not used: no other MCP server is set up here, and the cell has no function that calls one";
+  return byClient[rule];
 }

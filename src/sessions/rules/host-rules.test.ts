@@ -46,6 +46,16 @@ describe("the receipt rows of the host", () => {
     ).toContain("money is not limited");
   });
 
+  test("the rows about tools say what enforces them only where servers are set up and tools allowed", () => {
+    const rows = (tools: PolicyInput["tools"], isSetUp: boolean) =>
+      hostRules(parsePolicy({ tools }), { ...facts, hostCalls: { tools: isSetUp } }).filter(({ rule }) =>
+        rule.startsWith("tools."),
+      );
+    for (const { how } of rows({}, true)) expect(how).toMatch(/^the cell has no function that calls a tool/);
+    for (const { how } of rows({ allow: ["*/*"] }, false)) expect(how).toMatch(/^not used: no other MCP server/);
+    expect(new Set(rows({ allow: ["*/*"] }, true).map(({ how }) => how)).size).toBe(5);
+  });
+
   test("an audit log counts as codecell's own only if it keeps as much as the policy says", () => {
     const policy = parsePolicy({});
     const own = openAudit(policy, { stateDir: "/nowhere" });

@@ -4,7 +4,7 @@ import { type HostRuleName, isHostRule, policyRules } from "../../policy/rules.t
 import type { Policy } from "../../policy/schema.ts";
 import type { EnforcedRule, EnforcementPlan } from "../../runners/receipt.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
-import { type HostCalls, heldForModels, type LlmRuleName } from "./host-call-rules.ts";
+import { type HostCalls, heldForModels, heldForTools, type LlmRuleName, type ToolRuleName } from "./host-call-rules.ts";
 
 /** What the host provides in this call. */
 export interface HostFacts {
@@ -15,6 +15,8 @@ export interface HostFacts {
   /** absent: code in the cell can reach nothing through the host */
   readonly hostCalls?: Partial<HostCalls> | undefined;
 }
+
+const nothing: HostCalls = { models: false, tools: false };
 
 type Holding = Pick<EnforcedRule, "by" | "how">;
 
@@ -43,6 +45,11 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
   "llm.promptChars": aboutModels("llm.promptChars"),
   "llm.callTimeout": aboutModels("llm.callTimeout"),
   "llm.timeout": aboutModels("llm.timeout"),
+  "tools.allow": aboutTools("tools.allow"),
+  "tools.calls": aboutTools("tools.calls"),
+  "tools.timeout": aboutTools("tools.timeout"),
+  "tools.arguments": aboutTools("tools.arguments"),
+  "tools.result": aboutTools("tools.result"),
   "audit.enabled": (policy, facts) =>
     recorded(policy, facts, "hash-chained files of mode 0600", "the program's own audit gets every event"),
   "audit.code": (policy, facts) => {
@@ -60,7 +67,7 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
   "audit.age": (policy, facts) => pruned(policy, facts),
 };
 
-/** Pure: what enforces `session.*`, `llm.*` and `audit.*` in this call. */
+/** Pure: what enforces `session.*`, `llm.*`, `tools.*` and `audit.*` in this call. */
 export function hostRules(policy: Policy, facts: HostFacts): EnforcedRule[] {
   return policyRules(policy).flatMap(({ rule, value }) =>
     isHostRule(rule) ? [{ rule, value, ...table[rule](policy, facts) }] : [],
@@ -90,7 +97,11 @@ export function auditKind(policy: Policy, given: Audit | undefined): HostFacts["
 }
 
 function aboutModels(rule: LlmRuleName): (policy: Policy, facts: HostFacts) => Holding {
-  return (policy, { hostCalls }) => byHost(heldForModels(rule, policy, { models: false, ...hostCalls }));
+  return (policy, { hostCalls }) => byHost(heldForModels(rule, policy, { ...nothing, ...hostCalls }));
+}
+
+function aboutTools(rule: ToolRuleName): (policy: Policy, facts: HostFacts) => Holding {
+  return (policy, { hostCalls }) => byHost(heldForTools(rule, policy, { ...nothing, ...hostCalls }));
 }
 
 function recorded({ audit }: Policy, facts: HostFacts, own: string, given: string): Holding {

@@ -48,6 +48,14 @@ const noModels = [
     calls.noModelFunctions,
   ),
 ];
+const noTools = [
+  claim("host", "the cell has no function that calls a tool of an MCP server", calls.noToolFunctions),
+  claim(
+    "host",
+    "not used: no other MCP server is set up here, and the cell has no function that calls one",
+    calls.noToolFunctions,
+  ),
+];
 const prunes = "whole files of a chain, oldest first; the audit says which";
 
 /**
@@ -312,6 +320,11 @@ export const claims: ClaimTable = {
   "llm.promptChars": noModels,
   "llm.callTimeout": noModels,
   "llm.timeout": noModels,
+  "tools.allow": [...noTools],
+  "tools.calls": [...noTools],
+  "tools.timeout": [...noTools],
+  "tools.arguments": [...noTools],
+  "tools.result": [...noTools],
   "audit.enabled": [
     claim("host", "hash-chained files of mode 0600", host.recordedOnDisk),
     claim("host", "the program's own audit gets every event", host.programRecords),

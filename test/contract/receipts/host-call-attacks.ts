@@ -15,3 +15,21 @@ print(json.dumps([name for name in ${JSON.stringify(names)} if any(name in place
 export const noModelFunctions: Attack = async ({ session }) => {
   expect(await printed(await session(), findNames(modelNames))).toEqual([]);
 };
+
+/** Modules that Python's own builtins come from. */
+const pythonModules = ["builtins", "_sitebuiltins", "_io", "io", "_frozen_importlib", "importlib._bootstrap"];
+
+/** The kernel's own functions: what they do stays in the cell. */
+const kernelNames = ["input", "display"];
+
+/** Every other function that a program has without an import is Python's own: none leads to a server. */
+export const noToolFunctions: Attack = async ({ session }) => {
+  const code = `
+import builtins
+places = {**vars(builtins), **{name: value for name, value in globals().items() if name not in ("json", "os", "sys")}}
+foreign = [name for name, value in places.items() if callable(value) and name not in ${JSON.stringify(kernelNames)}
+    and getattr(value, "__module__", None) not in (None, *${JSON.stringify(pythonModules)})
+    and getattr(type(value), "__module__", None) not in ("_sitebuiltins", "_frozen_importlib")]
+print(json.dumps(foreign))`;
+  expect(await printed(await session(), code)).toEqual([]);
+};

@@ -46,6 +46,8 @@ const closedNetwork = {
 const noHostCalls = {
   ...{ "llm.models": "none", "llm.calls": "50", "llm.tokens": "2000000", "llm.usd": "1", "llm.depth": "1" },
   ...{ "llm.concurrency": "8", "llm.promptChars": "400000", "llm.callTimeout": "2m", "llm.timeout": "10m" },
+  ...{ "tools.allow": "none", "tools.calls": "100", "tools.timeout": "30s", "tools.arguments": "256KiB" },
+  "tools.result": "1MiB",
 } as const;
 
 /** Small limits and nothing of the host. */
@@ -127,9 +129,16 @@ export const auditPolicies: readonly AttackedPolicy[] = [
 
 /** What the policy allows and this program does not offer. These rows do not depend on the runner. */
 export const unofferedCalls: AttackedPolicy = {
-  title: "models that this program cannot call",
-  input: () => ({ proc: patient, llm: { models: ["anthropic/claude-*"], usd: "unlimited", calls: 3 } }),
-  rows: () => ({ ...noHostCalls, "llm.models": "anthropic/claude-*", "llm.usd": "unlimited", "llm.calls": "3" }),
+  title: "models and tools that this program does not offer",
+  input: () => ({
+    proc: patient,
+    llm: { models: ["anthropic/claude-*"], usd: "unlimited", calls: 3 },
+    tools: { allow: ["docs/*"] },
+  }),
+  rows: () => ({
+    ...noHostCalls,
+    ...{ "llm.models": "anthropic/claude-*", "llm.usd": "unlimited", "llm.calls": "3", "tools.allow": "docs/*" },
+  }),
 };
 
 /** As plain `codecell run` does it: nobody asks for the files on the host. */

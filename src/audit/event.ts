@@ -120,8 +120,7 @@ export const auditEventSchema = z.discriminatedUnion("type", [
   }),
   /** code in a cell called a tool of another MCP server; never its arguments or its result, which are data */
   event("tool.called", {
-    ...session,
-    run: count.optional(),
+    ...inRun,
     server: text,
     tool: text,
     /** `refused`: by the policy or a limit; `unavailable`: the server is gone or broke the protocol */

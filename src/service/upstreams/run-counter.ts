@@ -6,8 +6,8 @@ export class RunCounter {
   readonly #counts = new Map<string, number>();
 
   /** Counts one more call and returns how many there are. */
-  add(sessionId: string, runId: string): number {
-    const key = JSON.stringify([sessionId, runId]);
+  add(sessionId: string, run: number): number {
+    const key = JSON.stringify([sessionId, run]);
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.delete(key); // to the end: runs that still call are forgotten last
     this.#counts.set(key, count);

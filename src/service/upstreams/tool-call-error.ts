@@ -10,13 +10,22 @@ export type ToolCallStatus =
   | "unavailable"
   | "cancelled";
 
-/** Why a call of a tool has no result. The program in the cell gets the message as an exception. */
+/** What a program can catch: names that Python has stand for its own exceptions too. */
+const names = {
+  error: "ToolError",
+  refused: "PermissionError",
+  timeout: "TimeoutError",
+  unavailable: "ServerUnavailable",
+  cancelled: "Cancelled",
+} as const satisfies Record<Exclude<ToolCallStatus, "ok">, string>;
+
+/** Why a call of a tool has no result. The program in the cell gets the name and the message as an exception. */
 export class ToolCallError extends Error {
-  override readonly name = "ToolCallError";
   readonly status: Exclude<ToolCallStatus, "ok">;
 
   constructor(status: Exclude<ToolCallStatus, "ok">, message: string, options: { cause?: unknown } = {}) {
     super(message, options);
+    this.name = names[status];
     this.status = status;
   }
 }

@@ -4,31 +4,38 @@ import { messageOf } from "../../lib/errors.ts";
 import { allowsTool } from "../../policy/host-calls/tool-glob.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { formatDuration, formatSize } from "../../policy/units.ts";
+import type { HostCallContext, HostFunction } from "../../sessions/functions/host-function.ts";
 import { functionNames } from "./function-names.ts";
-import type { HostCallContext, HostFunction } from "./host-function.ts";
-import { inputSchema } from "./input-schema.ts";
 import type { RunCounter } from "./run-counter.ts";
 import { ToolCallError, type ToolCallStatus } from "./tool-call-error.ts";
+import { toolParameters } from "./tool-parameters.ts";
 import { toolValue } from "./tool-value.ts";
 import type { UpstreamTool } from "./upstream-client.ts";
 import type { UpstreamServer } from "./upstream-server.ts";
 
 const maxDescriptionCharacters = 2_000;
 /** of all servers together: a model cannot overlook more, and each one costs the cell a function */
-const maxFunctions = 500;
+const maxFunctions = 200;
+/** of all descriptions together: a cell takes 1 MiB */
+const maxDescribedCharacters = 256 * 1024;
 /** What a call takes at most beside the tool itself. */
 const slackMs = 2_000;
 
 export interface ToolFunctionsOptions {
   readonly servers: readonly UpstreamServer[];
+  /** id of the session that calls, as the audit knows it */
+  readonly session: string;
   /** the policy in force: it may change while a session is open */
   readonly policy: () => Policy;
   readonly audit: Audit;
   readonly calls: RunCounter;
 }
 
+/** A function that takes its arguments by name. */
+export type ToolFunction = HostFunction<Readonly<Record<string, unknown>>>;
+
 /** The tools of all servers that the policy permits now, as functions for a cell. */
-export function toolFunctions(options: ToolFunctionsOptions): Record<string, HostFunction> {
+export function toolFunctions(options: ToolFunctionsOptions): Record<string, ToolFunction> {
   const { allow, timeoutMs } = options.policy().tools;
   const permitted = options.servers.flatMap((server) =>
     server.tools
@@ -36,16 +43,17 @@ export function toolFunctions(options: ToolFunctionsOptions): Record<string, Hos
       .map((tool) => ({ server: server.name, tool: tool.name, listed: tool, upstream: server })),
   );
   const named = [...functionNames(permitted.slice(0, maxFunctions))];
+  let room = maxDescribedCharacters;
   return Object.fromEntries(
-    named.map(([name, { listed, upstream }]) => [
-      name,
-      {
-        description: describe(listed, upstream.name),
-        input: inputSchema(listed.inputSchema),
-        timeoutMs: timeoutMs + slackMs,
-        call: (input, context) => callTool(upstream, listed.name, input, context, options),
-      } satisfies HostFunction,
-    ]),
+    named.flatMap(([name, { listed, upstream }]) => {
+      const { input, toArguments } = toolParameters(listed.inputSchema);
+      const description = describe(listed, upstream.name);
+      room -= JSON.stringify([name, description, input]).length;
+      if (room < 0) return [];
+      const call: ToolFunction["call"] = (given, context) =>
+        callTool(upstream, listed.name, toArguments(given), context, options);
+      return [[name, { description, input, timeoutMs: timeoutMs + slackMs, call }]];
+    }),
   );
 }
 
@@ -67,7 +75,7 @@ async function callTool(
   try {
     const { tools } = options.policy();
     sizes.argumentsBytes = Buffer.byteLength(JSON.stringify(input) ?? "");
-    const called = options.calls.add(context.sessionId, context.runId);
+    const called = options.calls.add(context.sessionId, context.run);
     refuseOverLimit({ server, tool, called, argumentsBytes: sizes.argumentsBytes, tools });
     using limit = deadline(tools.timeoutMs, context.signal);
     const answer = await callWithin(server, tool, input, limit.signal, tools.timeoutMs);
@@ -79,8 +87,9 @@ async function callTool(
     throw error;
   } finally {
     const durationMs = performance.now() - started;
-    const { sessionId: session } = context;
-    options.audit.record({ type: "tool.called", session, server: server.name, tool, status, ...sizes, durationMs });
+    const { session, audit } = options;
+    const call = { session, run: context.run, server: server.name, tool };
+    audit.record({ type: "tool.called", ...call, status, ...sizes, durationMs });
   }
 }
 

@@ -118,6 +118,17 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     costUsd: z.number().optional(),
     status: text,
   }),
+  /** code in a cell called a tool of another MCP server; never its arguments or its result, which are data */
+  event("tool.called", {
+    ...inRun,
+    server: text,
+    tool: text,
+    /** `refused`: by the policy or a limit; `unavailable`: the server is gone or broke the protocol */
+    status: z.enum(["ok", "error", "refused", "timeout", "unavailable", "cancelled"]),
+    argumentsBytes: count,
+    resultBytes: count,
+    durationMs: z.number(),
+  }),
   /** rules changed for this process: by command-line flags, a host program or a model */
   event("override.applied", {
     session: text.optional(),

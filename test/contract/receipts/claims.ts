@@ -1,6 +1,7 @@
 import { type ClaimTable, claim } from "./attacked.ts";
 import * as cell from "./cell-attacks.ts";
 import * as host from "./host-attacks.ts";
+import * as calls from "./host-call-attacks.ts";
 import * as network from "./network-attacks.ts";
 
 const inMemory = {
@@ -39,6 +40,22 @@ const unrecorded = [
   claim("nobody", "not enforced: this program turned the audit off", host.nothingRecorded),
 ];
 const unpruned = [claim("nobody", "not enforced: the program's own audit decides what it keeps", host.nothingPruned)];
+const noModels = [
+  claim("host", "the cell has no function that calls a model", calls.noModelFunctions),
+  claim(
+    "host",
+    "not used: no model is set up here, and the cell has no function that calls one",
+    calls.noModelFunctions,
+  ),
+];
+const noTools = [
+  claim("host", "the cell has no function that calls a tool of an MCP server", calls.noToolFunctions),
+  claim(
+    "host",
+    "not used: no other MCP server is set up here, and the cell has no function that calls one",
+    calls.noToolFunctions,
+  ),
+];
 const prunes = "whole files of a chain, oldest first; the audit says which";
 
 /**
@@ -294,6 +311,20 @@ export const claims: ClaimTable = {
     claim("runtime", "uses Pyodide's Python, not an image", cell.imagesRefused),
     claim("os", "root file system of {image}, read-only", cell.readOnlyImage),
   ],
+  "llm.models": noModels,
+  "llm.calls": noModels,
+  "llm.tokens": noModels,
+  "llm.usd": noModels,
+  "llm.depth": noModels,
+  "llm.concurrency": noModels,
+  "llm.promptChars": noModels,
+  "llm.callTimeout": noModels,
+  "llm.timeout": noModels,
+  "tools.allow": [...noTools],
+  "tools.calls": [...noTools],
+  "tools.timeout": [...noTools],
+  "tools.arguments": [...noTools],
+  "tools.result": [...noTools],
   "audit.enabled": [
     claim("host", "hash-chained files of mode 0600", host.recordedOnDisk),
     claim("host", "the program's own audit gets every event", host.programRecords),

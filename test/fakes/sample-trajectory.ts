@@ -1,4 +1,5 @@
 import type { RlmEvent, RlmFact, RlmUsage } from "../../src/rlm/trajectory/event.ts";
+import { TrajectoryWriter } from "../../src/rlm/trajectory/writer.ts";
 
 const startMs = Date.parse("2026-03-01T10:00:00.000Z");
 /** What an attacker prints to break out of a page or a terminal. */
@@ -190,4 +191,9 @@ export function sampleTrajectory(): RlmEvent[] {
       outputs: { component: "pump", count: 6 },
     }),
   ].sort((a, b) => a.at - b.at);
+}
+
+export async function writeSampleTrajectory(path: string): Promise<void> {
+  await using writer = await TrajectoryWriter.create(path);
+  for (const event of sampleTrajectory()) writer.add(event);
 }
